@@ -1,0 +1,40 @@
+# Recollect: two commands for a newcomer (demo, test), the rest for those who build it.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test test-all check format types arrows speed clean
+
+demo: $(READY)  ## fill a memory from examples/ and ask it three questions
+	@$(BIN)/python examples/demo.py
+
+test: check  ## format, lint, types, import arrows and the fast tests
+	$(BIN)/pytest -n 2
+
+test-all: check  ## the slow tests too
+	$(BIN)/pytest -n 2 -m ""
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+speed: $(READY)  ## measure beside the raw parts and the peers (see bench/)
+	$(BIN)/python bench/speed.py
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Recollect needs Python 3.11 or newer (make PYTHON=python3.12 …)")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing Recollect and its tools into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet -e ".[dev]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

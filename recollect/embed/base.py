@@ -1,0 +1,66 @@
+"""What an embedder is, how its answer is checked, and how a name becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import EmbeddingError, InvalidInput
+
+Vectors = NDArray[np.float32]
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors of one dimension. Two embedders with one name must give the same vectors.
+
+    class Mine:
+        name, dim = "mine-v1", 3
+        def embed(self, texts, query=False):
+            return [[len(t), t.count("a"), t.count("e")] for t in texts]
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dim(self) -> int: ...
+
+    def embed(self, texts: Sequence[str], query: bool = False) -> Any:
+        """One vector a text, as a list of lists or an array. ``query`` tells a question from a memory."""
+
+
+def checked(embedder: Embedder, texts: Sequence[str], query: bool = False) -> Vectors:
+    """The embedder's vectors at unit length (so a dot product is the cosine), or an EmbeddingError."""
+    try:
+        answer = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
+    except Exception as problem:
+        raise EmbeddingError(f"Embedder {embedder.name!r} failed: {problem}") from problem
+    if answer.shape != (len(texts), embedder.dim):
+        raise EmbeddingError(
+            f"Embedder {embedder.name!r} gave an array of shape {answer.shape} for {len(texts)} texts; "
+            f"it must be ({len(texts)}, {embedder.dim})."
+        )
+    if not np.isfinite(answer).all():
+        raise EmbeddingError(f"Embedder {embedder.name!r} gave a vector with NaN or infinity in it.")
+    lengths = np.linalg.norm(answer, axis=1, keepdims=True)
+    return np.asarray(answer / np.where(lengths == 0, 1, lengths), dtype=np.float32)
+
+
+def resolve(embedder: Embedder | str | None) -> Embedder | None:
+    """``"local"`` is the packaged model, None means words alone, anything else must be an embedder."""
+    if embedder is None:
+        return None
+    if embedder == "local":
+        from recollect.embed.local import LocalEmbedder
+
+        return LocalEmbedder()
+    if isinstance(embedder, str) or not isinstance(embedder, Embedder):
+        raise InvalidInput(
+            f"embedder must be 'local', None or an object with name, dim and embed(texts, query), "
+            f"not {embedder!r}."
+        )
+    return embedder

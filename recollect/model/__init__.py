@@ -1,0 +1,29 @@
+"""Plain records: what is kept, what is asked for, and how it is checked at the door."""
+
+from recollect.model.filter import Filter, Near, Not
+from recollect.model.memory import (
+    EDGE_KINDS,
+    STATUSES,
+    Details,
+    Edge,
+    EntityEdge,
+    JsonObject,
+    Memory,
+    Status,
+    Use,
+)
+
+__all__ = [
+    "EDGE_KINDS",
+    "STATUSES",
+    "Details",
+    "Edge",
+    "EntityEdge",
+    "Filter",
+    "JsonObject",
+    "Memory",
+    "Near",
+    "Not",
+    "Status",
+    "Use",
+]

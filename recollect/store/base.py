@@ -1,0 +1,218 @@
+"""The store protocol: what recall and the mind ask of any house, SQLite or another.
+
+A *row* is the store's own whole number for a memory; ids are what users see. A *view* is one snapshot for one
+recall: everything asked of it agrees. A *change* is one transaction: all of it lands, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.model import Edge, EntityEdge, JsonObject, Memory
+from recollect.model.filter import AnyFilter
+
+Rows = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The model that made a set of vectors."""
+
+    name: str
+    dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One word of a question, as the lexicon looks it up: with its relatives, or just as it is written."""
+
+    word: str
+    weight: float = 1.0
+    match: Literal["stem", "exact"] = "stem"
+
+
+@dataclass(frozen=True, slots=True)
+class WordQuery:
+    """What the lexicon scores: terms over weighted fields, by BM25 with k1 and b."""
+
+    terms: tuple[Term, ...]
+    fields: Mapping[str, float]
+    k1: float = 1.2
+    b: float = 0.75
+    every: bool = False  # a memory must have all terms
+
+
+@dataclass(frozen=True, slots=True)
+class TermMatch:
+    """How one term scored the rows of a WordMatches: weight × idf × saturation, row by row."""
+
+    term: Term
+    documents: int  # memories in the scope that have the term
+    idf: float
+    saturation: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class WordMatches:
+    """Rows, best first, with their scores and every term's part in them."""
+
+    rows: Rows
+    scores: Floats
+    terms: list[TermMatch]
+    documents: int  # memories in the scope
+    found: int  # memories that matched, before the cut
+
+
+class Mask(Protocol):
+    """The memories that may come back in this recall."""
+
+    @property
+    def count(self) -> int: ...
+
+    def has(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which of these rows may come back."""
+
+    def reason(self, row: int) -> str:
+        """Why this row may not: the first condition that it fails, or an empty string."""
+
+
+class Lexicon(Protocol):
+    """The words of all memories. Statistics are those of the mask's collections, not of the whole file."""
+
+    def search(self, query: WordQuery, mask: Mask, limit: int) -> WordMatches: ...
+
+    def score(self, query: WordQuery, mask: Mask, rows: Rows) -> WordMatches:
+        """The same scores for given rows, in their order; 0 where nothing matches."""
+
+    def alike(self, word: str, least: float, limit: int) -> list[tuple[str, float]]:
+        """Known words that share 3-grams with this one, most similar first."""
+
+
+class View(Protocol):
+    """One snapshot, for one recall."""
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def lexicon(self) -> Lexicon: ...
+
+    def mask(self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool) -> Mask: ...
+
+    def nearest(self, vector: NDArray[np.float32], mask: Mask, limit: int) -> tuple[Rows, Floats]:
+        """Rows and cosines, nearest first."""
+
+    def cosines(self, vector: NDArray[np.float32], rows: Rows) -> Floats:
+        """The cosine of each row; NaN for a row without a vector."""
+
+    def columns(self, rows: Rows, names: Sequence[str]) -> dict[str, list[Any]]:
+        """Stored fields of rows, a list for each name; moments as datetimes."""
+
+    def memories(self, rows: Rows) -> list[Memory]: ...
+
+    def row(self, id: str) -> int | None: ...
+
+    def all_rows(self, mask: Mask) -> Rows: ...
+
+
+class Change(Protocol):
+    """One transaction, one entry in the history, one undo."""
+
+    def remember(self, memory: Memory) -> tuple[int, Literal["added", "changed", "same"]]:
+        """Add it, or update the one with its id or external id; equal content changes nothing."""
+
+    def edit(self, row: int, memory: Memory) -> None: ...
+
+    def embed(self, rows: Sequence[int], vectors: NDArray[np.float32], space: Space) -> None: ...
+
+    def link(self, edge: Edge) -> None: ...
+
+    def unlink(self, source: str, target: str, kind: str | None) -> int: ...
+
+    def relate(self, edge: EntityEdge) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A mark that a recall leaves on what it returned."""
+
+    rows: list[int]
+    at: datetime
+    counters: tuple[Literal["access", "return", "recall"], ...] = ("access",)
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What an undo took back."""
+
+    verb: str
+    at: datetime
+    removed: int  # memories that are gone again
+    restored: int  # memories and edges that are as before
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """What the file holds."""
+
+    path: str
+    bytes: int
+    version: int
+    readonly: bool
+    memories: dict[str, int] = field(default_factory=dict)  # by status
+    collections: dict[str, int] = field(default_factory=dict)
+    edges: int = 0
+    entity_edges: int = 0
+    words: int = 0
+    spaces: list[JsonObject] = field(default_factory=list)
+    without_vector: int = 0
+    last_change: datetime | None = None
+
+
+class Store(Protocol):
+    """A house for memories."""
+
+    @property
+    def readonly(self) -> bool: ...
+
+    def view(self) -> AbstractContextManager[View]: ...
+
+    def change(self, verb: str) -> AbstractContextManager[Change]: ...
+
+    def undo(self, now: datetime) -> Undone | None: ...
+
+    def space(self) -> Space | None:
+        """The model whose vectors are searched."""
+
+    def resolve(self, ids: Sequence[str]) -> list[str]:
+        """Whole ids for ids or their unique beginnings; NotFound for an unknown one."""
+
+    def get(self, ids: Sequence[str]) -> list[Memory]: ...
+
+    def edges(self, ids: Sequence[str] | None = None) -> list[Edge]: ...
+
+    def entity_edges(self) -> list[EntityEdge]: ...
+
+    def former(self, id: str) -> list[tuple[datetime, Memory]]:
+        """Earlier contents of a memory, oldest first: kept, but not searchable."""
+
+    def unembedded(self, space: Space) -> Iterator[int]: ...
+
+    def switch(self, space: Space) -> None:
+        """Search this model's vectors from now on and let those of others go."""
+
+    def touch(self, mark: Touch) -> None: ...
+
+    def restore_use(self, memories: Iterable[Memory]) -> None: ...
+
+    def status(self) -> StoreStatus: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,51 @@
+"""Small array tools: arrays that grow at their end, and picking the best."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Growing:
+    """An array that grows at its end. Views handed out before stay valid and unchanged."""
+
+    def __init__(self, dtype: Any, width: int | None = None) -> None:
+        self._width = () if width is None else (width,)
+        self._buffer: NDArray[Any] = np.empty((0, *self._width), dtype=dtype)
+        self._used = 0
+
+    def extend(self, block: NDArray[Any]) -> NDArray[Any]:
+        """Append the block; the whole array so far comes back."""
+        needed = self._used + len(block)
+        if needed > len(self._buffer):
+            larger = np.empty((max(needed, needed * 5 // 4), *self._width), dtype=self._buffer.dtype)
+            larger[: self._used] = self._buffer[: self._used]
+            self._buffer = larger
+        self._buffer[self._used : needed] = block
+        self._used = needed
+        return self._buffer[:needed]
+
+
+def best(scores: NDArray[Any], keys: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+    """Positions of the highest scores, best first; equal scores by key, so that ties never depend on layout."""
+    count = len(scores)
+    if limit <= 0 or not count:
+        return np.empty(0, dtype=np.int64)
+    if limit < count:
+        floor = np.partition(scores, count - limit)[count - limit]
+        chosen = np.flatnonzero(scores >= floor)
+    else:
+        chosen = np.arange(count)
+    order = np.lexsort((keys[chosen], -scores[chosen]))
+    return chosen[order][:limit]
+
+
+def stable_order(values: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Stable sort order of 32-bit numbers in two passes of 16 bits, which numpy sorts by radix, in linear time."""
+    low = np.argsort((values & 0xFFFF).astype(np.uint16), kind="stable")
+    if not len(values) or values.max() < 1 << 16:
+        return low
+    high = np.argsort((values[low] >> 16).astype(np.uint16), kind="stable")
+    return low[high]

@@ -1,0 +1,255 @@
+"""Writing: one change is one transaction, one entry in the history and one undo."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Literal
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import EmbeddingError, NotFound
+from recollect.model import Edge, EntityEdge, Memory
+from recollect.model.check import from_micros, micros
+from recollect.store.base import Space, Undone
+from recollect.store.sqlite.image import active_space
+from recollect.store.sqlite.postings import ENTRY
+from recollect.store.sqlite.records import COLUMNS, SELECT, from_row, to_row
+from recollect.store.terms import field_words
+from recollect.text.words import stem
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+INSERT = (
+    f"INSERT INTO memories (born, changed, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
+)
+UPDATE = f"UPDATE memories SET changed = ?, {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
+MOST_TIMES = 65_535  # of one word in one field; the field is 16 bits wide
+
+
+def new_id() -> str:
+    """80 random bits in letters that are hard to confuse."""
+    number = secrets.randbits(80)
+    return "".join(ALPHABET[number >> shift & 31] for shift in range(75, -1, -5))
+
+
+class SqliteChange:
+    """What may be done inside one transaction. The history entry is written with the first real change."""
+
+    def __init__(self, connection: apsw.Connection, verb: str, now: datetime, vocabulary: dict[str, int]) -> None:
+        self.connection = connection
+        self.verb = verb
+        self.now = now
+        self.vocabulary = vocabulary  # known words of the file: a cache that only commits feed
+        self.learned: dict[str, int] = {}
+        self._version: int | None = None
+
+    @property
+    def version(self) -> int:
+        if self._version is None:
+            last = self.connection.execute("SELECT max(version) FROM changes").get or 0
+            self._version = last + 1
+            self.connection.execute(
+                "INSERT INTO changes (version, at, verb) VALUES (?, ?, ?)", (self._version, micros(self.now), self.verb)
+            )
+        return self._version
+
+    def remember(self, memory: Memory) -> tuple[int, Literal["added", "changed", "same"]]:
+        known = self._known(memory)
+        if known is None:
+            return self._add(memory), "added"
+        row, held = known
+        memory = replace(memory, id=held.id, created=memory.created or held.created)
+        if replace(memory, updated=held.updated) == held:
+            return row, "same"
+        self._rewrite(row, held, memory)
+        return row, "changed"
+
+    def edit(self, row: int, memory: Memory) -> None:
+        self._rewrite(row, self._held(row), memory)
+
+    def embed(self, rows: Sequence[int], vectors: NDArray[np.float32], space: Space) -> None:
+        number = self.space(space)
+        packed = vectors.astype(np.float16)
+        self.connection.executemany(
+            "INSERT OR REPLACE INTO vectors (space, row, vector) VALUES (?, ?, ?)",
+            ((number, row, vector.tobytes()) for row, vector in zip(rows, packed, strict=True)),
+        )
+        self.connection.executemany(
+            "UPDATE memories SET changed = ? WHERE row = ? AND changed <> ?",
+            ((self.version, row, self.version) for row in rows),
+        )
+
+    def link(self, edge: Edge) -> None:
+        source, target = self._row(edge.source), self._row(edge.target)
+        self._keep_edge(source, target, edge.kind)
+        self.connection.execute(
+            "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)",
+            (source, target, edge.kind, edge.weight, micros(edge.created or self.now), self.version),
+        )
+
+    def unlink(self, source: str, target: str, kind: str | None) -> int:
+        ends = (self._row(source), self._row(target))
+        kinds = self.connection.execute("SELECT kind FROM edges WHERE source = ? AND target = ?", ends).fetchall()
+        chosen = [held for (held,) in kinds if kind in (None, held)]
+        for each in chosen:
+            self._keep_edge(*ends, each)
+            self.connection.execute("DELETE FROM edges WHERE source = ? AND target = ? AND kind = ?", (*ends, each))
+        return len(chosen)
+
+    def relate(self, edge: EntityEdge) -> None:
+        key = (edge.collection, edge.user, edge.subject, edge.relation, edge.object)
+        held = self.connection.execute(
+            "SELECT * FROM entity_edges WHERE (collection, user, subject, relation, object) = (?, ?, ?, ?, ?)", key
+        ).fetchall()
+        for values in held:
+            self._keep("entity_edge", 0, list(values))
+        self.connection.execute(
+            "INSERT OR REPLACE INTO entity_edges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (edge.subject, edge.relation, edge.object, edge.weight, edge.collection, edge.user)
+            + (edge.classification, edge.source, micros(edge.created or self.now), self.version),
+        )
+
+    # How a memory is written.
+
+    def _known(self, memory: Memory) -> tuple[int, Memory] | None:
+        by_id, by_external = ("id = ?", (memory.id,)), ("external_id = ? AND collection = ?",)
+        if memory.id:
+            where, values = by_id[0], by_id[1]
+        elif memory.external_id:
+            where, values = by_external[0], (memory.external_id, memory.collection)
+        else:
+            return None
+        for row, *held in self.connection.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE {where}", values):
+            return row, from_row(held)
+        return None
+
+    def _held(self, row: int) -> Memory:
+        for held in self.connection.execute(f"SELECT {SELECT} FROM memories m WHERE row = ?", (row,)):
+            return from_row(held)
+        raise NotFound(f"There is no row {row}.")
+
+    def _add(self, memory: Memory) -> int:
+        memory = replace(
+            memory,
+            id=memory.id or new_id(),
+            created=memory.created or self.now,
+            updated=memory.updated or self.now,
+        )
+        version = self.version
+        self.connection.execute(INSERT, (version, version, *to_row(memory)))
+        row = self.connection.last_insert_rowid()
+        self.connection.execute("INSERT INTO words VALUES (?, ?)", (row, self._entries(memory)))
+        return row
+
+    def _rewrite(self, row: int, held: Memory, memory: Memory) -> None:
+        self._keep("memory", row, to_row(held))
+        memory = replace(memory, updated=self.now)
+        self.connection.execute(UPDATE, (self.version, *to_row(memory), row))
+        self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
+        if (memory.text, memory.title) != (held.text, held.title):
+            self.connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
+
+    def _entries(self, memory: Memory) -> bytes:
+        counts = field_words(memory)
+        entries = np.empty(len(counts), dtype=ENTRY)
+        entries["term"] = [self._term(word) for word, _ in counts]
+        entries["field"] = [number for _, number in counts]
+        entries["times"] = [min(times, MOST_TIMES) for times in counts.values()]
+        return entries.tobytes()
+
+    def _term(self, word: str) -> int:
+        number = self.vocabulary.get(word) or self.learned.get(word)
+        if number is None:
+            number = self.connection.execute("SELECT term FROM vocabulary WHERE word = ?", (word,)).get
+            if number is None:
+                self.connection.execute("INSERT INTO vocabulary (word, stem) VALUES (?, ?)", (word, stem(word)))
+                number = self.connection.last_insert_rowid()
+            self.learned[word] = number
+        return number
+
+    def space(self, space: Space) -> int:
+        for number, name, dim in self.connection.execute("SELECT space, name, dim FROM spaces"):
+            if (name, dim) == (space.name, space.dim):
+                return int(number)
+        first = active_space(self.connection) is None
+        self.connection.execute(
+            "INSERT INTO spaces (name, dim, active) VALUES (?, ?, ?)", (space.name, space.dim, first)
+        )
+        return self.connection.last_insert_rowid()
+
+    def _row(self, id: str) -> int:
+        row = self.connection.execute("SELECT row FROM memories WHERE id = ?", (id,)).get
+        if row is None:
+            raise NotFound(f"There is no memory with the id {id!r}.")
+        return int(row)
+
+    # What is kept of what was, so that it can come back.
+
+    def _keep(self, what: str, row: int, values: list[Any]) -> None:
+        record = json.dumps(values, ensure_ascii=False)
+        self.connection.execute("INSERT INTO former VALUES (?, ?, ?, ?)", (self.version, what, row, record))
+
+    def _keep_edge(self, source: int, target: int, kind: str) -> None:
+        key = (source, target, kind)
+        for held in self.connection.execute(
+            "SELECT * FROM edges WHERE source = ? AND target = ? AND kind = ?", key
+        ).fetchall():
+            self._keep("edge", source, list(held))
+
+    def undo(self) -> Undone | None:
+        """Take the last change back: what it added goes, what it replaced returns."""
+        last = self.connection.execute(
+            "SELECT version, at, verb FROM changes WHERE NOT undone AND verb <> 'undo' ORDER BY version DESC LIMIT 1"
+        ).fetchall()
+        if not last:
+            return None
+        version, at, verb = last[0]
+        added = self.connection.execute("SELECT row FROM memories WHERE born = ?", (version,)).fetchall()
+        for (row,) in added:
+            self._remove(row)
+        self.connection.execute("DELETE FROM edges WHERE born = ?", (version,))
+        self.connection.execute("DELETE FROM entity_edges WHERE born = ?", (version,))
+        kept = self.connection.execute(
+            "SELECT what, row, record FROM former WHERE version = ? ORDER BY _rowid_ DESC", (version,)
+        ).fetchall()
+        for what, row, record in kept:
+            self._return(what, row, json.loads(record))
+        self.connection.execute("DELETE FROM former WHERE version = ?", (version,))
+        self.connection.execute("UPDATE changes SET undone = 1 WHERE version = ?", (version,))
+        assert self.version > version
+        return Undone(verb, from_micros(at), len(added), len(kept))
+
+    def _remove(self, row: int) -> None:
+        for table in ("memories", "words", "vectors", "use"):
+            self.connection.execute(f"DELETE FROM {table} WHERE row = ?", (row,))
+        self.connection.execute("DELETE FROM edges WHERE source = ?1 OR target = ?1", (row,))
+        self.connection.execute("INSERT OR REPLACE INTO gone VALUES (?, ?)", (row, self.version))
+
+    def _return(self, what: str, row: int, values: list[Any]) -> None:
+        match what:
+            case "memory":
+                memory, current = from_row(values), self._held(row)
+                self.connection.execute(UPDATE, (self.version, *values, row))
+                self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
+                if (memory.text, memory.title) != (current.text, current.title):
+                    self.connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
+            case "edge":
+                self.connection.execute("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)", values)
+            case _:
+                places = ", ".join("?" * len(values))
+                self.connection.execute(f"INSERT OR REPLACE INTO entity_edges VALUES ({places})", values)
+
+
+def check_space(held: Space | None, given: Space, path: str) -> None:
+    """Refuse an embedder whose vectors could not be compared with those in the file."""
+    if held is not None and held != given:
+        raise EmbeddingError(
+            f"The vectors in {path} were made by {held.name!r} ({held.dim} dimensions), not by {given.name!r} "
+            f"({given.dim}). Open it with that embedder, or with embedder=None (words alone), or make all vectors "
+            "anew with Mind.reembed(path, embedder=…) or 'recollect reembed'."
+        )

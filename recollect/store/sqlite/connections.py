@@ -1,0 +1,122 @@
+"""Connections to the file: one a thread, opened on demand, and SQLite's errors in our words."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock, local
+
+import apsw
+
+from recollect.errors import StoreError
+from recollect.store.sqlite.migrations import migrate
+
+BUSY_MILLISECONDS = 30_000
+READONLY_ERRORS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)
+
+
+class Connections:
+    """Hands each thread its own connection to one file, and closes them all in the end."""
+
+    def __init__(self, path: str, readonly: bool, durable: bool) -> None:
+        self.path = path
+        self.durable = durable
+        self.readonly = readonly
+        self._local = local()
+        self._all: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
+        self._lock = Lock()
+        self._closed = False
+        self._uri = f"file:{_quoted(path)}"
+        with saying(path):
+            self._open_first()
+
+    def get(self) -> apsw.Connection:
+        """This thread's connection (a forked process gets its own: SQLite must not cross a fork)."""
+        if self._closed:
+            raise StoreError(f"{self.path} is closed. Open a new Mind to go on.")
+        held = getattr(self._local, "held", None)
+        if held is None or held[0] != os.getpid():
+            with saying(self.path):
+                held = (os.getpid(), self._open(self._uri))
+            self._local.held = held
+        connection: apsw.Connection = held[1]
+        return connection
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            for connection in list(self._all):
+                connection.close()
+
+    def _open_first(self) -> None:
+        """Open for writing and bring the file up to date; where that is not allowed, open for reading."""
+        if not self.readonly:
+            try:
+                connection = self._open(self._uri)
+                migrate(connection, self.path)
+                self._local.held = (os.getpid(), connection)
+                return
+            except READONLY_ERRORS:
+                if not os.path.exists(self.path):
+                    raise
+                self.readonly = True
+        try:
+            connection = self._open(self._uri)
+            connection.pragma("application_id")
+        except READONLY_ERRORS:
+            # Not even the WAL's index may be written beside it: the file as it is, taken as unchanging.
+            self._uri += "?immutable=1"
+            connection = self._open(self._uri)
+        if not connection.execute("SELECT count(*) FROM sqlite_schema").get:
+            raise StoreError(f"{self.path} is empty and cannot be written to.")
+        migrate(connection, self.path)
+        self._local.held = (os.getpid(), connection)
+
+    def _open(self, uri: str) -> apsw.Connection:
+        flags = apsw.SQLITE_OPEN_URI
+        if self.readonly:
+            flags |= apsw.SQLITE_OPEN_READONLY
+        else:
+            flags |= apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        connection = apsw.Connection(uri, flags=flags)
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
+        if not self.readonly:
+            connection.pragma("journal_mode", "wal")
+            connection.pragma("synchronous", "FULL" if self.durable else "NORMAL")
+        connection.pragma("temp_store", "memory")
+        connection.pragma("secure_delete", True)
+        with self._lock:
+            self._all.add(connection)
+        return connection
+
+
+def _quoted(path: str) -> str:
+    """A path inside a SQLite URI."""
+    return str(Path(path).absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+
+
+@contextmanager
+def saying(path: str) -> Iterator[None]:
+    """SQLite's errors as ours: what happened, and what would help."""
+    try:
+        yield
+    except apsw.NotADBError as problem:
+        raise StoreError(f"{path} is not a Recollect memory (not an SQLite database at all).") from problem
+    except apsw.FullError as problem:
+        raise StoreError(f"The disk is full; nothing was written to {path}.") from problem
+    except (apsw.BusyError, apsw.LockedError) as problem:
+        raise StoreError(
+            f"{path} was locked by another process for {BUSY_MILLISECONDS // 1000} seconds; nothing was written. "
+            "Try again."
+        ) from problem
+    except apsw.ReadOnlyError as problem:
+        raise StoreError(f"{path} is read-only; nothing was written.") from problem
+    except apsw.CantOpenError as problem:
+        raise StoreError(f"{path} cannot be opened: is its folder there, and is it allowed?") from problem
+    except apsw.CorruptError as problem:
+        raise StoreError(f"{path} is damaged: {problem}.") from problem
+    except (apsw.IOError, apsw.Error) as problem:
+        raise StoreError(f"SQLite could not serve {path}: {problem}.") from problem

@@ -1,0 +1,216 @@
+"""The image: what recalls search, held in memory as arrays, following the file from change to change.
+
+Every memory has a *slot*, its place in all arrays. A changed memory gets a new slot and its old one dies, so an
+image that a recall still reads stays true to its version while a newer one is made beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.store.base import Rows, Space
+from recollect.store.sqlite.arrays import Growing
+from recollect.store.sqlite.postings import Postings
+from recollect.store.terms import FIELDS
+
+CODED = ("status", "collection", "user", "session", "speaker", "role", "kind", "topic", "tier", "source", "path")
+NUMBERS = ("expires", "classification", "confidence", "created", "valid_from", "valid_to")
+OBJECTS: dict[str, str] = {"tags": "[]", "context": "{}"}  # what an empty one looks like
+ALWAYS = ("status", "collection", "expires")  # every recall needs these; others are read when a filter asks
+
+
+@dataclass(slots=True)
+class Codes:
+    """A column of few distinct strings, as small numbers."""
+
+    index: dict[str, int] = field(default_factory=dict)
+    values: Growing = field(default_factory=lambda: Growing(np.int32))
+
+    def extend(self, strings: list[str]) -> NDArray[Any]:
+        index = self.index
+        return self.values.extend(np.array([index.setdefault(s, len(index)) for s in strings], dtype=np.int32))
+
+
+@dataclass(slots=True)
+class Numbers:
+    """A column of numbers; NaN where there is none."""
+
+    values: Growing = field(default_factory=lambda: Growing(np.float64))
+
+    def extend(self, numbers: list[float | None]) -> NDArray[Any]:
+        return self.values.extend(np.array(numbers, dtype=np.float64))
+
+
+@dataclass(slots=True)
+class Objects:
+    """A column of JSON values, by slot; slots with an empty one are left out."""
+
+    empty: str
+    values: dict[int, Any] = field(default_factory=dict)
+    used: int = 0
+
+    def extend(self, texts: list[str]) -> dict[int, Any]:
+        for slot, text in enumerate(texts, self.used):
+            if text != self.empty:
+                self.values[slot] = json.loads(text)
+        self.used += len(texts)
+        return self.values
+
+
+Column = Codes | Numbers | Objects
+
+
+def _column(name: str) -> Column:
+    if name in OBJECTS:
+        return Objects(OBJECTS[name])
+    return Codes() if name in CODED else Numbers()
+
+
+@dataclass(slots=True)
+class Image:
+    """The memories at one version."""
+
+    version: int
+    rows: Rows
+    alive: NDArray[np.bool_]
+    postings: Postings
+    lengths: NDArray[np.uint32]  # words by slot and field
+    space: Space | None
+    matrix: NDArray[np.float32]
+    has_vector: NDArray[np.bool_]
+    columns: dict[str, Any]
+    codes: dict[str, dict[str, int]]
+    memo: dict[Any, Any] = field(default_factory=dict)  # answers that hold for this version
+    _order: tuple[Rows, NDArray[np.int64]] | None = None
+
+    def slots(self, rows: Rows) -> NDArray[np.int64]:
+        """The slot of each row, −1 for a row that is not here."""
+        if self._order is None:
+            living = np.flatnonzero(self.alive)
+            order = np.argsort(self.rows[living], kind="stable")
+            self._order = (self.rows[living][order], living[order])
+        known, slots = self._order
+        if not len(known):
+            return np.full(len(rows), -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(known, rows), len(known) - 1)
+        return np.where(known[at] == rows, slots[at], -1)
+
+
+class Follower:
+    """Keeps the newest image, and makes the next one out of it and what has changed in the file since."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self.kept: dict[str, Any] = {}  # what outlives an image: see the lexicon
+        self._begin(None)
+
+    def _begin(self, space: tuple[int, Space] | None) -> None:
+        self._space = space
+        self._rows = Growing(np.int64)
+        self._lengths = Growing(np.uint32, len(FIELDS))
+        self._matrix = Growing(np.float32, space[1].dim if space else 0)
+        self._has_vector = Growing(np.bool_)
+        self._columns: dict[str, Column] = {name: _column(name) for name in ALWAYS}
+        self._image: Image | None = None
+
+    def at(self, connection: apsw.Connection, version: int) -> Image | None:
+        """The image at the connection's version; None when a newer one is already made (read again then)."""
+        image = self._image
+        if image is None or image.version != version:
+            with self._lock:
+                image = self._image
+                if image is None or image.version < version:
+                    image = self._advance(connection, version)
+                elif image.version > version:
+                    return None
+        return image
+
+    def column(self, image: Image, connection: apsw.Connection, name: str) -> Any:
+        """A column of the image, read from the file when it is asked for the first time."""
+        if name not in image.columns:
+            with self._lock:
+                column = _column(name)
+                values = dict(connection.execute(f"SELECT row, {name} FROM memories"))
+                empty: Any = OBJECTS.get(name, "" if name in CODED else None)
+                image.columns[name] = column.extend([values.get(int(row), empty) for row in image.rows])
+                image.codes[name] = column.index if isinstance(column, Codes) else {}
+                if image is self._image:
+                    self._columns[name] = column  # from now on it follows
+        return image.columns[name]
+
+    def _advance(self, connection: apsw.Connection, version: int) -> Image:
+        space = active_space(connection)
+        image = self._image
+        if image is None or space != self._space or np.count_nonzero(image.alive) < len(image.rows) // 2:
+            self._begin(space)
+            image = None
+        since = image.version if image else 0
+        names = list(self._columns)
+        where = "WHERE m.changed > ?1" if since else "WHERE ?1 = 0"
+        fresh = connection.execute(
+            f"SELECT m.row, w.entries, {', '.join('m.' + name for name in names)} "
+            f"FROM memories m JOIN words w ON w.row = m.row {where} ORDER BY m.row",
+            (since,),
+        ).fetchall()
+        rows = np.array([each[0] for each in fresh], dtype=np.int64)
+        vectors, has_vector = self._vectors(connection, where, since, rows)
+
+        first = len(image.rows) if image else 0
+        alive = np.concatenate([image.alive if image else np.empty(0, np.bool_), np.ones(len(rows), np.bool_)])
+        if image:
+            gone = connection.execute("SELECT row FROM gone WHERE version > ?", (since,))
+            replaced = np.concatenate([rows, np.array([row for (row,) in gone], dtype=np.int64)])
+            dead = image.slots(replaced)
+            alive[dead[dead >= 0]] = False
+        postings, lengths = (image.postings if image else Postings()).add([each[1] for each in fresh], first)
+        columns: dict[str, Any] = {
+            name: self._columns[name].extend([each[at] for each in fresh]) for at, name in enumerate(names, 2)
+        }
+        self._image = Image(
+            version=version,
+            rows=self._rows.extend(rows),
+            alive=alive,
+            postings=postings,
+            lengths=self._lengths.extend(lengths),
+            space=space[1] if space else None,
+            matrix=self._matrix.extend(vectors),
+            has_vector=self._has_vector.extend(has_vector),
+            columns=columns,
+            codes={name: each.index for name, each in self._columns.items() if isinstance(each, Codes)},
+        )
+        return self._image
+
+    def _vectors(
+        self, connection: apsw.Connection, where: str, since: int, rows: Rows
+    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        has_vector = np.zeros(len(rows), dtype=np.bool_)
+        if self._space is None:
+            return np.zeros((len(rows), 0), dtype=np.float32), has_vector
+        number, space = self._space
+        matrix = np.zeros((len(rows), space.dim), dtype=np.float32)
+        found = connection.execute(
+            f"SELECT v.row, v.vector FROM vectors v JOIN memories m ON m.row = v.row {where} AND v.space = ?2 "
+            "ORDER BY v.row"
+            if since
+            else "SELECT row, vector FROM vectors WHERE ?1 = 0 AND space = ?2 ORDER BY row",
+            (since, number),
+        ).fetchall()
+        places = np.searchsorted(rows, np.array([row for row, _ in found], dtype=np.int64))
+        packed = np.frombuffer(b"".join(blob for _, blob in found), dtype=np.float16)
+        matrix[places] = packed.reshape(len(found), space.dim)
+        has_vector[places] = True
+        return matrix, has_vector
+
+
+def active_space(connection: apsw.Connection) -> tuple[int, Space] | None:
+    """The number and the model of the space that is searched."""
+    for number, name, dim in connection.execute("SELECT space, name, dim FROM spaces WHERE active"):
+        return number, Space(name, dim)
+    return None

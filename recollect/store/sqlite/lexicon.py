@@ -1,0 +1,134 @@
+"""BM25 over the image's postings, term by term, with the statistics of the collections asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.store.base import Floats, Rows, Term, TermMatch, WordMatches, WordQuery
+from recollect.store.sqlite.arrays import best
+from recollect.store.sqlite.image import Image
+from recollect.store.sqlite.masks import SlotMask
+from recollect.store.terms import FIELDS
+from recollect.text.grams import GramIndex
+from recollect.text.words import fold, stem
+
+
+def idf(documents: int, having: int) -> float:
+    """ln(1 + (N − n + ½) / (n + ½)): how telling a term is that n of N memories have. Never negative."""
+    return math.log(1 + (documents - having + 0.5) / (having + 0.5))
+
+
+def saturation(times: Floats, length: Floats, average: float, k1: float, b: float) -> Floats:
+    """times × (k1 + 1) / (times + k1 × (1 − b + b × length / average)): more of a word helps less and less."""
+    return np.asarray(times * (k1 + 1) / (times + k1 * (1 - b + b * length / average)))
+
+
+class SqliteLexicon:
+    """The words of one snapshot."""
+
+    def __init__(self, image: Image, connection: apsw.Connection, kept: dict[str, Any]) -> None:
+        self.image = image
+        self.connection = connection
+        self.kept = kept  # outlives the snapshot: the vocabulary only ever grows
+
+    def search(self, query: WordQuery, mask: SlotMask, limit: int) -> WordMatches:
+        matched = self._match(query, mask)
+        scores = np.zeros(len(self.image.rows))
+        hits = np.zeros(len(self.image.rows), dtype=np.int32)
+        for match, slots in matched:
+            scores[slots] += match.term.weight * match.idf * match.saturation
+            hits[slots] += 1
+        passing = (hits == len(query.terms)) if query.every else (hits > 0)
+        found = np.flatnonzero(passing & mask.slots)
+        chosen = found[best(scores[found], self.image.rows[found], limit)]
+        return self._result(matched, mask, chosen, scores[chosen], len(found))
+
+    def score(self, query: WordQuery, mask: SlotMask, rows: Rows) -> WordMatches:
+        matched = self._match(query, mask)
+        slots = self.image.slots(rows)
+        result = self._result(matched, mask, slots, np.zeros(len(slots)), len(slots))
+        for each in result.terms:
+            result.scores[:] += each.term.weight * each.idf * each.saturation
+        if query.every:
+            hits = sum((each.saturation > 0).astype(np.int64) for each in result.terms)
+            result.scores[hits != len(query.terms)] = 0.0
+        return result
+
+    def alike(self, word: str, least: float, limit: int) -> list[tuple[str, float]]:
+        words, index = self._vocabulary()
+        asked = fold(word)
+        similar = index.similar(asked)
+        inside = index.containing(asked)
+        # A part of a word counts by how much of the word it is.
+        sizes = np.array([len(asked) / max(1, len(words[at])) for at in np.flatnonzero(inside)])
+        similar[inside] = np.maximum(similar[inside], sizes)
+        near = np.flatnonzero(similar >= least)
+        order = sorted(near, key=lambda at: (-similar[at], words[at]))[:limit]
+        return [(words[at], float(similar[at])) for at in order]
+
+    def _vocabulary(self) -> tuple[list[str], GramIndex]:
+        last = self.connection.execute("SELECT max(term) FROM vocabulary").get
+        if self.kept.get("last") != last:
+            folded = sorted({fold(word) for (word,) in self.connection.execute("SELECT word FROM vocabulary")})
+            self.kept.update(last=last, vocabulary=(folded, GramIndex(folded)))
+        words, index = self.kept["vocabulary"]
+        return words, index
+
+    def _match(self, query: WordQuery, mask: SlotMask) -> list[tuple[TermMatch, NDArray[np.int32]]]:
+        """Each term with the slots that have it, ascending; saturation is aligned with those slots."""
+        weights = np.array([query.fields.get(name, 0.0) for name in FIELDS])
+        length, average, documents = self._lengths(query.fields, mask)
+        matched = []
+        for term in query.terms:
+            slots, times = self.image.postings.times(self._numbers(term), weights, len(self.image.rows))
+            having = int(np.count_nonzero(mask.scope[slots]))
+            part = saturation(times, length[slots], average, query.k1, query.b)
+            matched.append((TermMatch(term, having, idf(documents, having), part), slots))
+        return matched
+
+    def _numbers(self, term: Term) -> list[int]:
+        if term.match == "exact":
+            found = self.connection.execute("SELECT term FROM vocabulary WHERE word = ?", (term.word,))
+        else:
+            found = self.connection.execute("SELECT term FROM vocabulary WHERE stem = ?", (stem(term.word),))
+        return [number for (number,) in found]
+
+    def _lengths(self, fields: Mapping[str, float], mask: SlotMask) -> tuple[Floats, float, int]:
+        """Words by slot in the fields that count, their average over the scope, and how many are in scope."""
+        names = tuple(name for name in FIELDS if fields.get(name, 0.0) > 0)
+        key = ("lengths", names, mask.scope_key)
+        if key not in self.image.memo:
+            numbers = [at for at, name in enumerate(FIELDS) if name in names]
+            length = self.image.lengths[:, numbers].sum(axis=1).astype(np.float64)
+            documents = int(np.count_nonzero(mask.scope))
+            average = float(length[mask.scope].mean()) if documents else 0.0
+            self.image.memo[key] = (length, average or 1.0, documents)
+        length, average, documents = self.image.memo[key]
+        return length, average, documents
+
+    def _result(
+        self,
+        matched: list[tuple[TermMatch, NDArray[np.int32]]],
+        mask: SlotMask,
+        slots: NDArray[Any],
+        scores: Floats,
+        found: int,
+    ) -> WordMatches:
+        """The matches with every term's saturation at the chosen slots, 0 where a term is not there."""
+        terms = []
+        for match, having in matched:
+            part = np.zeros(len(slots))
+            if len(having):
+                at = np.minimum(np.searchsorted(having, slots), len(having) - 1)
+                there = having[at] == slots
+                part[there] = match.saturation[at[there]]
+            terms.append(TermMatch(match.term, match.documents, match.idf, part))
+        rows = np.where(slots >= 0, self.image.rows[slots], -1) if len(self.image.rows) else slots
+        documents = int(np.count_nonzero(mask.scope))
+        return WordMatches(rows, scores, terms, documents, found)

@@ -1,0 +1,205 @@
+"""The filter mask of one recall: which slots may come back, and for the others, what keeps them out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import InvalidInput
+from recollect.model import check
+from recollect.model.conditions import check_conditions, check_near, distance, judge
+from recollect.model.filter import All, AnyFilter, Filter, Near, Not
+from recollect.store.base import Rows
+from recollect.store.sqlite.image import Image
+
+Slots = NDArray[np.bool_]
+CODED = ("collection", "user", "session", "speaker", "role", "kind", "topic", "tier", "source", "status")
+
+
+@dataclass(slots=True)
+class SlotMask:
+    """Slots that pass every condition. Conditions keep their names, so that a refusal can be explained."""
+
+    image: Image
+    slots: Slots
+    scope: Slots  # the collections asked for: what word statistics are made of
+    scope_key: tuple[str, ...]
+    conditions: list[tuple[str, Slots]] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        return int(np.count_nonzero(self.slots))
+
+    def has(self, rows: Rows) -> Slots:
+        slots = self.image.slots(rows)
+        return np.asarray((slots >= 0) & self.slots[slots]) if len(self.slots) else slots >= 0
+
+    def reason(self, row: int) -> str:
+        slot = int(self.image.slots(np.array([row]))[0])
+        if slot < 0:
+            return "it is not in the store"
+        return next((name for name, passing in self.conditions if not passing[slot]), "")
+
+
+class MaskMaker:
+    """Evaluates filters over an image. Every answer is two masks: certainly yes, certainly no."""
+
+    def __init__(self, image: Image, column: Callable[[str], Any]) -> None:
+        self.image = image
+        self.column = column
+        self.size = len(image.rows)
+
+    def make(self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool) -> SlotMask:
+        conditions = [("it is not in the store", self.image.alive)]
+        asked = _positive(filter, "status")
+        valid, _ = self._valid(now) if as_of else (None, None)
+        status = self._coded("status", asked or statuses)
+        if valid is not None and not asked:
+            status = status | (self._coded("status", ("superseded",)) & valid)  # at that time it was current
+        conditions.append((f"its status is none of: {', '.join(asked or statuses)}", status))
+        if valid is not None:
+            conditions.append((f"it is not valid at {now.isoformat()}", valid))
+        expires = self.column("expires")
+        conditions.append(("it has expired", ~(expires <= check.micros(now))))
+        for name, (yes, _) in self._named(filter):
+            conditions.append((f"the filter {name} leaves it out", yes))
+        slots = conditions[0][1].copy()
+        for _, passing in conditions[1:]:
+            slots &= passing
+        collections = _positive(filter, "collection")
+        scope = self.image.alive & ~self._coded("status", ("forgotten",))
+        if collections:
+            scope &= self._coded("collection", collections)
+        return SlotMask(self.image, slots, scope, tuple(sorted(set(collections))), conditions)
+
+    def _named(self, filter: AnyFilter | None) -> list[tuple[str, tuple[Slots, Slots]]]:
+        """The conditions joined by AND at the top, one by one, so that each can be named."""
+        match filter:
+            case None:
+                return []
+            case All():
+                return [each for part in filter.of for each in self._named(part)]
+            case Not():
+                yes, no = self._all(filter.of)
+                return [(f"not ({describe(filter.of)})", (no, yes))]
+            case Filter():
+                return [(f"{n}={check.short(v)}", self._condition(n, v)) for n, v in given(filter)]
+        raise InvalidInput(f"filter must be a Filter, not {check.short(filter)}.")
+
+    def _all(self, filter: AnyFilter) -> tuple[Slots, Slots]:
+        yes, no = np.ones(self.size, np.bool_), np.zeros(self.size, np.bool_)
+        for _, (part_yes, part_no) in self._named(filter):
+            yes &= part_yes
+            no |= part_no
+        return yes, no
+
+    def _condition(self, name: str, value: Any) -> tuple[Slots, Slots]:
+        if name in CODED:
+            return _decided(self._coded(name, _several(value, name)))
+        match name:
+            case "tags":
+                return _decided(self._tagged(_several(value, name)))
+            case "path":
+                return _decided(self._under(check.string(value, name)))
+            case "classification":
+                return _decided(self.column(name) <= check.whole(value, name))
+            case "min_confidence":
+                return _decided(np.nan_to_num(self.column("confidence")) >= check.unit(value, name))
+            case "since":
+                return _decided(self.column("created") >= check.micros(check.moment(value, name)))
+            case "until":
+                return _decided(self.column("created") < check.micros(check.moment(value, name)))
+            case "context":
+                check_conditions(value)
+                return self._judged(repr(value), lambda context: judge(context, value))
+            case _:
+                check_near(value)
+                return self._judged(repr(value), lambda context: _within(context, value))
+
+    def _coded(self, name: str, values: Sequence[str]) -> Slots:
+        column = self.column(name)
+        index = self.image.codes[name]
+        known = [index[value] for value in values if value in index]
+        if len(known) == 1:
+            return np.asarray(column == known[0])
+        return np.isin(column, known)
+
+    def _tagged(self, tags: Sequence[str]) -> Slots:
+        wanted = set(tags)
+        held = self.column("tags")
+        return self._where(slot for slot, has in list(held.items()) if slot < self.size and wanted <= set(has))
+
+    def _under(self, path: str) -> Slots:
+        index = dict(self.image.codes["path"]) if "path" in self.image.columns else None
+        column = self.column("path")
+        index = index if index is not None else dict(self.image.codes["path"])
+        matching = [code for held, code in index.items() if held == path or (path[-1:] == "/" and held.startswith(path))]
+        return np.isin(column, matching)
+
+    def _judged(self, key: str, judgement: Callable[[Any], bool | None]) -> tuple[Slots, Slots]:
+        """Judged once a version; an empty context is judged too."""
+        if key not in self.image.memo:
+            contexts = self.column("context")
+            answers = {slot: judgement(held) for slot, held in list(contexts.items()) if slot < self.size}
+            bare = judgement({})
+            yes = np.full(self.size, bare is True)
+            no = np.full(self.size, bare is False)
+            for slot, answer in answers.items():
+                yes[slot], no[slot] = answer is True, answer is False
+            self.image.memo[key] = (yes, no)
+        answer_yes, answer_no = self.image.memo[key]
+        return answer_yes, answer_no
+
+    def _valid(self, at: datetime) -> tuple[Slots, Slots]:
+        """Valid in [valid_from or created, valid_to)."""
+        moment = check.micros(at)
+        start = self.column("valid_from")
+        start = np.where(np.isnan(start), self.column("created"), start)
+        return _decided((start <= moment) & ~(self.column("valid_to") <= moment))
+
+    def _where(self, slots: Any) -> Slots:
+        mask = np.zeros(self.size, np.bool_)
+        mask[np.fromiter(slots, dtype=np.int64)] = True
+        return mask
+
+
+def _decided(yes: Slots) -> tuple[Slots, Slots]:
+    return yes, ~yes
+
+
+def _within(context: Any, near: Near) -> bool | None:
+    apart = distance(context, near)
+    return None if apart is None else apart <= near.within
+
+
+def given(filter: Filter) -> list[tuple[str, Any]]:
+    """The conditions that a filter names."""
+    pairs = ((each.name, getattr(filter, each.name)) for each in fields(filter))
+    return [(name, value) for name, value in pairs if value is not None]
+
+
+def describe(filter: AnyFilter) -> str:
+    match filter:
+        case Filter():
+            return " and ".join(f"{name}={check.short(value)}" for name, value in given(filter))
+        case Not():
+            return f"not ({describe(filter.of)})"
+        case All():
+            return " and ".join(map(describe, filter.of))
+
+
+def _several(value: Any, name: str) -> tuple[str, ...]:
+    return (check.string(value, name),) if isinstance(value, str) else check.strings(value, name)
+
+
+def _positive(filter: AnyFilter | None, name: str) -> tuple[str, ...]:
+    """The values that a filter asks for under a name, outside of any negation."""
+    if isinstance(filter, All):
+        return tuple(value for part in filter.of for value in _positive(part, name))
+    value = getattr(filter, name, None) if isinstance(filter, Filter) else None
+    return () if value is None else _several(value, name)

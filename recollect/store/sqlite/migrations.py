@@ -1,0 +1,152 @@
+"""The shape of the file, as named steps. Each is applied once, in a transaction, with the record of it.
+
+A step that has shipped is never edited: a later one changes what it made.
+"""
+
+from __future__ import annotations
+
+import time
+
+import apsw
+
+from recollect.errors import StoreError
+
+APPLICATION_ID = 0x7265636F  # "reco": tells our files from other programs' databases
+
+FIRST = """
+CREATE TABLE memories (
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    born INTEGER NOT NULL,       -- the change that added it
+    changed INTEGER NOT NULL,    -- the last change that touched it: images of other processes follow by this
+    status TEXT NOT NULL,
+    collection TEXT NOT NULL,
+    expires INTEGER,             -- moments are microseconds since 1970
+    user TEXT NOT NULL,
+    session TEXT NOT NULL,
+    speaker TEXT NOT NULL,
+    role TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    tier TEXT NOT NULL,
+    source TEXT NOT NULL,
+    path TEXT NOT NULL,
+    classification INTEGER NOT NULL,
+    confidence REAL,
+    created INTEGER NOT NULL,
+    updated INTEGER NOT NULL,
+    valid_from INTEGER,
+    valid_to INTEGER,
+    tags TEXT NOT NULL,          -- lists and objects are JSON
+    context TEXT NOT NULL,
+    external_id TEXT NOT NULL,
+    first_line INTEGER,
+    last_line INTEGER,
+    position INTEGER,
+    strength REAL NOT NULL,
+    importance REAL NOT NULL,
+    flags TEXT NOT NULL,
+    relevance REAL NOT NULL,
+    trust INTEGER,
+    credibility INTEGER,
+    emotion REAL NOT NULL,
+    emotion_tags TEXT NOT NULL,
+    title TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    keywords TEXT NOT NULL,
+    entities TEXT NOT NULL,
+    files TEXT NOT NULL,
+    text TEXT NOT NULL,
+    original TEXT NOT NULL
+);
+CREATE UNIQUE INDEX memories_external ON memories (collection, external_id) WHERE external_id <> '';
+CREATE INDEX memories_changed ON memories (changed);
+
+-- Every word that was ever indexed, with the form under which questions look it up.
+CREATE TABLE vocabulary (term INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, stem TEXT NOT NULL);
+CREATE INDEX vocabulary_stem ON vocabulary (stem);
+
+-- The words of each memory: packed (term, field, times), see lexicon.ENTRY.
+CREATE TABLE words (row INTEGER PRIMARY KEY, entries BLOB NOT NULL);
+
+-- Vectors belong to the model that made them; one space is searched, another may be under construction.
+CREATE TABLE spaces (space INTEGER PRIMARY KEY, name TEXT NOT NULL, dim INTEGER NOT NULL, active INTEGER NOT NULL,
+    UNIQUE (name, dim));
+CREATE TABLE vectors (space INTEGER NOT NULL, row INTEGER NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (space, row))
+    WITHOUT ROWID;               -- float16, unit length
+
+CREATE TABLE edges (source INTEGER NOT NULL, target INTEGER NOT NULL, kind TEXT NOT NULL, weight REAL NOT NULL,
+    created INTEGER NOT NULL, born INTEGER NOT NULL, PRIMARY KEY (source, kind, target)) WITHOUT ROWID;
+CREATE INDEX edges_target ON edges (target);
+CREATE TABLE entity_edges (subject TEXT NOT NULL, relation TEXT NOT NULL, object TEXT NOT NULL, weight REAL NOT NULL,
+    collection TEXT NOT NULL, user TEXT NOT NULL, classification INTEGER NOT NULL, source TEXT NOT NULL,
+    created INTEGER NOT NULL, born INTEGER NOT NULL,
+    PRIMARY KEY (collection, user, subject, relation, object)) WITHOUT ROWID;
+
+-- How memories are used: apart from their content, and not part of its version.
+CREATE TABLE use (row INTEGER PRIMARY KEY, last_accessed INTEGER, access_count INTEGER NOT NULL DEFAULT 0,
+    return_count INTEGER NOT NULL DEFAULT 0, recall_count INTEGER NOT NULL DEFAULT 0, last_recalled INTEGER,
+    recall_times TEXT NOT NULL DEFAULT '[]');
+
+-- The history: one entry a change; what it replaced (for undo, and as earlier versions); what is gone.
+CREATE TABLE changes (version INTEGER PRIMARY KEY, at INTEGER NOT NULL, verb TEXT NOT NULL,
+    undone INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE former (version INTEGER NOT NULL, what TEXT NOT NULL, row INTEGER NOT NULL, record TEXT NOT NULL);
+CREATE INDEX former_version ON former (version);
+CREATE INDEX former_row ON former (row);
+CREATE TABLE gone (row INTEGER PRIMARY KEY, version INTEGER NOT NULL);
+CREATE INDEX gone_version ON gone (version);
+"""
+
+MIGRATIONS: dict[str, str] = {
+    "0001_memories": FIRST,
+}
+
+
+def migrate(connection: apsw.Connection, path: str) -> None:
+    """Bring the file to the current shape, or refuse one that is not ours or is newer than this program."""
+    if _is_current(connection, path):
+        return
+    with _immediately(connection):
+        applied = _applied(connection, path)
+        if not applied:
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute("CREATE TABLE migrations (name TEXT PRIMARY KEY, applied INTEGER NOT NULL)")
+        for name, script in MIGRATIONS.items():
+            if name not in applied:
+                for _ in connection.execute(script):
+                    pass
+                now = int(time.time() * 1e6)
+                connection.execute("INSERT INTO migrations VALUES (?, ?)", (name, now))
+
+
+def _is_current(connection: apsw.Connection, path: str) -> bool:
+    applied = _applied(connection, path)
+    newer = applied - MIGRATIONS.keys()
+    if newer:
+        raise StoreError(
+            f"{path} was written by a newer version of Recollect (it has {', '.join(sorted(newer))}). "
+            "Upgrade with 'pip install --upgrade recollect'; nothing was changed."
+        )
+    return applied == MIGRATIONS.keys()
+
+
+def _applied(connection: apsw.Connection, path: str) -> set[str]:
+    if connection.pragma("application_id") == APPLICATION_ID:
+        return {str(name) for (name,) in connection.execute("SELECT name FROM migrations")}
+    if connection.execute("SELECT count(*) FROM sqlite_schema").get:
+        raise StoreError(f"{path} is the database of another program. Choose another file; nothing was changed.")
+    return set()
+
+
+class _immediately:  # noqa: N801
+    """BEGIN IMMEDIATE … COMMIT, so that two processes opening a new file do not both build it."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+
+    def __enter__(self) -> None:
+        self.connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.connection.execute("COMMIT" if kind is None else "ROLLBACK")

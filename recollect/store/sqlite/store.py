@@ -1,0 +1,337 @@
+"""The SQLite store: views for recalls, changes for writers, and marks of use beside them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from threading import Lock
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import InvalidInput, NotFound, StoreError
+from recollect.model import Edge, EntityEdge, Memory
+from recollect.model.check import from_micros, micros
+from recollect.model.filter import AnyFilter
+from recollect.store.base import Floats, Rows, Space, StoreStatus, Touch, Undone
+from recollect.store.sqlite.arrays import best
+from recollect.store.sqlite.change import SqliteChange
+from recollect.store.sqlite.connections import Connections, saying
+from recollect.store.sqlite.image import Follower, Image, active_space
+from recollect.store.sqlite.lexicon import SqliteLexicon
+from recollect.store.sqlite.masks import MaskMaker, SlotMask
+from recollect.store.sqlite.records import SELECT, SELECT_USE, from_row, read_column
+
+log = logging.getLogger("recollect")
+RECALL_TIMES = 20  # A17: how many moments of recall are kept
+SPARSE = 8  # a mask with fewer than 1 in so many slots is scanned alone
+
+
+class SqliteView:
+    """One snapshot of the file and the image that belongs to it."""
+
+    def __init__(self, image: Image, connection: apsw.Connection, follower: Follower) -> None:
+        self.image = image
+        self.connection = connection
+        self.follower = follower
+        self.lexicon = SqliteLexicon(image, connection, follower.kept)
+
+    @property
+    def version(self) -> int:
+        return self.image.version
+
+    def mask(self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool) -> SlotMask:
+        def column(name: str) -> Any:
+            return self.follower.column(self.image, self.connection, name)
+
+        return MaskMaker(self.image, column).make(filter, statuses, now, as_of)
+
+    def nearest(self, vector: NDArray[np.float32], mask: SlotMask, limit: int) -> tuple[Rows, Floats]:
+        image = self.image
+        allowed = mask.slots & image.has_vector
+        slots = np.flatnonzero(allowed)
+        if len(slots) * SPARSE < len(image.rows):
+            rough = image.matrix[slots] @ vector
+        else:
+            rough = (image.matrix @ vector)[slots]
+        # The scan may round differently from place to place; scores come from one exact product each.
+        near = slots[best(rough, image.rows[slots], limit)]
+        exact = _dot(image.matrix[near], vector)
+        order = np.lexsort((image.rows[near], -exact))
+        return image.rows[near[order]], exact[order]
+
+    def cosines(self, vector: NDArray[np.float32], rows: Rows) -> Floats:
+        slots = self.image.slots(rows)
+        known = slots >= 0
+        known[known] = self.image.has_vector[slots[known]]
+        cosines = np.full(len(rows), np.nan)
+        cosines[known] = _dot(self.image.matrix[slots[known]], vector)
+        return cosines
+
+    def columns(self, rows: Rows, names: Sequence[str]) -> dict[str, list[Any]]:
+        sql = f"SELECT row, {', '.join(names)} FROM memories WHERE row IN (SELECT value FROM json_each(?))"
+        found = {row: values for row, *values in self.connection.execute(sql, (_listed(rows),))}
+        return {name: [read_column(name, found[row][at]) for row in rows.tolist()] for at, name in enumerate(names)}
+
+    def memories(self, rows: Rows) -> list[Memory]:
+        sql = (
+            f"SELECT m.row, {SELECT}, {SELECT_USE} FROM memories m LEFT JOIN use u ON u.row = m.row "
+            "WHERE m.row IN (SELECT value FROM json_each(?))"
+        )
+        found = {row: from_row(values) for row, *values in self.connection.execute(sql, (_listed(rows),))}
+        return [found[row] for row in rows.tolist()]
+
+    def row(self, id: str) -> int | None:
+        row: int | None = self.connection.execute("SELECT row FROM memories WHERE id = ?", (id,)).get
+        return row
+
+    def all_rows(self, mask: SlotMask) -> Rows:
+        return np.sort(self.image.rows[mask.slots])
+
+
+def _dot(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> Floats:
+    """Row by row in double precision: the same bits wherever a row lies."""
+    return np.asarray((matrix.astype(np.float64) * vector.astype(np.float64)).sum(axis=1))
+
+
+def _listed(rows: Rows) -> str:
+    return json.dumps(rows.tolist())
+
+
+class SqliteStore:
+    """One file. Many readers and one writer at a time, from any number of threads and processes."""
+
+    def __init__(
+        self, path: str, clock: Callable[[], datetime], readonly: bool = False, durability: str = "full"
+    ) -> None:
+        if durability not in ("full", "fast"):
+            raise InvalidInput(f"durability must be 'full' or 'fast', not {durability!r}.")
+        self.path = path
+        self.clock = clock
+        self._connections = Connections(path, readonly, durable=durability == "full")
+        self._follower = Follower()
+        self._vocabulary: dict[str, int] = {}
+        self._pending: list[Touch] = []
+        self._pending_lock = Lock()
+
+    @property
+    def readonly(self) -> bool:
+        return self._connections.readonly
+
+    @contextmanager
+    def view(self) -> Iterator[SqliteView]:
+        connection = self._connections.get()
+        with saying(self.path):
+            image = None
+            while image is None:
+                connection.execute("BEGIN")
+                try:
+                    image = self._follower.at(connection, _version(connection))
+                    if image is not None:
+                        yield SqliteView(image, connection, self._follower)
+                finally:
+                    connection.execute("COMMIT")
+
+    @contextmanager
+    def change(self, verb: str) -> Iterator[SqliteChange]:
+        if self.readonly:
+            raise StoreError(f"{self.path} is read-only; nothing was written.")
+        connection = self._connections.get()
+        with saying(self.path):
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                change = SqliteChange(connection, verb, self.clock(), self._vocabulary)
+                yield change
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            self._vocabulary.update(change.learned)
+
+    def undo(self, now: datetime) -> Undone | None:
+        with self.change("undo") as change:
+            return change.undo()
+
+    def space(self) -> Space | None:
+        with saying(self.path):
+            found = active_space(self._connections.get())
+        return found[1] if found else None
+
+    def resolve(self, ids: Sequence[str]) -> list[str]:
+        connection, whole = self._connections.get(), []
+        with saying(self.path):
+            for id in ids:
+                if connection.execute("SELECT 1 FROM memories WHERE id = ?", (id,)).get:
+                    whole.append(id)
+                    continue
+                near = connection.execute(
+                    "SELECT id FROM memories WHERE id >= ?1 AND id < ?1 || char(1114111) LIMIT 2", (id,)
+                ).fetchall()
+                if len(near) != 1 or not id:
+                    many = f"Several ids begin with {id!r}; give more of it." if near and id else ""
+                    raise NotFound(many or f"There is no memory with the id {id!r}.")
+                whole.append(near[0][0])
+        return whole
+
+    def get(self, ids: Sequence[str]) -> list[Memory]:
+        sql = f"SELECT {SELECT}, {SELECT_USE} FROM memories m LEFT JOIN use u ON u.row = m.row WHERE m.id = ?"
+        with saying(self.path):
+            found = [self._connections.get().execute(sql, (id,)).fetchall() for id in ids]
+        missing = [id for id, rows in zip(ids, found, strict=True) if not rows]
+        if missing:
+            raise NotFound(f"There is no memory with the id {missing[0]!r}.")
+        return [from_row(rows[0]) for rows in found]
+
+    def edges(self, ids: Sequence[str] | None = None) -> list[Edge]:
+        chosen = "" if ids is None else "WHERE s.id IN (SELECT value FROM json_each(?1)) OR t.id IN (SELECT value FROM json_each(?1))"
+        sql = (
+            "SELECT s.id, t.id, e.kind, e.weight, e.created FROM edges e "
+            f"JOIN memories s ON s.row = e.source JOIN memories t ON t.row = e.target {chosen} "
+            "ORDER BY e.source, e.kind, e.target"
+        )
+        with saying(self.path):
+            found = self._connections.get().execute(sql, () if ids is None else (json.dumps(list(ids)),))
+            return [Edge(a, b, kind, weight, from_micros(at)) for a, b, kind, weight, at in found]
+
+    def entity_edges(self) -> list[EntityEdge]:
+        sql = (
+            "SELECT subject, relation, object, weight, collection, user, classification, source, created "
+            "FROM entity_edges ORDER BY collection, user, subject, relation, object"
+        )
+        with saying(self.path):
+            return [EntityEdge(*v[:8], from_micros(v[8])) for v in self._connections.get().execute(sql)]
+
+    def former(self, id: str) -> list[tuple[datetime, Memory]]:
+        sql = (
+            "SELECT c.at, f.record FROM former f JOIN changes c ON c.version = f.version "
+            "WHERE f.what = 'memory' AND f.row = (SELECT row FROM memories WHERE id = ?) ORDER BY f.version"
+        )
+        with saying(self.path):
+            found = self._connections.get().execute(sql, (id,)).fetchall()
+        return [(from_micros(at), from_row(json.loads(record))) for at, record in found]
+
+    def unembedded(self, space: Space) -> Iterator[str]:
+        sql = (
+            "SELECT id FROM memories WHERE status <> 'forgotten' AND row NOT IN (SELECT v.row FROM vectors v "
+            "JOIN spaces s ON s.space = v.space WHERE s.name = ? AND s.dim = ?)"
+        )
+        with saying(self.path):
+            yield from [id for (id,) in self._connections.get().execute(sql, (space.name, space.dim))]
+
+    def switch(self, space: Space) -> None:
+        """Search this model's vectors from now on and let those of others go."""
+        with self.change("reembed") as change:
+            number = change.space(space)
+            change.connection.execute("UPDATE spaces SET active = (space = ?)", (number,))
+            change.connection.execute("DELETE FROM vectors WHERE space <> ?", (number,))
+            change.connection.execute("DELETE FROM spaces WHERE space <> ?", (number,))
+
+    # Use: written beside the content, without waiting for the disk or for other writers.
+
+    def touch(self, mark: Touch) -> None:
+        """Note a use. When another process is writing, the note waits for the next one; it never fails a recall."""
+        if self.readonly or not mark.rows:
+            return
+        with self._pending_lock:
+            self._pending.append(mark)
+            self._write_marks(wait=False)
+
+    def _write_marks(self, wait: bool) -> None:
+        connection = self._connections.get()
+        connection.set_busy_timeout(2000 if wait else 0)
+        connection.pragma("synchronous", "NORMAL")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            for mark in self._pending:
+                _mark(connection, mark)
+            connection.execute("COMMIT")
+            self._pending.clear()
+        except apsw.Error as problem:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            log.info("use of %s not recorded yet: %s", self.path, problem)
+        finally:
+            connection.set_busy_timeout(30_000)
+            connection.pragma("synchronous", "FULL" if self._connections.durable else "NORMAL")
+
+    def restore_use(self, memories: Iterable[Memory]) -> None:
+        sql = (
+            "INSERT OR REPLACE INTO use SELECT row, ?, ?, ?, ?, ?, ? FROM memories WHERE id = ?"
+        )
+        with self.change("import") as change:
+            for memory in memories:
+                use = memory.use
+                times = json.dumps([micros(at) for at in use.recall_times])
+                seen, recalled = (None if at is None else micros(at) for at in (use.last_accessed, use.last_recalled))
+                change.connection.execute(
+                    sql, (seen, use.access_count, use.return_count, use.recall_count, recalled, times, memory.id)
+                )
+
+    def status(self) -> StoreStatus:
+        connection = self._connections.get()
+        with saying(self.path):
+            def counts(sql: str) -> dict[str, int]:
+                return dict(connection.execute(sql).fetchall())
+
+            spaces = [
+                {"name": name, "dim": dim, "active": bool(active), "vectors": vectors}
+                for name, dim, active, vectors in connection.execute(
+                    "SELECT name, dim, active, (SELECT count(*) FROM vectors v WHERE v.space = s.space) FROM spaces s"
+                )
+            ]
+            memories = counts("SELECT status, count(*) FROM memories GROUP BY status")
+            held = active_space(connection)
+            last = connection.execute("SELECT max(at) FROM changes").get
+            return StoreStatus(
+                path=self.path,
+                bytes=sum(os.path.getsize(p) for p in (self.path, self.path + "-wal") if os.path.exists(p)),
+                version=_version(connection),
+                readonly=self.readonly,
+                memories=memories,
+                collections=counts(
+                    "SELECT collection, count(*) FROM memories WHERE status <> 'forgotten' GROUP BY collection"
+                ),
+                edges=connection.execute("SELECT count(*) FROM edges").get,
+                entity_edges=connection.execute("SELECT count(*) FROM entity_edges").get,
+                words=connection.execute("SELECT count(*) FROM vocabulary").get,
+                spaces=spaces,
+                without_vector=len(list(self.unembedded(held[1]))) if held else sum(memories.values()),
+                last_change=None if last is None else from_micros(last),
+            )
+
+    def close(self) -> None:
+        with contextlib.suppress(StoreError), self._pending_lock:
+            if self._pending:
+                self._write_marks(wait=True)
+        self._connections.close()
+
+
+def _version(connection: apsw.Connection) -> int:
+    return connection.execute("SELECT max(version) FROM changes").get or 0
+
+
+def _mark(connection: apsw.Connection, mark: Touch) -> None:
+    """A17, M11, R15: the counters that this mark names, and for recalls the last moments."""
+    at, rows = micros(mark.at), json.dumps(mark.rows)
+    alive = "SELECT value FROM json_each(?1) WHERE value IN (SELECT row FROM memories)"
+    connection.execute(f"INSERT OR IGNORE INTO use (row) {alive}", (rows,))
+    for name in mark.counters:
+        connection.execute(
+            f"UPDATE use SET {name}_count = {name}_count + 1 WHERE row IN (SELECT value FROM json_each(?1))", (rows,)
+        )
+    chosen = "WHERE row IN (SELECT value FROM json_each(?1))"
+    if "access" in mark.counters:
+        connection.execute(f"UPDATE use SET last_accessed = ?2 {chosen}", (rows, at))
+    if "recall" in mark.counters:
+        connection.execute(f"UPDATE use SET last_recalled = ?2 {chosen}", (rows, at))
+        for row, times in connection.execute(f"SELECT row, recall_times FROM use {chosen}", (rows,)).fetchall():
+            latest = json.dumps([*json.loads(times), at][-RECALL_TIMES:])
+            connection.execute("UPDATE use SET recall_times = ? WHERE row = ?", (latest, row))

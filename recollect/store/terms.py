@@ -1,0 +1,36 @@
+"""A memory as the words that it is found by, field by field; the same for every store."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from recollect.model import Memory
+from recollect.text.words import words
+
+FIELDS = ("text", "title", "summary", "keywords", "tags", "entities", "path", "speaker", "original")
+NUMBER = {name: at for at, name in enumerate(FIELDS)}
+
+
+def field_words(memory: Memory) -> dict[tuple[str, int], int]:
+    """How often each word stands in each field: {(word, field number): times}."""
+    counts: Counter[tuple[str, int]] = Counter()
+    for name, text in (
+        ("text", memory.text),
+        ("title", memory.title),
+        ("summary", memory.summary),
+        ("keywords", "\n".join(memory.keywords)),
+        ("tags", "\n".join(memory.tags)),
+        ("entities", "\n".join(memory.entities)),
+        ("path", "\n".join((memory.path, *memory.files))),
+        ("speaker", memory.speaker),
+        ("original", memory.original),
+    ):
+        if text:
+            number = NUMBER[name]
+            counts.update((word, number) for word in words(text))
+    return counts
+
+
+def embedding_text(memory: Memory) -> str:
+    """What an embedder reads of a memory."""
+    return f"{memory.title}\n{memory.text}" if memory.title else memory.text

@@ -1,0 +1,1 @@
+"""Text into terms: the same words for every store and every recipe."""

@@ -1,0 +1,64 @@
+"""Three letters at a time: words that are alike though not the same."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+PAD = "$"
+
+
+def grams(word: str) -> set[str]:
+    """The 3-grams of a padded word.
+
+    >>> sorted(grams("cup"))
+    ['$cu', 'cup', 'up$']
+    """
+    padded = PAD + word + PAD
+    return {padded[at : at + 3] for at in range(len(padded) - 2)}
+
+
+class GramIndex:
+    """Finds, among many words, those that share 3-grams with one. Built once per vocabulary, in arrays."""
+
+    def __init__(self, words: list[str]) -> None:
+        joined = "\0".join(PAD + word + PAD for word in words)
+        letters = np.frombuffer(joined.encode("utf-32-le", "replace"), dtype=np.uint32)
+        whole = (letters[:-2] != 0) & (letters[1:-1] != 0) & (letters[2:] != 0)
+        codes, owner = _codes(letters)[whole], np.cumsum(letters == 0)[:-2][whole]
+        order = np.argsort(codes, kind="stable")
+        codes, owner = codes[order], owner[order]
+        fresh = np.ones(len(codes), dtype=np.bool_)  # a gram counts once a word
+        fresh[1:] = (codes[1:] != codes[:-1]) | (owner[1:] != owner[:-1])
+        self._codes, self._owner = codes[fresh], owner[fresh]
+        self._sizes = np.bincount(self._owner, minlength=len(words))
+        self._count = len(words)
+
+    def similar(self, word: str) -> NDArray[np.float64]:
+        """Jaccard similarity of the word to every word: |A ∩ B| / |A ∪ B| of their 3-grams."""
+        shared, size = self._shared(word)
+        return np.asarray(shared / np.maximum(1, self._sizes + size - shared), dtype=np.float64)
+
+    def containing(self, word: str) -> NDArray[np.bool_]:
+        """Which words hold every inner 3-gram of this one: candidates for having it as a part."""
+        inner = {gram for gram in grams(word) if PAD not in gram}
+        counts = self._count_of(inner)
+        return np.asarray((counts == len(inner)) & bool(inner), dtype=np.bool_)
+
+    def _shared(self, word: str) -> tuple[NDArray[np.int64], int]:
+        mine = grams(word)
+        return self._count_of(mine), len(mine)
+
+    def _count_of(self, wanted: set[str]) -> NDArray[np.int64]:
+        total = np.zeros(self._count, dtype=np.int64)
+        for gram in wanted:
+            code = _codes(np.frombuffer(gram.encode("utf-32-le", "replace"), dtype=np.uint32))[0]
+            start, stop = np.searchsorted(self._codes, [code, code + np.uint64(1)])
+            total[self._owner[start:stop]] += 1
+        return total
+
+
+def _codes(letters: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """Each run of three letters as one number (21 bits a letter)."""
+    wide = letters.astype(np.uint64)
+    return (wide[:-2] << np.uint64(42)) | (wide[1:-1] << np.uint64(21)) | wide[2:]

@@ -1,0 +1,115 @@
+"""Splitting text into words: any script, identifiers taken apart, Chinese segmented."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from threading import Lock
+
+import Stemmer
+
+ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
+# Where an identifier breaks: underscores, aB, ABc, a1 and 1a.
+PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+PLAIN = re.compile(r"[A-Z]?[a-z]+|[0-9]+|[A-Z]+")
+HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+KANA = "\u3040-\u30ff\u31f0-\u31ff"
+# Scripts written without spaces (or, in Korean, with particles glued on): pairs of letters serve as words.
+PAIRED = f"{KANA}\u1100-\u11ff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+EMOJI = "\u2600-\u27bf\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order, lower-cased; an identifier gives itself and then its parts.
+
+    >>> words("Set maxRetries in HTTPServer")
+    ['set', 'maxretries', 'max', 'retries', 'in', 'httpserver', 'http', 'server']
+    """
+    if text.isascii():
+        found: list[str] = []
+        for word in ASCII_WORD.findall(text):
+            if PLAIN.fullmatch(word):
+                found.append(word.lower())
+            else:
+                found.extend(identifier(word))
+        return found
+    return list(_any_script(unicodedata.normalize("NFKC", text)))
+
+
+def identifier(word: str) -> Iterator[str]:
+    whole = word.lower().strip("_")
+    if not whole:
+        return
+    yield whole
+    parts = PARTS.findall(word)
+    if len(parts) > 1:
+        yield from (part.lower() for part in parts)
+
+
+def _any_script(text: str) -> Iterator[str]:
+    for match in _patterns().finditer(text):
+        run = match.group()
+        match match.lastgroup:
+            case "spaceless":
+                yield from _spaceless(run)
+            case "emoji":
+                yield run
+            case _ if run.isascii():
+                yield from identifier(run)
+            case _:
+                yield from identifier(run) if "_" in run else (run.lower(),)
+
+
+def _spaceless(run: str) -> Iterator[str]:
+    if all(_is_han(letter) for letter in run):
+        yield from _segmenter().cut_for_search(run)
+    elif len(run) == 1:
+        yield run
+    else:
+        yield from (run[at : at + 2] for at in range(len(run) - 1))
+
+
+def _is_han(letter: str) -> bool:
+    return unicodedata.name(letter, "").startswith("CJK")
+
+
+@lru_cache(maxsize=1)
+def _segmenter():  # type: ignore[no-untyped-def]
+    import rjieba  # loaded with the first Chinese text: its dictionary takes a moment
+
+    return rjieba
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> re.Pattern[str]:
+    # \w knows no combining marks, and without them the words of Hindi or Thai fall apart.
+    marks = "".join(chr(c) for c in range(0x300, 0x10000) if unicodedata.category(chr(c))[0] == "M")
+    marks = re.escape(marks)
+    return re.compile(
+        f"(?P<spaceless>[{HAN}{PAIRED}ー]+)|(?P<word>(?:(?![{HAN}{PAIRED}])[\\w{marks}])+)|(?P<emoji>[{EMOJI}])"
+    )
+
+
+@lru_cache(maxsize=1 << 17)
+def fold(word: str) -> str:
+    """A word without its diacritics: café and cafe meet."""
+    if word.isascii():
+        return word
+    plain = "".join(c for c in unicodedata.normalize("NFKD", word) if unicodedata.category(c) != "Mn")
+    return unicodedata.normalize("NFKC", plain).casefold() or word
+
+
+_stemmer = Stemmer.Stemmer("english")
+_stemming = Lock()  # a Stemmer must not be entered twice at once
+
+
+@lru_cache(maxsize=1 << 17)
+def stem(word: str) -> str:
+    """The form under which a word is looked up: folded, and stemmed when it is written in Latin letters."""
+    folded = fold(word)
+    if not folded.isascii() or not folded.isalpha():
+        return folded
+    with _stemming:
+        return str(_stemmer.stemWord(folded))
