@@ -60,7 +60,6 @@ def resolve(embedder: Embedder | str | None) -> Embedder | None:
         return LocalEmbedder()
     if isinstance(embedder, str) or not isinstance(embedder, Embedder):
         raise InvalidInput(
-            f"embedder must be 'local', None or an object with name, dim and embed(texts, query), "
-            f"not {embedder!r}."
+            f"embedder must be 'local', None or an object with name, dim and embed(texts, query), not {embedder!r}."
         )
     return embedder

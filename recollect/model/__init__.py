@@ -4,6 +4,7 @@ from recollect.model.filter import Filter, Near, Not
 from recollect.model.memory import (
     EDGE_KINDS,
     STATUSES,
+    Changes,
     Details,
     Edge,
     EntityEdge,
@@ -16,6 +17,7 @@ from recollect.model.memory import (
 __all__ = [
     "EDGE_KINDS",
     "STATUSES",
+    "Changes",
     "Details",
     "Edge",
     "EntityEdge",

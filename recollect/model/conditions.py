@@ -31,8 +31,7 @@ def check_conditions(conditions: object) -> None:
         unknown = [key for key in operators(wanted) if key not in OPERATORS]
         if unknown:
             raise InvalidInput(
-                f"{unknown[0]!r} (at {path!r}) is no operator of a context filter; "
-                f"there are {', '.join(OPERATORS)}."
+                f"{unknown[0]!r} (at {path!r}) is no operator of a context filter; there are {', '.join(OPERATORS)}."
             )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
+
+from recollect.errors import InvalidInput
 
 OneOrMore = str | Sequence[str]
 MISSING = object()
@@ -81,3 +83,27 @@ class All:
 
 
 AnyFilter = Filter | Not | All
+
+
+def as_filter(given: AnyFilter | Mapping[str, Any] | None) -> AnyFilter | None:
+    """A filter as it is, or from a mapping: ``{"session": "s1", "not": {"tags": ["draft"]}}``."""
+    if given is None or isinstance(given, Filter | Not | All):
+        return given
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"filter must be a Filter or a mapping of its fields, not {given!r}.")
+    known = {each.name for each in fields(Filter)}
+    unknown = set(given) - known - {"not"}
+    if unknown:
+        raise InvalidInput(
+            f"A filter has no condition {', '.join(sorted(map(repr, unknown)))}; "
+            f"it has: {', '.join(sorted(known))}, not."
+        )
+    said = {name: value for name, value in given.items() if name != "not"}
+    if isinstance(said.get("near"), Mapping):
+        try:
+            said["near"] = Near(**said["near"])
+        except TypeError:
+            raise InvalidInput("near needs field, target and within.") from None
+    positive = Filter(**said)
+    negated = as_filter(given.get("not"))
+    return positive if negated is None else All((positive, Not(negated)))

@@ -91,8 +91,8 @@ class Memory:
 When = datetime | str | float | int
 
 
-class Details(TypedDict, total=False):
-    """What may be said of a memory beside its text: the keywords of ``remember`` and ``edit``.
+class Changes(TypedDict, total=False):
+    """What may be said of a memory beside its text and id: the keywords of ``edit``.
 
     The same names as Memory's fields, with lists for tuples and ISO strings for dates.
     """
@@ -104,7 +104,6 @@ class Details(TypedDict, total=False):
     tags: Sequence[str]
     entities: Sequence[str]
     context: Mapping[str, Any]
-    id: str
     collection: str
     user: str
     kind: str
@@ -135,6 +134,12 @@ class Details(TypedDict, total=False):
     valid_from: When | None
     valid_to: When | None
     expires: When | None
+
+
+class Details(Changes, total=False):
+    """The keywords of ``remember``: an id of the caller's own may be given, too."""
+
+    id: str
 
 
 @dataclass(frozen=True, slots=True)

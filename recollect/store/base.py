@@ -6,7 +6,7 @@ recall: everything asked of it agrees. A *change* is one transaction: all of it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model import Edge, EntityEdge, JsonObject, Memory
+from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import AnyFilter
 
 Rows = NDArray[np.int64]
@@ -72,7 +72,7 @@ class WordMatches:
 
 
 class Mask(Protocol):
-    """The memories that may come back in this recall."""
+    """The memories that may come back in this recall. Only the view that made it can use it."""
 
     @property
     def count(self) -> int: ...
@@ -87,9 +87,9 @@ class Mask(Protocol):
 class Lexicon(Protocol):
     """The words of all memories. Statistics are those of the mask's collections, not of the whole file."""
 
-    def search(self, query: WordQuery, mask: Mask, limit: int) -> WordMatches: ...
+    def search(self, query: WordQuery, mask: Any, limit: int) -> WordMatches: ...
 
-    def score(self, query: WordQuery, mask: Mask, rows: Rows) -> WordMatches:
+    def score(self, query: WordQuery, mask: Any, rows: Rows) -> WordMatches:
         """The same scores for given rows, in their order; 0 where nothing matches."""
 
     def alike(self, word: str, least: float, limit: int) -> list[tuple[str, float]]:
@@ -105,9 +105,17 @@ class View(Protocol):
     @property
     def lexicon(self) -> Lexicon: ...
 
-    def mask(self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool) -> Mask: ...
+    def mask(
+        self,
+        filter: AnyFilter | None,
+        statuses: Sequence[str],
+        now: datetime,
+        as_of: bool = False,
+        expired: bool = False,
+    ) -> Mask:
+        """``as_of`` takes ``now`` as the moment at which memories must hold; ``expired`` lets those in, too."""
 
-    def nearest(self, vector: NDArray[np.float32], mask: Mask, limit: int) -> tuple[Rows, Floats]:
+    def nearest(self, vector: NDArray[np.float32], mask: Any, limit: int) -> tuple[Rows, Floats]:
         """Rows and cosines, nearest first."""
 
     def cosines(self, vector: NDArray[np.float32], rows: Rows) -> Floats:
@@ -120,16 +128,32 @@ class View(Protocol):
 
     def row(self, id: str) -> int | None: ...
 
-    def all_rows(self, mask: Mask) -> Rows: ...
+    def all_rows(self, mask: Any) -> Rows: ...
+
+    def newest(self, mask: Any) -> Rows: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A memory after a write, and what the write did."""
+
+    row: int
+    memory: Memory
+    what: Literal["added", "changed", "same"]
 
 
 class Change(Protocol):
     """One transaction, one entry in the history, one undo."""
 
-    def remember(self, memory: Memory) -> tuple[int, Literal["added", "changed", "same"]]:
+    def remember(self, memory: Memory) -> Written:
         """Add it, or update the one with its id or external id; equal content changes nothing."""
 
-    def edit(self, row: int, memory: Memory) -> None: ...
+    def revise(self, id: str, revision: Callable[[Memory], Memory]) -> Written:
+        """Change a memory as it is now, inside the transaction."""
+
+    def row(self, id: str) -> int: ...
+
+    def set_use(self, row: int, use: Use) -> None: ...
 
     def embed(self, rows: Sequence[int], vectors: NDArray[np.float32], space: Space) -> None: ...
 
@@ -185,12 +209,12 @@ class Store(Protocol):
 
     def view(self) -> AbstractContextManager[View]: ...
 
-    def change(self, verb: str) -> AbstractContextManager[Change]: ...
+    def change(self, verb: str, note: str = "") -> AbstractContextManager[Change]: ...
 
-    def undo(self, now: datetime) -> Undone | None: ...
+    def undo(self) -> Undone | None: ...
 
-    def space(self) -> Space | None:
-        """The model whose vectors are searched."""
+    def check_space(self, space: Space) -> None:
+        """Refuse a model whose vectors could not be compared with those that are here."""
 
     def resolve(self, ids: Sequence[str]) -> list[str]:
         """Whole ids for ids or their unique beginnings; NotFound for an unknown one."""
@@ -204,14 +228,14 @@ class Store(Protocol):
     def former(self, id: str) -> list[tuple[datetime, Memory]]:
         """Earlier contents of a memory, oldest first: kept, but not searchable."""
 
-    def unembedded(self, space: Space) -> Iterator[int]: ...
+    def unembedded(self, space: Space) -> list[str]:
+        """Ids of the memories that this model has no vector for."""
 
     def switch(self, space: Space) -> None:
         """Search this model's vectors from now on and let those of others go."""
 
-    def touch(self, mark: Touch) -> None: ...
-
-    def restore_use(self, memories: Iterable[Memory]) -> None: ...
+    def touch(self, mark: Touch) -> None:
+        """Note a use; it may be written a little later, and never fails a recall."""
 
     def status(self) -> StoreStatus: ...
 

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import EmbeddingError, NotFound
-from recollect.model import Edge, EntityEdge, Memory
+from recollect.model import Edge, EntityEdge, Memory, Use
 from recollect.model.check import from_micros, micros
-from recollect.store.base import Space, Undone
+from recollect.store.base import Space, Undone, Written
+from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.image import active_space
 from recollect.store.sqlite.postings import ENTRY
-from recollect.store.sqlite.records import COLUMNS, SELECT, from_row, to_row
+from recollect.store.sqlite.records import COLUMNS, SELECT, from_row, to_row, use_to_row
 from recollect.store.terms import field_words
 from recollect.text.words import stem
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-INSERT = (
-    f"INSERT INTO memories (born, changed, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
-)
+INSERT = f"INSERT INTO memories (born, changed, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
 UPDATE = f"UPDATE memories SET changed = ?, {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 MOST_TIMES = 65_535  # of one word in one field; the field is 16 bits wide
 
@@ -40,9 +39,19 @@ def new_id() -> str:
 class SqliteChange:
     """What may be done inside one transaction. The history entry is written with the first real change."""
 
-    def __init__(self, connection: apsw.Connection, verb: str, now: datetime, vocabulary: dict[str, int]) -> None:
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        path: str,
+        verb: str,
+        note: str,
+        now: datetime,
+        vocabulary: dict[str, int],
+    ) -> None:
         self.connection = connection
+        self.path = path
         self.verb = verb
+        self.note = note
         self.now = now
         self.vocabulary = vocabulary  # known words of the file: a cache that only commits feed
         self.learned: dict[str, int] = {}
@@ -54,25 +63,32 @@ class SqliteChange:
             last = self.connection.execute("SELECT max(version) FROM changes").get or 0
             self._version = last + 1
             self.connection.execute(
-                "INSERT INTO changes (version, at, verb) VALUES (?, ?, ?)", (self._version, micros(self.now), self.verb)
+                "INSERT INTO changes (version, at, verb, note) VALUES (?, ?, ?, ?)",
+                (self._version, micros(self.now), self.verb, self.note),
             )
         return self._version
 
-    def remember(self, memory: Memory) -> tuple[int, Literal["added", "changed", "same"]]:
+    def remember(self, memory: Memory) -> Written:
         known = self._known(memory)
         if known is None:
-            return self._add(memory), "added"
+            memory = replace(memory, id=memory.id or new_id())
+            return Written(self._add(memory), memory, "added")
         row, held = known
         memory = replace(memory, id=held.id, created=memory.created or held.created)
-        if replace(memory, updated=held.updated) == held:
-            return row, "same"
-        self._rewrite(row, held, memory)
-        return row, "changed"
+        return self._rewrite(row, held, memory)
 
-    def edit(self, row: int, memory: Memory) -> None:
-        self._rewrite(row, self._held(row), memory)
+    def revise(self, id: str, revision: Callable[[Memory], Memory]) -> Written:
+        row = self.row(id)
+        held = self._held(row)
+        return self._rewrite(row, held, revision(held))
+
+    def set_use(self, row: int, use: Use) -> None:
+        self.connection.execute("INSERT OR REPLACE INTO use VALUES (?, ?, ?, ?, ?, ?, ?)", (row, *use_to_row(use)))
 
     def embed(self, rows: Sequence[int], vectors: NDArray[np.float32], space: Space) -> None:
+        if self.verb != "reembed":
+            held = active_space(self.connection)
+            check_space(held[1] if held else None, space, self.path)
         number = self.space(space)
         packed = vectors.astype(np.float16)
         self.connection.executemany(
@@ -85,7 +101,7 @@ class SqliteChange:
         )
 
     def link(self, edge: Edge) -> None:
-        source, target = self._row(edge.source), self._row(edge.target)
+        source, target = self.row(edge.source), self.row(edge.target)
         self._keep_edge(source, target, edge.kind)
         self.connection.execute(
             "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)",
@@ -93,8 +109,8 @@ class SqliteChange:
         )
 
     def unlink(self, source: str, target: str, kind: str | None) -> int:
-        ends = (self._row(source), self._row(target))
-        kinds = self.connection.execute("SELECT kind FROM edges WHERE source = ? AND target = ?", ends).fetchall()
+        ends = (self.row(source), self.row(target))
+        kinds = fetch(self.connection, "SELECT kind FROM edges WHERE source = ? AND target = ?", ends)
         chosen = [held for (held,) in kinds if kind in (None, held)]
         for each in chosen:
             self._keep_edge(*ends, each)
@@ -104,24 +120,28 @@ class SqliteChange:
     def relate(self, edge: EntityEdge) -> None:
         key = (edge.collection, edge.user, edge.subject, edge.relation, edge.object)
         held = self.connection.execute(
-            "SELECT * FROM entity_edges WHERE (collection, user, subject, relation, object) = (?, ?, ?, ?, ?)", key
+            "SELECT * FROM entity_edges WHERE (collection, user, subject, relation, object) = (?, ?, ?, ?, ?)",
+            key,
         ).fetchall()
         for values in held:
             self._keep("entity_edge", 0, list(values))
         self.connection.execute(
             "INSERT OR REPLACE INTO entity_edges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (edge.subject, edge.relation, edge.object, edge.weight, edge.collection, edge.user)
-            + (edge.classification, edge.source, micros(edge.created or self.now), self.version),
+            (
+                *(edge.subject, edge.relation, edge.object, edge.weight, edge.collection, edge.user),
+                *(edge.classification, edge.source, micros(edge.created or self.now), self.version),
+            ),
         )
 
     # How a memory is written.
 
     def _known(self, memory: Memory) -> tuple[int, Memory] | None:
-        by_id, by_external = ("id = ?", (memory.id,)), ("external_id = ? AND collection = ?",)
+        """The stored memory with its id or, when it has none, with its external id in its collection."""
+        values: tuple[str, ...]
         if memory.id:
-            where, values = by_id[0], by_id[1]
+            where, values = "id = ?", (memory.id,)
         elif memory.external_id:
-            where, values = by_external[0], (memory.external_id, memory.collection)
+            where, values = "external_id = ? AND collection = ?", (memory.external_id, memory.collection)
         else:
             return None
         for row, *held in self.connection.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE {where}", values):
@@ -134,25 +154,23 @@ class SqliteChange:
         raise NotFound(f"There is no row {row}.")
 
     def _add(self, memory: Memory) -> int:
-        memory = replace(
-            memory,
-            id=memory.id or new_id(),
-            created=memory.created or self.now,
-            updated=memory.updated or self.now,
-        )
+        memory = replace(memory, created=memory.created or self.now, updated=memory.updated or self.now)
         version = self.version
         self.connection.execute(INSERT, (version, version, *to_row(memory)))
         row = self.connection.last_insert_rowid()
         self.connection.execute("INSERT INTO words VALUES (?, ?)", (row, self._entries(memory)))
         return row
 
-    def _rewrite(self, row: int, held: Memory, memory: Memory) -> None:
+    def _rewrite(self, row: int, held: Memory, memory: Memory) -> Written:
+        if replace(memory, updated=held.updated) == held:
+            return Written(row, held, "same")
         self._keep("memory", row, to_row(held))
         memory = replace(memory, updated=self.now)
         self.connection.execute(UPDATE, (self.version, *to_row(memory), row))
         self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
         if (memory.text, memory.title) != (held.text, held.title):
             self.connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
+        return Written(row, memory, "changed")
 
     def _entries(self, memory: Memory) -> bytes:
         counts = field_words(memory)
@@ -182,7 +200,7 @@ class SqliteChange:
         )
         return self.connection.last_insert_rowid()
 
-    def _row(self, id: str) -> int:
+    def row(self, id: str) -> int:
         row = self.connection.execute("SELECT row FROM memories WHERE id = ?", (id,)).get
         if row is None:
             raise NotFound(f"There is no memory with the id {id!r}.")
@@ -203,25 +221,27 @@ class SqliteChange:
 
     def undo(self) -> Undone | None:
         """Take the last change back: what it added goes, what it replaced returns."""
-        last = self.connection.execute(
-            "SELECT version, at, verb FROM changes WHERE NOT undone AND verb <> 'undo' ORDER BY version DESC LIMIT 1"
-        ).fetchall()
+        last = fetch(
+            self.connection,
+            "SELECT version, at, verb FROM changes WHERE NOT undone AND verb NOT IN ('undo', 'embed', 'reembed') "
+            "ORDER BY version DESC LIMIT 1",
+        )
         if not last:
             return None
         version, at, verb = last[0]
-        added = self.connection.execute("SELECT row FROM memories WHERE born = ?", (version,)).fetchall()
+        added = fetch(self.connection, "SELECT row FROM memories WHERE born = ?", (version,))
         for (row,) in added:
             self._remove(row)
         self.connection.execute("DELETE FROM edges WHERE born = ?", (version,))
         self.connection.execute("DELETE FROM entity_edges WHERE born = ?", (version,))
-        kept = self.connection.execute(
-            "SELECT what, row, record FROM former WHERE version = ? ORDER BY _rowid_ DESC", (version,)
-        ).fetchall()
+        kept = fetch(
+            self.connection, "SELECT what, row, record FROM former WHERE version = ? ORDER BY _rowid_ DESC", (version,)
+        )
         for what, row, record in kept:
             self._return(what, row, json.loads(record))
         self.connection.execute("DELETE FROM former WHERE version = ?", (version,))
         self.connection.execute("UPDATE changes SET undone = 1 WHERE version = ?", (version,))
-        assert self.version > version
+        assert self.version > version  # the undo is a change of its own, which images follow
         return Undone(verb, from_micros(at), len(added), len(kept))
 
     def _remove(self, row: int) -> None:

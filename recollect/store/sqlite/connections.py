@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock, local
+from typing import Any
 
 import apsw
 
@@ -96,6 +97,11 @@ class Connections:
 def _quoted(path: str) -> str:
     """A path inside a SQLite URI."""
     return str(Path(path).absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+
+
+def fetch(connection: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+    """All rows of a statement, as plain tuples."""
+    return connection.execute(sql, values).fetchall()
 
 
 @contextmanager

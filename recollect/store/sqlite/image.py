@@ -17,10 +17,23 @@ from numpy.typing import NDArray
 
 from recollect.store.base import Rows, Space
 from recollect.store.sqlite.arrays import Growing
+from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.postings import Postings
 from recollect.store.terms import FIELDS
 
-CODED = ("status", "collection", "user", "session", "speaker", "role", "kind", "topic", "tier", "source", "path")
+CODED = (
+    "status",
+    "collection",
+    "user",
+    "session",
+    "speaker",
+    "role",
+    "kind",
+    "topic",
+    "tier",
+    "source",
+    "path",
+)
 NUMBERS = ("expires", "classification", "confidence", "created", "valid_from", "valid_to")
 OBJECTS: dict[str, str] = {"tags": "[]", "context": "{}"}  # what an empty one looks like
 ALWAYS = ("status", "collection", "expires")  # every recall needs these; others are read when a filter asks
@@ -154,11 +167,12 @@ class Follower:
         since = image.version if image else 0
         names = list(self._columns)
         where = "WHERE m.changed > ?1" if since else "WHERE ?1 = 0"
-        fresh = connection.execute(
+        fresh = fetch(
+            connection,
             f"SELECT m.row, w.entries, {', '.join('m.' + name for name in names)} "
             f"FROM memories m JOIN words w ON w.row = m.row {where} ORDER BY m.row",
             (since,),
-        ).fetchall()
+        )
         rows = np.array([each[0] for each in fresh], dtype=np.int64)
         vectors, has_vector = self._vectors(connection, where, since, rows)
 
@@ -195,13 +209,14 @@ class Follower:
             return np.zeros((len(rows), 0), dtype=np.float32), has_vector
         number, space = self._space
         matrix = np.zeros((len(rows), space.dim), dtype=np.float32)
-        found = connection.execute(
+        found = fetch(
+            connection,
             f"SELECT v.row, v.vector FROM vectors v JOIN memories m ON m.row = v.row {where} AND v.space = ?2 "
             "ORDER BY v.row"
             if since
             else "SELECT row, vector FROM vectors WHERE ?1 = 0 AND space = ?2 ORDER BY row",
             (since, number),
-        ).fetchall()
+        )
         places = np.searchsorted(rows, np.array([row for row, _ in found], dtype=np.int64))
         packed = np.frombuffer(b"".join(blob for _, blob in found), dtype=np.float16)
         matrix[places] = packed.reshape(len(found), space.dim)

@@ -54,7 +54,9 @@ class MaskMaker:
         self.column = column
         self.size = len(image.rows)
 
-    def make(self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool) -> SlotMask:
+    def make(
+        self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool, expired: bool
+    ) -> SlotMask:
         conditions = [("it is not in the store", self.image.alive)]
         asked = _positive(filter, "status")
         valid, _ = self._valid(now) if as_of else (None, None)
@@ -64,8 +66,8 @@ class MaskMaker:
         conditions.append((f"its status is none of: {', '.join(asked or statuses)}", status))
         if valid is not None:
             conditions.append((f"it is not valid at {now.isoformat()}", valid))
-        expires = self.column("expires")
-        conditions.append(("it has expired", ~(expires <= check.micros(now))))
+        if not expired:
+            conditions.append(("it has expired", ~(self.column("expires") <= check.micros(now))))
         for name, (yes, _) in self._named(filter):
             conditions.append((f"the filter {name} leaves it out", yes))
         slots = conditions[0][1].copy()
@@ -138,7 +140,9 @@ class MaskMaker:
         index = dict(self.image.codes["path"]) if "path" in self.image.columns else None
         column = self.column("path")
         index = index if index is not None else dict(self.image.codes["path"])
-        matching = [code for held, code in index.items() if held == path or (path[-1:] == "/" and held.startswith(path))]
+        matching = [
+            code for held, code in index.items() if held == path or (path[-1:] == "/" and held.startswith(path))
+        ]
         return np.isin(column, matching)
 
     def _judged(self, key: str, judgement: Callable[[Any], bool | None]) -> tuple[Slots, Slots]:

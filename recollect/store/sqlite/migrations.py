@@ -90,7 +90,7 @@ CREATE TABLE use (row INTEGER PRIMARY KEY, last_accessed INTEGER, access_count I
 
 -- The history: one entry a change; what it replaced (for undo, and as earlier versions); what is gone.
 CREATE TABLE changes (version INTEGER PRIMARY KEY, at INTEGER NOT NULL, verb TEXT NOT NULL,
-    undone INTEGER NOT NULL DEFAULT 0);
+    note TEXT NOT NULL DEFAULT '', undone INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE former (version INTEGER NOT NULL, what TEXT NOT NULL, row INTEGER NOT NULL, record TEXT NOT NULL);
 CREATE INDEX former_version ON former (version);
 CREATE INDEX former_row ON former (row);

@@ -74,9 +74,9 @@ class Postings:
         if len(owner) > slots // 16:
             total = np.bincount(owner, weights=amount, minlength=slots)
             found = np.flatnonzero(total)
-            return found.astype(np.int32), total[found]
-        found, place = np.unique(owner, return_inverse=True)
-        return found, np.bincount(place, weights=amount)
+            return found.astype(np.int32), np.asarray(total[found], dtype=np.float64)
+        unique, place = np.unique(owner, return_inverse=True)
+        return unique.astype(np.int32), np.asarray(np.bincount(place, weights=amount), dtype=np.float64)
 
 
 def _segment(

@@ -20,7 +20,14 @@ COLUMNS = (
     "last_line",
 )
 SELECT = ", ".join(f"m.{name}" for name in COLUMNS)
-USE_COLUMNS = ("last_accessed", "access_count", "return_count", "recall_count", "last_recalled", "recall_times")
+USE_COLUMNS = (
+    "last_accessed",
+    "access_count",
+    "return_count",
+    "recall_count",
+    "last_recalled",
+    "recall_times",
+)
 SELECT_USE = ", ".join(f"u.{name}" for name in USE_COLUMNS)
 
 
@@ -80,6 +87,13 @@ def from_row(values: Sequence[Any]) -> Memory:
 
 def _read_moment(value: int | None) -> datetime | None:
     return None if value is None else from_micros(value)
+
+
+def use_to_row(use: Use) -> list[Any]:
+    """The values of USE_COLUMNS."""
+    times = _json([micros(at) for at in use.recall_times])
+    counts = (use.access_count, use.return_count, use.recall_count)
+    return [_moment(use.last_accessed), *counts, _moment(use.last_recalled), times]
 
 
 def read_column(name: str, value: Any) -> Any:

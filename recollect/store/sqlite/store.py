@@ -6,7 +6,7 @@ import contextlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from threading import Lock
@@ -22,8 +22,8 @@ from recollect.model.check import from_micros, micros
 from recollect.model.filter import AnyFilter
 from recollect.store.base import Floats, Rows, Space, StoreStatus, Touch, Undone
 from recollect.store.sqlite.arrays import best
-from recollect.store.sqlite.change import SqliteChange
-from recollect.store.sqlite.connections import Connections, saying
+from recollect.store.sqlite.change import SqliteChange, check_space
+from recollect.store.sqlite.connections import Connections, fetch, saying
 from recollect.store.sqlite.image import Follower, Image, active_space
 from recollect.store.sqlite.lexicon import SqliteLexicon
 from recollect.store.sqlite.masks import MaskMaker, SlotMask
@@ -47,11 +47,18 @@ class SqliteView:
     def version(self) -> int:
         return self.image.version
 
-    def mask(self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool) -> SlotMask:
+    def mask(
+        self,
+        filter: AnyFilter | None,
+        statuses: Sequence[str],
+        now: datetime,
+        as_of: bool = False,
+        expired: bool = False,
+    ) -> SlotMask:
         def column(name: str) -> Any:
             return self.follower.column(self.image, self.connection, name)
 
-        return MaskMaker(self.image, column).make(filter, statuses, now, as_of)
+        return MaskMaker(self.image, column).make(filter, statuses, now, as_of, expired)
 
     def nearest(self, vector: NDArray[np.float32], mask: SlotMask, limit: int) -> tuple[Rows, Floats]:
         image = self.image
@@ -94,6 +101,11 @@ class SqliteView:
 
     def all_rows(self, mask: SlotMask) -> Rows:
         return np.sort(self.image.rows[mask.slots])
+
+    def newest(self, mask: SlotMask) -> Rows:
+        slots = np.flatnonzero(mask.slots)
+        created = self.follower.column(self.image, self.connection, "created")[slots]
+        return self.image.rows[slots[np.lexsort((-self.image.rows[slots], -created))]]
 
 
 def _dot(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> Floats:
@@ -140,14 +152,14 @@ class SqliteStore:
                     connection.execute("COMMIT")
 
     @contextmanager
-    def change(self, verb: str) -> Iterator[SqliteChange]:
+    def change(self, verb: str, note: str = "") -> Iterator[SqliteChange]:
         if self.readonly:
             raise StoreError(f"{self.path} is read-only; nothing was written.")
         connection = self._connections.get()
         with saying(self.path):
             connection.execute("BEGIN IMMEDIATE")
             try:
-                change = SqliteChange(connection, verb, self.clock(), self._vocabulary)
+                change = SqliteChange(connection, self.path, verb, note, self.clock(), self._vocabulary)
                 yield change
                 connection.execute("COMMIT")
             except BaseException:
@@ -156,14 +168,14 @@ class SqliteStore:
                 raise
             self._vocabulary.update(change.learned)
 
-    def undo(self, now: datetime) -> Undone | None:
+    def undo(self) -> Undone | None:
         with self.change("undo") as change:
             return change.undo()
 
-    def space(self) -> Space | None:
+    def check_space(self, space: Space) -> None:
         with saying(self.path):
-            found = active_space(self._connections.get())
-        return found[1] if found else None
+            held = active_space(self._connections.get())
+        check_space(held[1] if held else None, space, self.path)
 
     def resolve(self, ids: Sequence[str]) -> list[str]:
         connection, whole = self._connections.get(), []
@@ -172,9 +184,9 @@ class SqliteStore:
                 if connection.execute("SELECT 1 FROM memories WHERE id = ?", (id,)).get:
                     whole.append(id)
                     continue
-                near = connection.execute(
-                    "SELECT id FROM memories WHERE id >= ?1 AND id < ?1 || char(1114111) LIMIT 2", (id,)
-                ).fetchall()
+                near = fetch(
+                    connection, "SELECT id FROM memories WHERE id >= ?1 AND id < ?1 || char(1114111) LIMIT 2", (id,)
+                )
                 if len(near) != 1 or not id:
                     many = f"Several ids begin with {id!r}; give more of it." if near and id else ""
                     raise NotFound(many or f"There is no memory with the id {id!r}.")
@@ -191,7 +203,8 @@ class SqliteStore:
         return [from_row(rows[0]) for rows in found]
 
     def edges(self, ids: Sequence[str] | None = None) -> list[Edge]:
-        chosen = "" if ids is None else "WHERE s.id IN (SELECT value FROM json_each(?1)) OR t.id IN (SELECT value FROM json_each(?1))"
+        among = "IN (SELECT value FROM json_each(?1))"
+        chosen = "" if ids is None else f"WHERE s.id {among} OR t.id {among}"
         sql = (
             "SELECT s.id, t.id, e.kind, e.weight, e.created FROM edges e "
             f"JOIN memories s ON s.row = e.source JOIN memories t ON t.row = e.target {chosen} "
@@ -207,7 +220,7 @@ class SqliteStore:
             "FROM entity_edges ORDER BY collection, user, subject, relation, object"
         )
         with saying(self.path):
-            return [EntityEdge(*v[:8], from_micros(v[8])) for v in self._connections.get().execute(sql)]
+            return [EntityEdge(*each[:8], from_micros(each[8])) for each in fetch(self._connections.get(), sql)]
 
     def former(self, id: str) -> list[tuple[datetime, Memory]]:
         sql = (
@@ -215,19 +228,18 @@ class SqliteStore:
             "WHERE f.what = 'memory' AND f.row = (SELECT row FROM memories WHERE id = ?) ORDER BY f.version"
         )
         with saying(self.path):
-            found = self._connections.get().execute(sql, (id,)).fetchall()
+            found = fetch(self._connections.get(), sql, (id,))
         return [(from_micros(at), from_row(json.loads(record))) for at, record in found]
 
-    def unembedded(self, space: Space) -> Iterator[str]:
+    def unembedded(self, space: Space) -> list[str]:
         sql = (
             "SELECT id FROM memories WHERE status <> 'forgotten' AND row NOT IN (SELECT v.row FROM vectors v "
             "JOIN spaces s ON s.space = v.space WHERE s.name = ? AND s.dim = ?)"
         )
         with saying(self.path):
-            yield from [id for (id,) in self._connections.get().execute(sql, (space.name, space.dim))]
+            return [id for (id,) in self._connections.get().execute(sql, (space.name, space.dim))]
 
     def switch(self, space: Space) -> None:
-        """Search this model's vectors from now on and let those of others go."""
         with self.change("reembed") as change:
             number = change.space(space)
             change.connection.execute("UPDATE spaces SET active = (space = ?)", (number,))
@@ -262,24 +274,12 @@ class SqliteStore:
             connection.set_busy_timeout(30_000)
             connection.pragma("synchronous", "FULL" if self._connections.durable else "NORMAL")
 
-    def restore_use(self, memories: Iterable[Memory]) -> None:
-        sql = (
-            "INSERT OR REPLACE INTO use SELECT row, ?, ?, ?, ?, ?, ? FROM memories WHERE id = ?"
-        )
-        with self.change("import") as change:
-            for memory in memories:
-                use = memory.use
-                times = json.dumps([micros(at) for at in use.recall_times])
-                seen, recalled = (None if at is None else micros(at) for at in (use.last_accessed, use.last_recalled))
-                change.connection.execute(
-                    sql, (seen, use.access_count, use.return_count, use.recall_count, recalled, times, memory.id)
-                )
-
     def status(self) -> StoreStatus:
         connection = self._connections.get()
         with saying(self.path):
+
             def counts(sql: str) -> dict[str, int]:
-                return dict(connection.execute(sql).fetchall())
+                return dict(fetch(connection, sql))
 
             spaces = [
                 {"name": name, "dim": dim, "active": bool(active), "vectors": vectors}
@@ -303,7 +303,7 @@ class SqliteStore:
                 entity_edges=connection.execute("SELECT count(*) FROM entity_edges").get,
                 words=connection.execute("SELECT count(*) FROM vocabulary").get,
                 spaces=spaces,
-                without_vector=len(list(self.unembedded(held[1]))) if held else sum(memories.values()),
+                without_vector=len(self.unembedded(held[1])) if held else sum(memories.values()),
                 last_change=None if last is None else from_micros(last),
             )
 
@@ -325,13 +325,14 @@ def _mark(connection: apsw.Connection, mark: Touch) -> None:
     connection.execute(f"INSERT OR IGNORE INTO use (row) {alive}", (rows,))
     for name in mark.counters:
         connection.execute(
-            f"UPDATE use SET {name}_count = {name}_count + 1 WHERE row IN (SELECT value FROM json_each(?1))", (rows,)
+            f"UPDATE use SET {name}_count = {name}_count + 1 WHERE row IN (SELECT value FROM json_each(?1))",
+            (rows,),
         )
     chosen = "WHERE row IN (SELECT value FROM json_each(?1))"
     if "access" in mark.counters:
         connection.execute(f"UPDATE use SET last_accessed = ?2 {chosen}", (rows, at))
     if "recall" in mark.counters:
         connection.execute(f"UPDATE use SET last_recalled = ?2 {chosen}", (rows, at))
-        for row, times in connection.execute(f"SELECT row, recall_times FROM use {chosen}", (rows,)).fetchall():
+        for row, times in fetch(connection, f"SELECT row, recall_times FROM use {chosen}", (rows,)):
             latest = json.dumps([*json.loads(times), at][-RECALL_TIMES:])
             connection.execute("UPDATE use SET recall_times = ? WHERE row = ?", (latest, row))

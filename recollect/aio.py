@@ -1,0 +1,109 @@
+"""The async door: the same Mind for programs that must not wait in place.
+
+Every call runs in a worker thread; nothing is implemented twice.
+
+    async with aio.Mind("memory.db") as mind:
+        await mind.remember("The cup is on the shelf.")
+        results = await mind.recall("where is the cup?")
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from datetime import datetime
+from os import PathLike
+from types import TracebackType
+from typing import Any, Unpack
+
+from recollect import mind as sync
+from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
+from recollect.recall.arithmetic import Explanation
+from recollect.recall.results import Recall, Verdict
+from recollect.store.base import Undone
+
+
+class Mind:
+    """``recollect.Mind`` with awaitable verbs; see there for what each does. Opened by ``async with`` or ``open``."""
+
+    sync: sync.Mind
+
+    def __init__(self, path: str | PathLike[str] = "memory.db", **options: Any) -> None:
+        self._open = lambda: sync.Mind(path, **options)
+
+    async def open(self) -> Mind:
+        self.sync = await asyncio.to_thread(self._open)
+        return self
+
+    async def remember(self, text: str | Memory, **details: Unpack[Details]) -> Memory:
+        return await asyncio.to_thread(self.sync.remember, text, **details)
+
+    async def remember_many(self, items: Iterable[str | Memory | Mapping[str, Any]], **options: Any) -> sync.Receipt:
+        return await asyncio.to_thread(self.sync.remember_many, items, **options)
+
+    async def recall(self, query: str, k: int | None = None, **options: Any) -> Recall:
+        return await asyncio.to_thread(self.sync.recall, query, k, **options)
+
+    async def why(self, query: str, id: str, k: int | None = None, **options: Any) -> Explanation:
+        return await asyncio.to_thread(self.sync.why, query, id, k, **options)
+
+    async def why_not(self, query: str, id: str, k: int | None = None, **options: Any) -> Verdict:
+        return await asyncio.to_thread(self.sync.why_not, query, id, k, **options)
+
+    async def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
+        return await asyncio.to_thread(self.sync.edit, id, text=text, **changes)
+
+    async def forget(self, *ids: str, reason: str = "") -> int:
+        return await asyncio.to_thread(self.sync.forget, *ids, reason=reason)
+
+    async def link(self, source: str, target: str, kind: str = "supports", weight: float = 1.0) -> Edge:
+        return await asyncio.to_thread(self.sync.link, source, target, kind, weight)
+
+    async def unlink(self, source: str, target: str, kind: str | None = None) -> int:
+        return await asyncio.to_thread(self.sync.unlink, source, target, kind)
+
+    async def relate(self, subject: str, relation: str, object: str, weight: float = 1.0, **owner: Any) -> EntityEdge:
+        return await asyncio.to_thread(self.sync.relate, subject, relation, object, weight, **owner)
+
+    async def undo(self) -> Undone | None:
+        return await asyncio.to_thread(self.sync.undo)
+
+    async def show(self, id: str) -> Memory:
+        return await asyncio.to_thread(self.sync.show, id)
+
+    async def list(self, filter: Any = None, **options: Any) -> Sequence[Memory]:
+        return await asyncio.to_thread(self.sync.list, filter, **options)
+
+    async def edges(self, *ids: str) -> Sequence[Edge]:
+        return await asyncio.to_thread(self.sync.edges, *ids)
+
+    async def entity_edges(self) -> Sequence[EntityEdge]:
+        return await asyncio.to_thread(self.sync.entity_edges)
+
+    async def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
+        return await asyncio.to_thread(self.sync.history, id)
+
+    async def status(self) -> sync.Status:
+        return await asyncio.to_thread(self.sync.status)
+
+    async def export(self) -> AsyncIterator[JsonObject]:
+        records = self.sync.export()
+        while (record := await asyncio.to_thread(next, records, None)) is not None:
+            yield record
+
+    async def import_(self, records: Iterable[Mapping[str, Any]], **options: Any) -> sync.Receipt:
+        return await asyncio.to_thread(self.sync.import_, records, **options)
+
+    async def embed_missing(self, **options: Any) -> int:
+        return await asyncio.to_thread(self.sync.embed_missing, **options)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self.sync.close)
+
+    async def __aenter__(self) -> Mind:
+        return await self.open()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

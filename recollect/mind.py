@@ -1,0 +1,406 @@
+"""The Mind: what users hold in their hands."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from os import PathLike, fspath
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Unpack
+
+import numpy as np
+
+from recollect.embed import Embedder, checked
+from recollect.embed import resolve as resolve_embedder
+from recollect.errors import EmbeddingError, InvalidInput, RecollectError
+from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory, check
+from recollect.model.filter import All, AnyFilter, Filter, as_filter
+from recollect.model.memory import STATUSES, Use, When
+from recollect.model.portable import edge_from, entity_edge_from, memory_from, to_json
+from recollect.recall.arithmetic import Explanation
+from recollect.recall.pipeline import Request
+from recollect.recall.pipeline import recall as run_recall
+from recollect.recall.recipe import Recipe
+from recollect.recall.results import Recall, Verdict
+from recollect.recipes import named
+from recollect.store.base import Space, Store, StoreStatus, Undone
+from recollect.store.sqlite import SqliteStore
+from recollect.store.terms import embedding_text
+
+log = logging.getLogger("recollect")
+Clock = Callable[[], datetime]
+Progress = Callable[[int, int], None]  # how many are done, of how many
+AnyFilterOrMapping = AnyFilter | Mapping[str, Any]
+AT_ONCE = 256  # texts an embedder gets at a time; rows read at a time
+EXPORT_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a bulk write did, in the order of what was given."""
+
+    ids: list[str]
+    added: int
+    changed: int
+    same: int
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The store, and the model that this mind embeds with."""
+
+    store: StoreStatus
+    embedder: str | None
+    dim: int | None
+
+
+class Mind:
+    """A memory in one file. Use it from many threads; close it, or use it as a context manager.
+
+    >>> with Mind("memory.db") as mind:
+    ...     mind.remember("The blue cup is on the top shelf.", tags=["kitchen"])
+    ...     for result in mind.recall("where is the cup?"):
+    ...         print(result.score, result.text, result.why)
+
+    A mind bound to a collection writes to it and recalls from it alone.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str] = "memory.db",
+        *,
+        embedder: Embedder | str | None = "local",
+        collection: str | None = None,
+        clock: Clock | None = None,
+        durability: str = "full",
+        readonly: bool = False,
+    ) -> None:
+        self._folder: str | None = None
+        if fspath(path) == ":memory:":  # a file of its own, for as long as the mind lives
+            self._folder = tempfile.mkdtemp(prefix="recollect-")
+            path = Path(self._folder) / "memory.db"
+        self.path = fspath(path)
+        self.collection = None if collection is None else check.string(collection, "collection")
+        self.clock: Clock = clock or (lambda: datetime.now(UTC))
+        self.embedder = resolve_embedder(embedder)
+        self._store: Store = SqliteStore(self.path, self.clock, readonly, durability)
+        try:
+            self._check_space()
+        except RecollectError:
+            self.close()
+            raise
+
+    # Remembering.
+
+    def remember(self, text: str | Memory, **details: Unpack[Details]) -> Memory:
+        """Keep a memory and return it as stored. The same external id again updates it; equal content does nothing."""
+        receipt = self._write("remember", [self._memory(text, details)])
+        return self._store.get(receipt.ids)[0]
+
+    def remember_many(
+        self, items: Iterable[str | Memory | Mapping[str, Any]], *, progress: Progress | None = None
+    ) -> Receipt:
+        """Keep many memories in one transaction: all of them, or none."""
+        return self._write("remember", [self._numbered(n, item) for n, item in enumerate(items, 1)], progress)
+
+    def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
+        """Correct a memory in place. Its earlier content stays in its history and is found no more."""
+        (whole,) = self._store.resolve([id])
+        said: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
+        with self._store.change("edit") as change:
+            held = change.revise(whole, lambda memory: check.changed(memory, said))
+            if held.what == "changed" and self.embedder is not None:
+                vectors = self._vectors([embedding_text(held.memory)], None)
+                change.embed([held.row][: len(vectors)], vectors, Space(self.embedder.name, self.embedder.dim))
+        return self._store.get([whole])[0]
+
+    def forget(self, *ids: str, reason: str = "") -> int:
+        """Let memories go: no recall returns them. ``undo`` brings them back."""
+        whole = self._store.resolve(ids)
+        with self._store.change("forget", check.string(reason, "reason")) as change:
+            for id in whole:
+                change.revise(id, lambda memory: replace(memory, status="forgotten"))
+        return len(whole)
+
+    def link(self, source: str, target: str, kind: str = "supports", weight: float = 1.0) -> Edge:
+        """Connect two memories. The same link again sets its weight."""
+        source, target = self._store.resolve([source, target])
+        edge = check.edge(source, target, kind, weight)
+        with self._store.change("link") as change:
+            change.link(edge)
+        return next(each for each in self._store.edges([source]) if (each.target, each.kind) == (target, edge.kind))
+
+    def unlink(self, source: str, target: str, kind: str | None = None) -> int:
+        """Remove the links of a kind (or all) from one memory to another; how many there were."""
+        source, target = self._store.resolve([source, target])
+        with self._store.change("unlink") as change:
+            return change.unlink(source, target, kind)
+
+    def relate(self, subject: str, relation: str, object: str, weight: float = 1.0, **owner: Any) -> EntityEdge:
+        """Connect two names: ``relate("alice", "works_with", "bob")``."""
+        owner.setdefault("collection", self.collection or "main")
+        edge = entity_edge_from({"subject": subject, "relation": relation, "object": object, "weight": weight, **owner})
+        with self._store.change("relate") as change:
+            change.relate(edge)
+        return edge
+
+    def undo(self) -> Undone | None:
+        """Take back the last change to this file; None when there is nothing left to take back."""
+        undone = self._store.undo()
+        if undone and undone.restored and self.embedder is not None:
+            self.embed_missing()
+        return undone
+
+    # Recalling.
+
+    def recall(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        recipe: str | Recipe = "default",
+        filter: AnyFilterOrMapping | None = None,
+        as_of: When | None = None,
+        track: bool = True,
+        deadline: float | None = None,
+    ) -> Recall:
+        """The memories that answer best, best first, each with its score and why.
+
+        ``as_of`` asks what held at a moment; ``track=False`` leaves no mark of use; ``deadline`` is in seconds.
+        """
+        return run_recall(
+            self._store,
+            Request(
+                query=query,
+                recipe=named(recipe),
+                now=self.clock(),
+                k=k,
+                filter=self._scoped(filter),
+                as_of=None if as_of is None else check.moment(as_of, "as_of"),
+                track=track,
+                deadline=deadline,
+                embedder=self.embedder,
+            ),
+        )
+
+    def why(self, query: str, id: str, k: int | None = None, **options: Any) -> Explanation:
+        """Ask again, without a mark of use, and explain the score of one of the results."""
+        (whole,) = self._store.resolve([id])
+        return self.recall(query, k, **{**options, "track": False}).why(whole)
+
+    def why_not(self, query: str, id: str, k: int | None = None, **options: Any) -> Verdict:
+        """Ask again, without a mark of use, and say which step leaves a memory out, and by how much."""
+        (whole,) = self._store.resolve([id])
+        return self.recall(query, k, **{**options, "track": False}).why_not(whole)
+
+    # Looking.
+
+    def show(self, id: str) -> Memory:
+        """One memory, by its id or the beginning of it."""
+        return self._store.get(self._store.resolve([id]))[0]
+
+    def list(
+        self, filter: AnyFilterOrMapping | None = None, *, limit: int | None = None, offset: int = 0
+    ) -> Sequence[Memory]:
+        """Memories that pass a filter, newest first; forgotten ones only when the filter names that status."""
+        with self._store.view() as view:
+            known = tuple(each for each in STATUSES if each != "forgotten")
+            mask = view.mask(self._scoped(filter), known, self.clock(), expired=True)
+            rows = view.newest(mask)[offset : None if limit is None else offset + limit]
+            return view.memories(rows)
+
+    def edges(self, *ids: str) -> Sequence[Edge]:
+        """The links of these memories, or all links."""
+        return self._store.edges(self._store.resolve(ids) if ids else None)
+
+    def entity_edges(self) -> Sequence[EntityEdge]:
+        """The connections between names."""
+        return self._store.entity_edges()
+
+    def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
+        """Earlier contents of a memory, oldest first, each with the moment of its end."""
+        return self._store.former(self._store.resolve([id])[0])
+
+    def status(self) -> Status:
+        name, dim = (self.embedder.name, self.embedder.dim) if self.embedder else (None, None)
+        return Status(self._store.status(), name, dim)
+
+    # Carrying.
+
+    def export(self) -> Iterator[JsonObject]:
+        """Everything as JSON objects: memories with their use (forgotten ones too), links, and names' connections."""
+        yield {"type": "recollect", "format": EXPORT_FORMAT}
+        with self._store.view() as view:
+            mask = view.mask(self._scoped(None), STATUSES, self.clock(), expired=True)
+            rows = view.all_rows(mask)
+        carried = set()
+        for start in range(0, len(rows), AT_ONCE):
+            with self._store.view() as view:
+                memories = view.memories(rows[start : start + AT_ONCE])
+            for memory in memories:
+                carried.add(memory.id)
+                yield {"type": "memory", **to_json(memory)}
+        for edge in self._store.edges():
+            if {edge.source, edge.target} <= carried:
+                yield {"type": "edge", **to_json(edge)}
+        for relation in self._store.entity_edges():
+            if self.collection in (None, relation.collection):
+                yield {"type": "entity_edge", **to_json(relation)}
+
+    def import_(self, records: Iterable[Mapping[str, Any]], *, progress: Progress | None = None) -> Receipt:
+        """Take in what ``export`` gave, or plain ``{"text": …}`` objects: all of them, or none."""
+        memories, edges, relations = [], [], []
+        for number, record in enumerate(records, 1):
+            try:
+                match record.get("type", "memory"):
+                    case "memory":
+                        memories.append(memory_from(record))
+                    case "edge":
+                        edges.append(edge_from(record))
+                    case "entity_edge":
+                        relations.append(entity_edge_from(record))
+                    case "recollect":
+                        _check_format(record)
+                    case other:
+                        raise InvalidInput(f"{other!r} is no type of record.")
+            except (InvalidInput, AttributeError) as problem:
+                raise InvalidInput(f"Record {number}: {problem}") from None
+        return self._write("import", memories, progress, edges, relations)
+
+    # Vectors.
+
+    def embed_missing(self, *, progress: Progress | None = None) -> int:
+        """Embed the memories that have no vector yet; how many there were."""
+        if self.embedder is None:
+            raise EmbeddingError("This mind has no embedder. Open it with embedder='local' or one of your own.")
+        space = Space(self.embedder.name, self.embedder.dim)
+        return _embed_all(self._store, self.embedder, space, "embed", progress)
+
+    @classmethod
+    def reembed(
+        cls,
+        path: str | PathLike[str],
+        *,
+        embedder: Embedder | str = "local",
+        progress: Progress | None = None,
+    ) -> int:
+        """Make all vectors of a file anew with another model, then switch to them; how many were made."""
+        model = resolve_embedder(embedder)
+        if model is None:
+            raise InvalidInput("reembed needs an embedder.")
+        with cls(path, embedder=None) as mind:
+            space = Space(model.name, model.dim)
+            made = _embed_all(mind._store, model, space, "reembed", progress)
+            mind._store.switch(space)
+        return made
+
+    # Opening and closing.
+
+    def close(self) -> None:
+        self._store.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Mind:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Mind({self.path!r})"
+
+    # Within.
+
+    def _check_space(self) -> None:
+        if self.embedder is not None:
+            self._store.check_space(Space(self.embedder.name, self.embedder.dim))
+
+    def _scoped(self, filter: AnyFilterOrMapping | None) -> AnyFilter | None:
+        asked = as_filter(filter)
+        if self.collection is None:
+            return asked
+        mine = Filter(collection=self.collection)
+        return mine if asked is None else All((mine, asked))
+
+    def _memory(self, given: str | Memory | Mapping[str, Any], details: Mapping[str, Any] | None = None) -> Memory:
+        memory = check.memory(given, details)
+        if self.collection is not None:
+            memory = replace(memory, collection=self.collection)
+        return memory
+
+    def _numbered(self, number: int, item: str | Memory | Mapping[str, Any]) -> Memory:
+        try:
+            return self._memory(item)
+        except InvalidInput as problem:
+            raise InvalidInput(f"Item {number}: {problem}") from None
+
+    def _write(
+        self,
+        verb: str,
+        memories: Sequence[Memory],
+        progress: Progress | None = None,
+        edges: Sequence[Edge] = (),
+        relations: Sequence[EntityEdge] = (),
+    ) -> Receipt:
+        """Embed first, without holding the file; then one transaction for everything."""
+        vectors = self._vectors([embedding_text(memory) for memory in memories], progress)
+        counts = {"added": 0, "changed": 0, "same": 0}
+        ids, rows, places = [], [], []
+        with self._store.change(verb) as change:
+            for place, memory in enumerate(memories):
+                written = change.remember(memory)
+                counts[written.what] += 1
+                ids.append(written.memory.id)
+                if place < len(vectors) and written.what != "same":
+                    rows.append(written.row)
+                    places.append(place)
+                if memory.use != Use():
+                    change.set_use(written.row, memory.use)
+            if rows and self.embedder is not None:
+                change.embed(rows, vectors[places], Space(self.embedder.name, self.embedder.dim))
+            for edge in edges:
+                change.link(edge)
+            for relation in relations:
+                change.relate(relation)
+        return Receipt(ids, **counts)
+
+    def _vectors(self, texts: Sequence[str], progress: Progress | None) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """Vectors for the texts, or for as many as the embedder managed: a memory is kept even without one."""
+        done = []
+        dim = self.embedder.dim if self.embedder else 0
+        for start in range(0, len(texts), AT_ONCE):
+            if self.embedder is not None:
+                try:
+                    done.append(checked(self.embedder, texts[start : start + AT_ONCE]))
+                except EmbeddingError as problem:
+                    log.warning("%s The memories are kept without vectors; embed_missing() makes up for it.", problem)
+                    break
+            if progress is not None:
+                progress(min(start + AT_ONCE, len(texts)), len(texts))
+        return np.concatenate(done) if done else np.empty((0, dim), dtype=np.float32)
+
+
+def _embed_all(store: Store, embedder: Embedder, space: Space, verb: str, progress: Progress | None) -> int:
+    missing = store.unembedded(space)
+    for start in range(0, len(missing), AT_ONCE):
+        ids = missing[start : start + AT_ONCE]
+        memories = store.get(ids)
+        vectors = checked(embedder, [embedding_text(memory) for memory in memories])
+        with store.change(verb) as change:
+            change.embed([change.row(id) for id in ids], vectors, space)
+        if progress is not None:
+            progress(min(start + AT_ONCE, len(missing)), len(missing))
+    return len(missing)
+
+
+def _check_format(record: Mapping[str, Any]) -> None:
+    if record.get("format") != EXPORT_FORMAT:
+        raise InvalidInput(f"this export has format {record.get('format')!r}; this version reads {EXPORT_FORMAT}.")

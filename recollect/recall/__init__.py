@@ -1,0 +1,1 @@
+"""From a question to explained results: read, cues, fusion, stages, after."""

@@ -1,0 +1,70 @@
+"""Why a memory is not among the results: the first step that left it out, and by how much."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recollect.errors import NotFound, RecollectError
+from recollect.recall.hits import Hits
+from recollect.recall.recipe import Cue
+from recollect.recall.results import Verdict
+from recollect.recall.run import Run, Skip
+from recollect.recall.trace import Trace
+
+
+def judge(run: Run, trace: Trace, shown: Hits, id: str) -> Verdict:
+    """Follow one memory through the steps of a recall."""
+    row = run.view.row(id)
+    if row is None:
+        raise NotFound(f"There is no memory with the id {id!r}.")
+    ranked = np.flatnonzero(shown.keys == row)
+    if len(ranked):
+        rank = int(ranked[0]) + 1
+        score = float(shown.score.values[ranked[0]])
+        return Verdict(id, True, "", f"It was returned, at rank {rank} with a score of {score:.4f}.", score)
+    refusal = run.mask.reason(row)
+    if refusal:
+        return Verdict(id, False, "filter", f"Left out before the search: {refusal}.")
+    cues = {cue.name: _opinion(run, cue, row) for cue in run.recipe.cues.cues()}
+    for step in trace.steps:
+        for dropped in step.dropped:
+            at = np.flatnonzero(dropped.keys == row)
+            if len(at):
+                value = float(dropped.values[at[0]])
+                reason = (
+                    f"Left out by {step.kind} “{step.name}”: {dropped.what} ({value:g} against {dropped.threshold:g})"
+                )
+                if step.kind == "cut":
+                    reason += _gap(step.hits, shown, row)
+                return Verdict(id, False, step.name, reason + ".", value, dropped.threshold, cues)
+    return Verdict(id, False, "cues", "No cue brought it among its candidates.", cues=cues)
+
+
+def _gap(hits: Hits | None, shown: Hits, row: int) -> str:
+    """How far the last result is ahead."""
+    if hits is None or not len(shown):
+        return ""
+    score = float(hits.score.values[np.flatnonzero(hits.keys == row)[0]])
+    return f"; its score is {score:.4f}, the last result has {float(shown.score.values[-1]):.4f}"
+
+
+def _opinion(run: Run, cue: Cue, row: int) -> str:
+    """What a cue makes of a memory: its score and how far from the cut it lies."""
+    try:
+        score = float(cue.score(run, np.array([row])).values[0])
+    except Skip as skip:
+        return f"did not run: {skip}"
+    except RecollectError as problem:
+        return f"failed: {problem}"
+    found = run.found.get(cue.name)
+    if found is None:
+        return f"would score it {score:.4f}"
+    place = np.flatnonzero(found.keys == row)
+    if len(place):
+        return f"found it at rank {int(place[0]) + 1} with a score of {score:.4f}"
+    if score <= 0:
+        return "gives it no score: nothing in common with the question"
+    if len(found.keys):
+        last = float(found.score.values[-1])
+        return f"scores it {score:.4f}; its {len(found.keys)} candidates end at {last:.4f}"
+    return f"scores it {score:.4f}, but brought no candidates"

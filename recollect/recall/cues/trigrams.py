@@ -1,0 +1,49 @@
+"""Trigrams: words that are misspelt, or only a part of one, found by the letters they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from recollect.recall.arithmetic import Expr
+from recollect.recall.cues.words import EVERYWHERE, explained, word_query
+from recollect.recall.hits import Found
+from recollect.recall.recipe import Depth, fixed
+from recollect.recall.run import Run, Skip
+from recollect.store.base import Rows, Term, WordQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Trigrams:
+    """Looks up, in place of the words that nothing here has, the known words most like them."""
+
+    name: str = "trigrams"
+    of: str = "words"  # the cue whose terms without a match are tried
+    fields: Mapping[str, float] = field(default_factory=lambda: EVERYWHERE)
+    depth: Depth = fixed(200)
+    least: float = 0.3  # similarity of 3-grams
+    variants: int = 6
+    k1: float = 1.2
+    b: float = 0.75
+
+    def find(self, run: Run) -> Found:
+        query = self._query(run)
+        matches = run.view.lexicon.search(query, run.mask, self.depth(run.k))
+        tried = {term.word: round(term.weight, 3) for term in query.terms}
+        return Found(self.name, matches.rows, explained(self.name, matches), matches.found, {"instead": tried})
+
+    def score(self, run: Run, rows: Rows) -> Expr:
+        return explained(self.name, run.view.lexicon.score(self._query(run), run.mask, rows))
+
+    def _query(self, run: Run) -> WordQuery:
+        counts = run.found[self.of].detail.get("terms", {}) if self.of in run.found else {}
+        unknown = [term.word for term in run.question.terms if not counts.get(term.word) and len(term.word) > 2]
+        if not unknown:
+            raise Skip("every word was found as it is")
+        alike: dict[str, float] = {}
+        for word in unknown:
+            for other, similarity in run.view.lexicon.alike(word, self.least, self.variants):
+                alike[other] = max(similarity, alike.get(other, 0.0))
+        if not alike:
+            raise Skip(f"no known word is like {', '.join(unknown)}")
+        return word_query(tuple(Term(word, weight) for word, weight in alike.items()), self.fields, self.k1, self.b)

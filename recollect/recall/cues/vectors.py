@@ -1,0 +1,40 @@
+"""Vectors: memories whose meaning lies near that of the question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recollect.recall.arithmetic import Expr, leaf
+from recollect.recall.hits import Found
+from recollect.recall.recipe import Depth, fixed
+from recollect.recall.run import Run, Skip
+from recollect.store.base import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The nearest vectors by cosine, among the memories that the filter lets through."""
+
+    name: str = "vectors"
+    depth: Depth = fixed(200)
+
+    def find(self, run: Run) -> Found:
+        vector = run.vector()
+        rows, cosines = run.view.nearest(vector, run.mask, self.depth(run.k))
+        if not len(rows) and run.mask.count:
+            raise Skip("no memory here has a vector")
+        return Found(self.name, rows, self._labelled(cosines), run.mask.count)
+
+    def score(self, run: Run, rows: Rows) -> Expr:
+        return self._labelled(run.view.cosines(run.vector(), rows))
+
+    def _labelled(self, cosines: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Expr:
+        """A memory without a vector counts as at a right angle."""
+        missing = np.isnan(cosines)
+
+        def label(place: int) -> str:
+            return f"{self.name}: it has no vector" if missing[place] else f"{self.name}: cosine to the question"
+
+        return leaf(np.where(missing, 0.0, cosines), label)

@@ -1,0 +1,69 @@
+"""Words: full text by BM25, explained term by term."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from recollect.recall.arithmetic import Expr, leaf, product, total
+from recollect.recall.hits import Found
+from recollect.recall.recipe import Depth, fixed
+from recollect.recall.run import Run, Skip
+from recollect.store.base import Rows, Term, WordMatches, WordQuery
+
+EVERYWHERE = {
+    "text": 1.0,
+    "title": 1.0,
+    "summary": 1.0,
+    "keywords": 1.0,
+    "tags": 1.0,
+    "entities": 1.0,
+    "path": 1.0,
+    "speaker": 1.0,
+    "original": 1.0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Memories that share words with the question, in weighted fields."""
+
+    name: str = "words"
+    fields: Mapping[str, float] = field(default_factory=lambda: EVERYWHERE)
+    depth: Depth = fixed(200)
+    k1: float = 1.2
+    b: float = 0.75
+    every: bool = False  # all terms must be there
+
+    def find(self, run: Run) -> Found:
+        matches = run.view.lexicon.search(self._query(run), run.mask, self.depth(run.k))
+        counts = {match.term.word: match.documents for match in matches.terms}
+        return Found(self.name, matches.rows, explained(self.name, matches), matches.found, {"terms": counts})
+
+    def score(self, run: Run, rows: Rows) -> Expr:
+        return explained(self.name, run.view.lexicon.score(self._query(run), run.mask, rows))
+
+    def _query(self, run: Run) -> WordQuery:
+        if not run.question.terms:
+            raise Skip("the question has no words to look up")
+        return word_query(run.question.terms, self.fields, self.k1, self.b, self.every)
+
+
+def word_query(
+    terms: tuple[Term, ...], fields: Mapping[str, float], k1: float, b: float, every: bool = False
+) -> WordQuery:
+    return WordQuery(terms, fields, k1, b, every)
+
+
+def explained(name: str, matches: WordMatches) -> Expr:
+    """Σ weight × idf × saturation, a part for each term."""
+    parts = []
+    for match in matches.terms:
+        weight, word = match.term.weight, match.term.word
+        rarity = leaf(weight * match.idf, f"rarity: {match.documents} of {matches.documents} memories have it")
+        parts.append(product(f"“{word}”", rarity, leaf(match.saturation, "how much of it is here")))
+    if not parts:
+        return leaf(np.zeros(len(matches.rows)), name)
+    return total(f"{name}: BM25", *parts)

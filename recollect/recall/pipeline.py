@@ -1,0 +1,128 @@
+"""Running a recipe: read, cues, fuse, stages, cut, after, every step in the trace."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from recollect.embed import Embedder
+from recollect.errors import InvalidInput
+from recollect.model import check
+from recollect.model.filter import AnyFilter
+from recollect.recall.absence import judge
+from recollect.recall.hits import Dropped, Hits, apply
+from recollect.recall.question import Question
+from recollect.recall.recipe import Recipe
+from recollect.recall.results import Recall, Result, Verdict
+from recollect.recall.run import Run
+from recollect.recall.trace import Trace
+from recollect.store.base import Store, View
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Everything that one recall depends on, beside the store."""
+
+    query: str
+    recipe: Recipe
+    now: datetime
+    k: int | None = None
+    filter: AnyFilter | None = None
+    as_of: datetime | None = None
+    track: bool = True
+    deadline: float | None = None  # seconds for the whole call
+    embedder: Embedder | None = None
+
+
+def recall(store: Store, request: Request) -> Recall:
+    """Answer a question, and be able to say why."""
+    start = time.perf_counter()
+    query, k = _checked(request)
+    with store.view() as view:
+        run = _begin(request, query, k, view, start)
+        hits = _search(run)
+        shown = _cut(run, hits)
+        with run.step("fetch", "memories") as step:
+            memories = view.memories(shown.keys)
+            step.after = len(memories)
+    if request.track:
+        for after in request.recipe.after:
+            with run.step("after", after.name):
+                after.record(run, store, shown.keys.tolist())
+    run.trace.milliseconds = (time.perf_counter() - start) * 1e3
+    scores = shown.score.values.tolist()
+    results = [
+        Result(rank, score, memory, lambda at=rank - 1: shown.score.at(at))  # type: ignore[misc]
+        for rank, (score, memory) in enumerate(zip(scores, memories, strict=True), 1)
+    ]
+    return Recall(results, run.trace, shown, lambda id: _why_not(store, request, run, shown, id))
+
+
+def _checked(request: Request) -> tuple[str, int]:
+    query = check.string(request.query, "query")
+    if not query.strip():
+        raise InvalidInput("The query is blank. Ask something, such as recall('where is the cup?').")
+    k = check.whole(request.recipe.k if request.k is None else request.k, "k")
+    if k < 1:
+        raise InvalidInput(f"k must be at least 1, not {k}.")
+    if request.deadline is not None:
+        check.number(request.deadline, "deadline", low=0.0)
+    return query, k
+
+
+def _begin(request: Request, query: str, k: int, view: View, start: float) -> Run:
+    """The filter comes first: one mask, for every cue, before any cut."""
+    now = request.as_of or request.now
+    began = time.perf_counter()
+    mask = view.mask(request.filter, request.recipe.statuses, now, request.as_of is not None)
+    trace = Trace(query, request.recipe.name, view.version)
+    deadline = None if request.deadline is None else start + request.deadline
+    run = Run(request.recipe, Question(query), k, view, mask, now, trace, request.embedder, deadline)
+    with run.step("filter", "mask") as step:
+        step.after = mask.count
+    step.milliseconds = (time.perf_counter() - began) * 1e3
+    return run
+
+
+def _search(run: Run) -> Hits:
+    recipe = run.recipe
+    for reading in recipe.read:
+        with run.step("read", type(reading).__name__):
+            run.question = reading.read(run.question, run)
+    found = recipe.cues.gather(run)
+    with run.step("fuse", recipe.fuse.name, before=sum(len(each.keys) for each in found)) as step:
+        hits = recipe.fuse.fuse(run, found)
+        step.after, step.hits = len(hits), hits
+    for stage in recipe.stages:
+        with run.step("stage", stage.name, before=len(hits)) as step:
+            if len(hits):
+                for operation in stage.apply(run, hits):
+                    hits, dropped = apply(operation, hits)
+                    if dropped is not None:
+                        step.dropped.append(dropped)
+            step.hits = hits
+        step.after = len(hits)
+    return hits
+
+
+def _cut(run: Run, hits: Hits) -> Hits:
+    with run.step("cut", f"best {run.k}", before=len(hits)) as step:
+        shown = hits.take(np.arange(min(run.k, len(hits))))
+        left = np.arange(len(shown), len(hits))
+        step.dropped.append(
+            Dropped(hits.keys[left], (left + 1).astype(np.float64), float(run.k), "its rank is beyond k")
+        )
+        step.after, step.hits = len(shown), hits
+    return shown
+
+
+def _why_not(store: Store, request: Request, run: Run, shown: Hits, id: str) -> Verdict:
+    """Asked of a finished recall: the log answers; only what no cue found is scored again."""
+    with store.view() as view:
+        again = _begin(request, run.question.text, run.k, view, time.perf_counter())
+        again.deadline = None
+        again.question, again.found = run.question, run.found
+        return judge(again, run.trace, shown, id)

@@ -1,0 +1,38 @@
+"""The question as understood: its words, the terms to look up, and its vector when one is needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from recollect.store.base import Term
+from recollect.text.stop import ENGLISH
+from recollect.text.words import words
+
+if TYPE_CHECKING:
+    from recollect.recall.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What was asked, and what the readings made of it."""
+
+    text: str
+    words: tuple[str, ...] = ()
+    terms: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ContentWords:
+    """The words that the question is about: stop words are dropped, unless there are no others."""
+
+    stop: frozenset[str] = ENGLISH
+
+    def read(self, question: Question, run: Run) -> Question:
+        every = tuple(dict.fromkeys(words(question.text)))
+        about = tuple(word for word in every if word not in self.stop) or every
+        run.note("words", ", ".join(about) or "none")
+        dropped = [word for word in every if word not in about]
+        if dropped:
+            run.note("stop words dropped", ", ".join(dropped))
+        return replace(question, words=every, terms=tuple(Term(word) for word in about))

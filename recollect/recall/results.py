@@ -1,0 +1,100 @@
+"""What a recall gives back: results with their reasons, and answers about what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+from recollect.errors import NotFound
+from recollect.model import Memory
+from recollect.recall.arithmetic import Explanation
+from recollect.recall.hits import Hits
+from recollect.recall.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A memory that came back: its rank (from 1), its score, and on demand the arithmetic of that score."""
+
+    rank: int
+    score: float
+    memory: Memory
+    _explain: Callable[[], Explanation] = field(repr=False, compare=False)
+
+    @property
+    def why(self) -> Explanation:
+        """The score as a tree; ``why.evaluate()`` gives the score again, bit for bit."""
+        return self._explain()
+
+    @property
+    def text(self) -> str:
+        return self.memory.text
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why a memory did not come back: the step that left it out, and by how much."""
+
+    id: str
+    returned: bool
+    step: str  # "filter", "cues", a stage, "cut"; empty when it was returned
+    reason: str
+    value: float | None = None
+    threshold: float | None = None
+    cues: dict[str, str] = field(default_factory=dict)  # what each cue makes of it
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "returned": self.returned,
+            "step": self.step,
+            "reason": self.reason,
+            "value": self.value,
+            "threshold": self.threshold,
+            "cues": self.cues,
+        }
+
+    def __str__(self) -> str:
+        lines = [self.reason, *(f"  {name}: {said}" for name, said in self.cues.items())]
+        return "\n".join(lines)
+
+
+class Recall(Sequence[Result]):
+    """The results, best first, with the trace of how they came about."""
+
+    def __init__(self, results: list[Result], trace: Trace, hits: Hits, judge: Callable[[str], Verdict]) -> None:
+        self._results = results
+        self.trace = trace
+        self._hits = hits
+        self._judge = judge
+
+    def why(self, id: str) -> Explanation:
+        """The arithmetic of a returned memory's score."""
+        return self._result(id).why
+
+    def why_not(self, id: str) -> Verdict:
+        """The step that left a memory out of this recall, and by how much."""
+        return self._judge(id)
+
+    def _result(self, id: str) -> Result:
+        for result in self._results:
+            if result.memory.id == id or (id and result.memory.id.startswith(id)):
+                return result
+        raise NotFound(f"{id!r} is not among the results; ask why_not for the reason.")
+
+    @overload
+    def __getitem__(self, at: int) -> Result: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Result]: ...
+    def __getitem__(self, at: int | slice) -> Result | list[Result]:
+        return self._results[at]
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self._results)
+
+    def __repr__(self) -> str:
+        return f"<Recall of {self.trace.query!r}: {len(self)} results in {self.trace.milliseconds:.1f} ms>"

@@ -1,0 +1,107 @@
+"""One recall in progress: what its steps share, and the steps themselves, timed and logged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.embed import Embedder, checked
+from recollect.errors import InvalidInput
+from recollect.recall.hits import Found, nothing
+from recollect.recall.question import Question
+from recollect.recall.recipe import Cue, Recipe
+from recollect.recall.trace import Step, Trace
+from recollect.store.base import Mask, View
+
+_embedding = ThreadPoolExecutor(max_workers=4, thread_name_prefix="recollect-embed")
+
+
+CONTAINED = ("cue", "stage", "after")  # a failure here leaves the other steps answering
+
+
+class Skip(Exception):
+    """Raised by a step that has nothing to do here; its message is the reason in the trace."""
+
+
+@dataclass(slots=True)
+class Run:
+    """What the steps of one recall share."""
+
+    recipe: Recipe
+    question: Question
+    k: int
+    view: View
+    mask: Mask
+    now: datetime
+    trace: Trace
+    embedder: Embedder | None
+    deadline: float | None = None  # on the clock of time.perf_counter
+    found: dict[str, Found] = field(default_factory=dict)
+    _vector: Future[NDArray[np.float32]] | None = None
+    _step: Step | None = None
+
+    @contextmanager
+    def step(self, kind: str, name: str, before: int | None = None) -> Iterator[Step]:
+        """Log what happens inside. A Skip or a failure ends the step, never the recall."""
+        step = Step(kind, name, before=before)
+        self.trace.steps.append(step)
+        outer, self._step = self._step, step
+        start = time.perf_counter()
+        try:
+            if self.remaining() == 0 and kind in ("cue", "stage"):
+                raise Skip("the deadline has passed")
+            yield step
+        except Skip as skip:
+            step.outcome, step.reason = "skipped", str(skip)
+        except Exception as problem:
+            if kind not in CONTAINED or isinstance(problem, InvalidInput):
+                raise
+            step.outcome, step.reason = "failed", f"{type(problem).__name__}: {problem}"
+        finally:
+            step.milliseconds = (time.perf_counter() - start) * 1e3
+            self._step = outer
+
+    def note(self, name: str, value: Any) -> None:
+        """Say something about the step that is running."""
+        if self._step is not None:
+            self._step.detail[name] = value
+
+    def find(self, cue: Cue) -> Found:
+        """Run a cue as a step; what it found is there for later steps by its name."""
+        found = nothing(cue.name)
+        with self.step("cue", cue.name) as step:
+            found = cue.find(self)
+            step.before, step.after = found.total, len(found.keys)
+            step.detail.update(found.detail)
+        self.found[cue.name] = found
+        return found
+
+    def remaining(self) -> float | None:
+        """Seconds until the deadline, 0 when it has passed, None without one."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.perf_counter())
+
+    def start_vector(self) -> None:
+        """Begin to embed the question, beside whatever runs meanwhile."""
+        if self._vector is None and self.embedder is not None:
+            embedder, text = self.embedder, self.question.text
+            self._vector = _embedding.submit(lambda: checked(embedder, [text], query=True)[0])
+
+    def vector(self) -> NDArray[np.float32]:
+        """The question's vector; a Skip without an embedder or when it takes longer than the deadline."""
+        if self.embedder is None:
+            raise Skip("there is no embedder")
+        self.start_vector()
+        assert self._vector is not None
+        try:
+            return self._vector.result(self.remaining())
+        except FutureTimeout:
+            raise Skip("the deadline passed while the question was embedded") from None

@@ -1,0 +1,75 @@
+"""The trace: what every step of a recall did, in how long, to how many, and why it did not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from recollect.recall.hits import Dropped, Hits
+
+Outcome = Literal["ran", "skipped", "failed"]
+
+
+@dataclass(slots=True)
+class Step:
+    """One step. ``reason`` says why it was skipped or how it failed."""
+
+    kind: str  # read, filter, cue, fuse, stage, cut, fetch, after
+    name: str
+    outcome: Outcome = "ran"
+    reason: str = ""
+    milliseconds: float = 0.0
+    before: int | None = None
+    after: int | None = None
+    detail: dict[str, Any] = field(default_factory=dict)
+    dropped: list[Dropped] = field(default_factory=list)
+    hits: Hits | None = None  # as the step left them
+
+    def as_dict(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"kind": self.kind, "name": self.name, "outcome": self.outcome}
+        if self.reason:
+            shown["reason"] = self.reason
+        shown["milliseconds"] = round(self.milliseconds, 3)
+        if self.before is not None:
+            shown["in"] = self.before
+        if self.after is not None:
+            shown["out"] = self.after
+        if self.detail:
+            shown["detail"] = self.detail
+        return shown
+
+
+@dataclass(slots=True)
+class Trace:
+    """All steps of one recall, in order."""
+
+    query: str
+    recipe: str
+    version: int = 0
+    milliseconds: float = 0.0
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def failures(self) -> list[Step]:
+        return [step for step in self.steps if step.outcome == "failed"]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "query": self.query,
+            "recipe": self.recipe,
+            "version": self.version,
+            "milliseconds": round(self.milliseconds, 3),
+            "steps": [step.as_dict() for step in self.steps],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.recipe}: {self.query!r} in {self.milliseconds:.1f} ms"]
+        for step in self.steps:
+            counts = "" if step.after is None else f"  {'' if step.before is None else step.before} → {step.after}"
+            said = "; ".join(f"{name}: {value}" for name, value in step.detail.items())
+            notes = "  ".join(each for each in (step.reason, said) if each)
+            mark = "" if step.outcome == "ran" else f" {step.outcome}"
+            lines.append(
+                f"  {step.kind:<6} {step.name:<12}{mark} {step.milliseconds:7.2f} ms{counts}  {notes}".rstrip()
+            )
+        return "\n".join(lines)
