@@ -16,7 +16,8 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Unpack
 
-from recollect import mind as sync
+from recollect.mind import Mind as SyncMind
+from recollect.mind import Receipt, Status
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
 from recollect.recall.arithmetic import Explanation
 from recollect.recall.results import Recall, Verdict
@@ -26,10 +27,10 @@ from recollect.store.base import Undone
 class Mind:
     """``recollect.Mind`` with awaitable verbs; see there for what each does. Opened by ``async with`` or ``open``."""
 
-    sync: sync.Mind
+    sync: SyncMind
 
     def __init__(self, path: str | PathLike[str] = "memory.db", **options: Any) -> None:
-        self._open = lambda: sync.Mind(path, **options)
+        self._open = lambda: SyncMind(path, **options)
 
     async def open(self) -> Mind:
         self.sync = await asyncio.to_thread(self._open)
@@ -38,7 +39,7 @@ class Mind:
     async def remember(self, text: str | Memory, **details: Unpack[Details]) -> Memory:
         return await asyncio.to_thread(self.sync.remember, text, **details)
 
-    async def remember_many(self, items: Iterable[str | Memory | Mapping[str, Any]], **options: Any) -> sync.Receipt:
+    async def remember_many(self, items: Iterable[str | Memory | Mapping[str, Any]], **options: Any) -> Receipt:
         return await asyncio.to_thread(self.sync.remember_many, items, **options)
 
     async def recall(self, query: str, k: int | None = None, **options: Any) -> Recall:
@@ -83,7 +84,7 @@ class Mind:
     async def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
         return await asyncio.to_thread(self.sync.history, id)
 
-    async def status(self) -> sync.Status:
+    async def status(self) -> Status:
         return await asyncio.to_thread(self.sync.status)
 
     async def export(self) -> AsyncIterator[JsonObject]:
@@ -91,7 +92,7 @@ class Mind:
         while (record := await asyncio.to_thread(next, records, None)) is not None:
             yield record
 
-    async def import_(self, records: Iterable[Mapping[str, Any]], **options: Any) -> sync.Receipt:
+    async def import_(self, records: Iterable[Mapping[str, Any]], **options: Any) -> Receipt:
         return await asyncio.to_thread(self.sync.import_, records, **options)
 
     async def embed_missing(self, **options: Any) -> int:

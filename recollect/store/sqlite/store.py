@@ -215,12 +215,13 @@ class SqliteStore:
             return [Edge(a, b, kind, weight, from_micros(at)) for a, b, kind, weight, at in found]
 
     def entity_edges(self) -> list[EntityEdge]:
+        names = ("subject", "relation", "object", "weight", "collection", "user", "classification", "source")
         sql = (
-            "SELECT subject, relation, object, weight, collection, user, classification, source, created "
-            "FROM entity_edges ORDER BY collection, user, subject, relation, object"
+            f"SELECT created, {', '.join(names)} FROM entity_edges ORDER BY collection, user, subject, relation, object"
         )
         with saying(self.path):
-            return [EntityEdge(*each[:8], from_micros(each[8])) for each in fetch(self._connections.get(), sql)]
+            found = fetch(self._connections.get(), sql)
+        return [EntityEdge(**dict(zip(names, values, strict=True)), created=from_micros(at)) for at, *values in found]
 
     def former(self, id: str) -> list[tuple[datetime, Memory]]:
         sql = (
