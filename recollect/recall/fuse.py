@@ -32,7 +32,7 @@ class Blend:
 
     name = "blend"
 
-    def __init__(self, *shares: Share, page: int = 200) -> None:
+    def __init__(self, *shares: Share, page: int = 100) -> None:
         self.shares = shares
         self.page = page
 

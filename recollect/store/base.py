@@ -121,8 +121,11 @@ class View(Protocol):
     def cosines(self, vector: NDArray[np.float32], rows: Rows) -> Floats:
         """The cosine of each row; NaN for a row without a vector."""
 
-    def columns(self, rows: Rows, names: Sequence[str]) -> dict[str, list[Any]]:
-        """Stored fields of rows, a list for each name; moments as datetimes."""
+    def numbers(self, name: str, rows: Rows) -> Floats:
+        """A field of each row: NaN where there is none, a moment in microseconds since 1970."""
+
+    def strings(self, name: str, rows: Rows) -> list[str]:
+        """A field of each row that holds a word: its status, topic, session, …"""
 
     def memories(self, rows: Rows) -> list[Memory]: ...
 

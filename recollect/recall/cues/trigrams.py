@@ -20,7 +20,7 @@ class Trigrams:
     name: str = "trigrams"
     of: str = "words"  # the cue whose terms without a match are tried
     fields: Mapping[str, float] = field(default_factory=lambda: EVERYWHERE)
-    depth: Depth = fixed(200)
+    depth: Depth = fixed(100)
     least: float = 0.3  # similarity of 3-grams
     variants: int = 6
     k1: float = 1.2

@@ -18,7 +18,7 @@ class Vectors:
     """The nearest vectors by cosine, among the memories that the filter lets through."""
 
     name: str = "vectors"
-    depth: Depth = fixed(200)
+    depth: Depth = fixed(100)
 
     def find(self, run: Run) -> Found:
         vector = run.vector()

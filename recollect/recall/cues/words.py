@@ -32,7 +32,7 @@ class Words:
 
     name: str = "words"
     fields: Mapping[str, float] = field(default_factory=lambda: EVERYWHERE)
-    depth: Depth = fixed(200)
+    depth: Depth = fixed(100)
     k1: float = 1.2
     b: float = 0.75
     every: bool = False  # all terms must be there

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from recollect.model.check import micros
 from recollect.recall.arithmetic import leaf, product
 from recollect.recall.hits import Hits, Operation, Rescore
 from recollect.recall.run import Run, Skip
 
-DAY = 86_400.0
+DAY = 86_400e6  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,7 @@ class Recency:
     name: str = "recency"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        created = run.view.columns(hits.keys, ["created"])["created"]
-        ages = np.array([max(0.0, (run.now - at).total_seconds() / DAY) for at in created])
+        ages = np.maximum(0.0, (micros(run.now) - run.view.numbers("created", hits.keys)) / DAY)
         factor = 1 - self.share + self.share * np.exp2(-ages / self.half_life)
         return [Rescore(product("score", hits.score, leaf(factor, lambda at: f"recency: {ages[at]:.1f} days old")))]
 
@@ -37,7 +37,7 @@ class StatusFactor:
     name: str = "status"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        statuses = run.view.columns(hits.keys, ["status"])["status"]
+        statuses = run.view.strings("status", hits.keys)
         if not any(status in self.factors for status in statuses):
             raise Skip("all candidates are active")
         factor = np.array([self.factors.get(status, 1.0) for status in statuses])

@@ -19,6 +19,10 @@ class Growing:
     def extend(self, block: NDArray[Any]) -> NDArray[Any]:
         """Append the block; the whole array so far comes back."""
         needed = self._used + len(block)
+        if not self._used:
+            self._buffer = np.ascontiguousarray(block, dtype=self._buffer.dtype)  # the first block is taken as it is
+            self._used = needed
+            return self._buffer
         if needed > len(self._buffer):
             larger = np.empty((max(needed, needed * 5 // 4), *self._width), dtype=self._buffer.dtype)
             larger[: self._used] = self._buffer[: self._used]

@@ -36,7 +36,7 @@ CODED = (
 )
 NUMBERS = ("expires", "classification", "confidence", "created", "valid_from", "valid_to")
 OBJECTS: dict[str, str] = {"tags": "[]", "context": "{}"}  # what an empty one looks like
-ALWAYS = ("status", "collection", "expires")  # every recall needs these; others are read when a filter asks
+ALWAYS = ("status", "collection", "expires", "created")  # every recall needs these; others are read when a filter asks
 
 
 @dataclass(slots=True)
@@ -208,7 +208,6 @@ class Follower:
         if self._space is None:
             return np.zeros((len(rows), 0), dtype=np.float32), has_vector
         number, space = self._space
-        matrix = np.zeros((len(rows), space.dim), dtype=np.float32)
         found = fetch(
             connection,
             f"SELECT v.row, v.vector FROM vectors v JOIN memories m ON m.row = v.row {where} AND v.space = ?2 "
@@ -217,9 +216,13 @@ class Follower:
             else "SELECT row, vector FROM vectors WHERE ?1 = 0 AND space = ?2 ORDER BY row",
             (since, number),
         )
-        places = np.searchsorted(rows, np.array([row for row, _ in found], dtype=np.int64))
         packed = np.frombuffer(b"".join(blob for _, blob in found), dtype=np.float16)
-        matrix[places] = packed.reshape(len(found), space.dim)
+        vectors = packed.reshape(len(found), space.dim).astype(np.float32)
+        if len(found) == len(rows):
+            return vectors, np.ones(len(rows), dtype=np.bool_)
+        places = np.searchsorted(rows, np.array([row for row, _ in found], dtype=np.int64))
+        matrix = np.zeros((len(rows), space.dim), dtype=np.float32)
+        matrix[places] = vectors
         has_vector[places] = True
         return matrix, has_vector
 

@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from recollect.store.base import Floats, Rows, Term, TermMatch, WordMatches, WordQuery
 from recollect.store.sqlite.arrays import best
+from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.image import Image
 from recollect.store.sqlite.masks import SlotMask
 from recollect.store.terms import FIELDS
 from recollect.text.grams import GramIndex
 from recollect.text.words import fold, stem
+
+Matched = list[tuple[TermMatch, NDArray[np.int32]]]
 
 
 def idf(documents: int, having: int) -> float:
@@ -29,12 +32,17 @@ def saturation(times: Floats, length: Floats, average: float, k1: float, b: floa
     return np.asarray(times * (k1 + 1) / (times + k1 * (1 - b + b * length / average)))
 
 
+def _form(term: Term) -> str:
+    return stem(term.word) if term.match == "stem" else term.word
+
+
 class SqliteLexicon:
     """The words of one snapshot."""
 
     def __init__(self, image: Image, connection: apsw.Connection, kept: dict[str, Any]) -> None:
         self.image = image
         self.connection = connection
+        self._last: tuple[WordQuery, SlotMask, Matched] | None = None  # the same question is often asked again
         self.kept = kept  # outlives the snapshot: the vocabulary only ever grows
 
     def search(self, query: WordQuery, mask: SlotMask, limit: int) -> WordMatches:
@@ -80,24 +88,32 @@ class SqliteLexicon:
         words, index = self.kept["vocabulary"]
         return words, index
 
-    def _match(self, query: WordQuery, mask: SlotMask) -> list[tuple[TermMatch, NDArray[np.int32]]]:
+    def _match(self, query: WordQuery, mask: SlotMask) -> Matched:
         """Each term with the slots that have it, ascending; saturation is aligned with those slots."""
+        if self._last is not None and self._last[0] == query and self._last[1] is mask:
+            return self._last[2]
         weights = np.array([query.fields.get(name, 0.0) for name in FIELDS])
         length, average, documents = self._lengths(query.fields, mask)
         matched = []
-        for term in query.terms:
-            slots, times = self.image.postings.times(self._numbers(term), weights, len(self.image.rows))
+        for term, numbers in zip(query.terms, self._numbers(query.terms), strict=True):
+            slots, times = self.image.postings.times(numbers, weights, len(self.image.rows))
             having = int(np.count_nonzero(mask.scope[slots]))
             part = saturation(times, length[slots], average, query.k1, query.b)
             matched.append((TermMatch(term, having, idf(documents, having), part), slots))
+        self._last = (query, mask, matched)
         return matched
 
-    def _numbers(self, term: Term) -> list[int]:
-        if term.match == "exact":
-            found = self.connection.execute("SELECT term FROM vocabulary WHERE word = ?", (term.word,))
-        else:
-            found = self.connection.execute("SELECT term FROM vocabulary WHERE stem = ?", (stem(term.word),))
-        return [number for (number,) in found]
+    def _numbers(self, terms: tuple[Term, ...]) -> list[list[int]]:
+        """The numbers, in the vocabulary, of every word that each term stands for."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for column, match in (("word", "exact"), ("stem", "stem")):
+            asked = [_form(term) for term in terms if term.match == match]
+            if asked:
+                places = ", ".join("?" * len(asked))
+                sql = f"SELECT {column}, term FROM vocabulary WHERE {column} IN ({places})"
+                for form, number in fetch(self.connection, sql, tuple(asked)):
+                    found.setdefault((match, form), []).append(number)
+        return [found.get((term.match, _form(term)), []) for term in terms]
 
     def _lengths(self, fields: Mapping[str, float], mask: SlotMask) -> tuple[Floats, float, int]:
         """Words by slot in the fields that count, their average over the scope, and how many are in scope."""
@@ -114,7 +130,7 @@ class SqliteLexicon:
 
     def _result(
         self,
-        matched: list[tuple[TermMatch, NDArray[np.int32]]],
+        matched: Matched,
         mask: SlotMask,
         slots: NDArray[Any],
         scores: Floats,

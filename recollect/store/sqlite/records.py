@@ -55,34 +55,38 @@ READ: dict[str, Callable[[Any], Any]] = {
 }
 
 
+WRITERS = tuple((name, WRITE.get(name)) for name in COLUMNS[:-2])
+READERS = tuple((at, READ[name]) for at, name in enumerate(COLUMNS) if name in READ)
+
+
 def to_row(memory: Memory) -> list[Any]:
     """The values of COLUMNS for a memory."""
     values = []
-    for name in COLUMNS[:-2]:
+    for name, writer in WRITERS:
         value = getattr(memory, name)
-        writer = WRITE.get(name)
         values.append(value if writer is None else writer(value))
     return [*values, *(memory.lines or (None, None))]
 
 
 def from_row(values: Sequence[Any]) -> Memory:
     """A memory from the values of COLUMNS followed by those of USE_COLUMNS (all None when never used)."""
-    named: dict[str, Any] = {}
-    for name, value in zip(COLUMNS[:-2], values, strict=False):
-        reader = READ.get(name)
-        named[name] = value if reader is None else reader(value)
-    first, last, *used = values[len(COLUMNS) - 2 :]
-    named["lines"] = None if first is None else (first, last)
+    read = list(values[: len(COLUMNS)])
+    for at, reader in READERS:
+        read[at] = reader(read[at])
+    *plain, first, last = read
+    named = dict(zip(COLUMNS, plain, strict=False))
+    if first is not None:
+        named["lines"] = (first, last)
+    used = values[len(COLUMNS) :]
     if used and used[1] is not None:
-        named["use"] = Use(
-            last_accessed=_read_moment(used[0]),
-            access_count=used[1],
-            return_count=used[2],
-            recall_count=used[3],
-            last_recalled=_read_moment(used[4]),
-            recall_times=tuple(map(from_micros, json.loads(used[5]))),
-        )
+        named["use"] = _use(used)
     return Memory(**named)
+
+
+def _use(values: Sequence[Any]) -> Use:
+    seen, accesses, returns, recalls, recalled, times = values
+    moments = tuple(map(from_micros, json.loads(times)))
+    return Use(_read_moment(seen), accesses, returns, recalls, _read_moment(recalled), moments)
 
 
 def _read_moment(value: int | None) -> datetime | None:
@@ -94,9 +98,3 @@ def use_to_row(use: Use) -> list[Any]:
     times = _json([micros(at) for at in use.recall_times])
     counts = (use.access_count, use.return_count, use.recall_count)
     return [_moment(use.last_accessed), *counts, _moment(use.last_recalled), times]
-
-
-def read_column(name: str, value: Any) -> Any:
-    """One stored value as the field of a Memory has it."""
-    reader = READ.get(name)
-    return value if reader is None else reader(value)

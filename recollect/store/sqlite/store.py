@@ -27,10 +27,11 @@ from recollect.store.sqlite.connections import Connections, fetch, saying
 from recollect.store.sqlite.image import Follower, Image, active_space
 from recollect.store.sqlite.lexicon import SqliteLexicon
 from recollect.store.sqlite.masks import MaskMaker, SlotMask
-from recollect.store.sqlite.records import SELECT, SELECT_USE, from_row, read_column
+from recollect.store.sqlite.records import SELECT, SELECT_USE, from_row
 
 log = logging.getLogger("recollect")
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
+MOMENT_OF = {"access": "last_accessed", "recall": "last_recalled"}
 SPARSE = 8  # a mask with fewer than 1 in so many slots is scanned alone
 
 
@@ -55,10 +56,7 @@ class SqliteView:
         as_of: bool = False,
         expired: bool = False,
     ) -> SlotMask:
-        def column(name: str) -> Any:
-            return self.follower.column(self.image, self.connection, name)
-
-        return MaskMaker(self.image, column).make(filter, statuses, now, as_of, expired)
+        return MaskMaker(self.image, self._column).make(filter, statuses, now, as_of, expired)
 
     def nearest(self, vector: NDArray[np.float32], mask: SlotMask, limit: int) -> tuple[Rows, Floats]:
         image = self.image
@@ -82,10 +80,13 @@ class SqliteView:
         cosines[known] = _dot(self.image.matrix[slots[known]], vector)
         return cosines
 
-    def columns(self, rows: Rows, names: Sequence[str]) -> dict[str, list[Any]]:
-        sql = f"SELECT row, {', '.join(names)} FROM memories WHERE row IN (SELECT value FROM json_each(?))"
-        found = {row: values for row, *values in self.connection.execute(sql, (_listed(rows),))}
-        return {name: [read_column(name, found[row][at]) for row in rows.tolist()] for at, name in enumerate(names)}
+    def numbers(self, name: str, rows: Rows) -> Floats:
+        return np.asarray(self._column(name)[self.image.slots(rows)])
+
+    def strings(self, name: str, rows: Rows) -> list[str]:
+        codes = self._column(name)[self.image.slots(rows)]
+        words = list(self.image.codes[name])
+        return [words[code] for code in codes.tolist()]
 
     def memories(self, rows: Rows) -> list[Memory]:
         sql = (
@@ -94,6 +95,9 @@ class SqliteView:
         )
         found = {row: from_row(values) for row, *values in self.connection.execute(sql, (_listed(rows),))}
         return [found[row] for row in rows.tolist()]
+
+    def _column(self, name: str) -> Any:
+        return self.follower.column(self.image, self.connection, name)
 
     def row(self, id: str) -> int | None:
         row: int | None = self.connection.execute("SELECT row FROM memories WHERE id = ?", (id,)).get
@@ -104,7 +108,7 @@ class SqliteView:
 
     def newest(self, mask: SlotMask) -> Rows:
         slots = np.flatnonzero(mask.slots)
-        created = self.follower.column(self.image, self.connection, "created")[slots]
+        created = self._column("created")[slots]
         return self.image.rows[slots[np.lexsort((-self.image.rows[slots], -created))]]
 
 
@@ -322,18 +326,17 @@ def _version(connection: apsw.Connection) -> int:
 def _mark(connection: apsw.Connection, mark: Touch) -> None:
     """A17, M11, R15: the counters that this mark names, and for recalls the last moments."""
     at, rows = micros(mark.at), json.dumps(mark.rows)
-    alive = "SELECT value FROM json_each(?1) WHERE value IN (SELECT row FROM memories)"
-    connection.execute(f"INSERT OR IGNORE INTO use (row) {alive}", (rows,))
-    for name in mark.counters:
-        connection.execute(
-            f"UPDATE use SET {name}_count = {name}_count + 1 WHERE row IN (SELECT value FROM json_each(?1))",
-            (rows,),
-        )
-    chosen = "WHERE row IN (SELECT value FROM json_each(?1))"
-    if "access" in mark.counters:
-        connection.execute(f"UPDATE use SET last_accessed = ?2 {chosen}", (rows, at))
+    moments = [name for counter, name in MOMENT_OF.items() if counter in mark.counters]
+    counts = [f"{counter}_count" for counter in mark.counters]
+    connection.execute(
+        f"INSERT INTO use (row, {', '.join(counts + moments)}) "
+        f"SELECT value, {', '.join(['1'] * len(counts) + ['?2'] * len(moments))} FROM json_each(?1) "
+        "WHERE value IN (SELECT row FROM memories) ON CONFLICT (row) DO UPDATE SET "
+        + ", ".join([f"{name} = {name} + 1" for name in counts] + [f"{name} = ?2" for name in moments]),
+        (rows, at) if moments else (rows,),
+    )
     if "recall" in mark.counters:
-        connection.execute(f"UPDATE use SET last_recalled = ?2 {chosen}", (rows, at))
-        for row, times in fetch(connection, f"SELECT row, recall_times FROM use {chosen}", (rows,)):
+        sql = "SELECT row, recall_times FROM use WHERE row IN (SELECT value FROM json_each(?))"
+        for row, times in fetch(connection, sql, (rows,)):
             latest = json.dumps([*json.loads(times), at][-RECALL_TIMES:])
             connection.execute("UPDATE use SET recall_times = ? WHERE row = ?", (latest, row))

@@ -1,0 +1,1 @@
+"""Benchmarks: how fast Recollect is, beside its raw parts and its peers."""

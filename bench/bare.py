@@ -1,0 +1,66 @@
+"""The raw parts by hand: SQLite without us, an FTS5 table, and a product of a matrix with a vector."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+
+from bench.texts import Vectors
+
+TABLES = """
+CREATE TABLE memories (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, kind TEXT NOT NULL,
+    status TEXT NOT NULL, created INTEGER NOT NULL, context TEXT NOT NULL, text TEXT NOT NULL);
+CREATE VIRTUAL TABLE f USING fts5(text);
+"""
+INSERT = "INSERT INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+INDEX = "INSERT INTO f (rowid, text) VALUES (?, ?)"
+MATCH = "SELECT rowid, bm25(f) AS s FROM f WHERE f MATCH ? ORDER BY s LIMIT 10"
+
+
+class Bare:
+    """A file of rows and their words, written and read with hand-written statements."""
+
+    def __init__(self, path: Path) -> None:
+        self.connection = apsw.Connection(str(path))
+        self.connection.pragma("journal_mode", "wal")
+        self.connection.pragma("synchronous", "FULL")
+        for _ in self.connection.execute(TABLES):
+            pass
+        self._next = 1
+
+    def add(self, text: str) -> None:
+        row = self._row(text)
+        self.connection.execute("BEGIN IMMEDIATE")
+        self.connection.execute(INSERT, row)
+        self.connection.execute(INDEX, (row[0], text))
+        self.connection.execute("COMMIT")
+
+    def add_many(self, texts: Sequence[str]) -> None:
+        rows = [self._row(text) for text in texts]
+        self.connection.execute("BEGIN IMMEDIATE")
+        self.connection.executemany(INSERT, rows)
+        self.connection.executemany(INDEX, ((row[0], row[-1]) for row in rows))
+        self.connection.execute("COMMIT")
+
+    def match(self, words: Sequence[str]) -> list[Any]:
+        return self.connection.execute(MATCH, (" OR ".join(words),)).fetchall()
+
+    def _row(self, text: str) -> tuple[Any, ...]:
+        row, self._next = self._next, self._next + 1
+        context = json.dumps({"origin": "bench", "number": row})
+        return row, f"{row:016x}", "main", "fact", "active", time.time_ns() // 1000, context, text
+
+
+def nearest(matrix: Vectors, vector: Vectors, k: int = 10) -> Any:
+    return np.argpartition(matrix @ vector, -k)[-k:]
+
+
+def fetch(connection: apsw.Connection, ids: Sequence[str]) -> list[Any]:
+    places = ", ".join("?" * len(ids))
+    return connection.execute(f"SELECT * FROM memories WHERE id IN ({places})", tuple(ids)).fetchall()

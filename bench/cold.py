@@ -1,0 +1,54 @@
+"""One process, one file just opened, two recalls: prints how long they took and what memory they needed."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bench.rounds import clocked
+from bench.texts import DIM, Vectors
+from recollect import Mind
+
+
+class Anything:
+    """Knows one vector for every question."""
+
+    name, dim = "bench", DIM
+
+    def embed(self, texts: Sequence[str], query: bool = False) -> Vectors:
+        return np.ones((len(texts), DIM), dtype=np.float32)
+
+
+def held() -> int:
+    """Resident bytes now (0 where the system does not say)."""
+    status = Path("/proc/self/statm")
+    return int(status.read_text().split()[1]) * resource.getpagesize() if status.exists() else 0
+
+
+def main(path: str, question: str) -> None:
+    minds = []
+    opening = clocked(lambda _: minds.append(Mind(path, embedder=Anything())))(0)
+    before = held()
+    first, second = (clocked(lambda _: minds[0].recall(question, 10, track=False))(turn) for turn in range(2))
+    print(
+        json.dumps(
+            {
+                "opening": opening.wall,
+                "first": first.wall,
+                "first_cpu": first.cpu,
+                "second": second.wall,
+                "second_cpu": second.cpu,
+                "grown": held() - before,
+                "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,107 @@
+"""Generated memories and questions: Zipf-like words, natural stop words, unit vectors, all from one seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+DIM = 384
+VOCABULARY = 30_000
+WORDS = 40  # in a text, on average
+CONTENT = 0.55  # the share of words that are no stop words
+SHIFT = 20  # p(rank) ~ 1 / (rank + SHIFT): the most frequent content word is in about one text of eight
+STOP = "the to and of a in it is that was for on with he she at by from they his her had this not are but we".split()
+SYLLABLES = [c + v + e for c in "b d f g k l m n p r s t v br st tr".split() for v in "aeiou" for e in ("", "n", "r")]
+ENDINGS = ("s", "ed", "ing")
+FRAMES = (
+    "what did they do with the {} and {}",
+    "where was {} when we had the {}",
+    "who is it that {} from {}",
+    "why are they not at the {} of {}",
+    "how was the {} for her and {}",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, the content words in it, and its vector."""
+
+    text: str
+    words: tuple[str, ...]
+    vector: Vectors
+
+
+class World:
+    """Texts without end, and questions about them."""
+
+    def __init__(self, seed: int = 7) -> None:
+        self._random = random.Random(seed)
+        self._numpy = np.random.default_rng(seed)
+        self.words = self._vocabulary()
+        self._weights = list(accumulate(1 / (rank + SHIFT) for rank in range(1, VOCABULARY + 1)))
+        self._stops = list(accumulate(1 / rank for rank in range(1, len(STOP) + 1)))
+
+    def _vocabulary(self) -> list[str]:
+        """Half of the words are inflections of more frequent ones, so that stems meet as they do in English."""
+        chosen: dict[str, None] = {}
+        while len(chosen) < VOCABULARY:
+            if chosen and self._random.random() < 0.5:
+                word = self._random.choice(list(chosen)[-200:]) + self._random.choice(ENDINGS)
+            else:
+                word = "".join(self._random.choices(SYLLABLES, k=self._random.choice((2, 2, 3))))
+            chosen[word] = None
+        return list(chosen)
+
+    def texts(self, count: int) -> list[str]:
+        return [self._text() for _ in range(count)]
+
+    def _text(self) -> str:
+        length = max(8, round(self._random.gauss(WORDS, 8)))
+        content = self._random.choices(self.words, cum_weights=self._weights, k=length)
+        stops = self._random.choices(STOP, cum_weights=self._stops, k=length)
+        said = [a if self._random.random() < CONTENT else b for a, b in zip(content, stops, strict=True)]
+        return " ".join(said).capitalize() + "."
+
+    def vectors(self, count: int) -> Vectors:
+        return unit(self._numpy.standard_normal((count, DIM), dtype=np.float32))
+
+    def questions(self, count: int, texts: Sequence[str], vectors: Vectors) -> list[Asked]:
+        """Each asks about one text, in 3 to 6 of its content words."""
+        return [self._question(self._random.randrange(len(texts)), texts, vectors) for _ in range(count)]
+
+    def _question(self, about: int, texts: Sequence[str], vectors: Vectors) -> Asked:
+        content = list(dict.fromkeys(w for w in texts[about].lower().rstrip(".").split() if w not in STOP))
+        chosen = self._random.sample(content, min(len(content), self._random.randint(3, 6)))
+        half = (len(chosen) + 1) // 2
+        text = self._random.choice(FRAMES).format(" ".join(chosen[:half]), " ".join(chosen[half:]))
+        near = vectors[about : about + 1] + 0.8 * self.vectors(1)
+        return Asked(text.capitalize() + "?", tuple(chosen), unit(near)[0])
+
+
+def unit(vectors: Vectors) -> Vectors:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
+
+
+class LookUp:
+    """An embedder that costs nothing: it knows every vector beforehand."""
+
+    name, dim = "bench", DIM
+
+    def __init__(self, texts: Sequence[str], vectors: Vectors) -> None:
+        self._places = {text: place for place, text in enumerate(texts)}
+        self._vectors = vectors
+        self._asked: dict[str, Vectors] = {}
+
+    def know(self, questions: Sequence[Asked]) -> None:
+        self._asked.update((each.text, each.vector) for each in questions)
+
+    def embed(self, texts: Sequence[str], query: bool = False) -> Vectors:
+        if query:
+            return np.stack([self._asked[text] for text in texts])
+        return self._vectors[[self._places[text] for text in texts]]
