@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -28,7 +29,7 @@ from recollect.recall.pipeline import recall as run_recall
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Verdict
 from recollect.recipes import named
-from recollect.store.base import Space, Store, StoreStatus, Undone
+from recollect.store.base import Space, Store, StoreStatus, Undone, Written
 from recollect.store.sqlite import SqliteStore
 from recollect.store.terms import embedding_text
 
@@ -38,6 +39,7 @@ Progress = Callable[[int, int], None]  # how many are done, of how many
 AnyFilterOrMapping = AnyFilter | Mapping[str, Any]
 AT_ONCE = 256  # texts an embedder gets at a time; rows read at a time
 EXPORT_FORMAT = 1
+UNUSED = Use()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,25 +101,29 @@ class Mind:
 
     def remember(self, text: str | Memory, **details: Unpack[Details]) -> Memory:
         """Keep a memory and return it as stored. The same external id again updates it; equal content does nothing."""
-        receipt = self._write("remember", [self._memory(text, details)])
-        return self._store.get(receipt.ids)[0]
+        memory = self._memory(text, details)
+        (written,) = self._write("remember", [memory])
+        if written.what != "added":
+            return self._store.get([written.id])[0]
+        created, updated = memory.created or written.at, memory.updated or written.at
+        return replace(memory, id=written.id, created=created, updated=updated)
 
     def remember_many(
         self, items: Iterable[str | Memory | Mapping[str, Any]], *, progress: Progress | None = None
     ) -> Receipt:
         """Keep many memories in one transaction: all of them, or none."""
-        return self._write("remember", [self._numbered(n, item) for n, item in enumerate(items, 1)], progress)
+        memories = [self._numbered(number, item) for number, item in enumerate(items, 1)]
+        return _receipt(self._write("remember", memories, progress))
 
     def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
         """Correct a memory in place. Its earlier content stays in its history and is found no more."""
         (whole,) = self._store.resolve([id])
         said: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
         with self._store.change("edit") as change:
-            held = change.revise(whole, lambda memory: check.changed(memory, said))
-            if held.what == "changed" and self.embedder is not None:
-                vectors = self._vectors([embedding_text(held.memory)], None)
-                change.embed([held.row][: len(vectors)], vectors, Space(self.embedder.name, self.embedder.dim))
-        return self._store.get([whole])[0]
+            written = change.revise(whole, lambda memory: check.changed(memory, said))
+        if written.what == "changed" and self.embedder is not None:
+            self.embed_missing()
+        return self.show(whole)
 
     def forget(self, *ids: str, reason: str = "") -> int:
         """Let memories go: no recall returns them. ``undo`` brings them back."""
@@ -270,7 +276,7 @@ class Mind:
                         raise InvalidInput(f"{other!r} is no type of record.")
             except (InvalidInput, AttributeError) as problem:
                 raise InvalidInput(f"Record {number}: {problem}") from None
-        return self._write("import", memories, progress, edges, relations)
+        return _receipt(self._write("import", memories, progress, edges, relations))
 
     # Vectors.
 
@@ -331,10 +337,8 @@ class Mind:
         return mine if asked is None else All((mine, asked))
 
     def _memory(self, given: str | Memory | Mapping[str, Any], details: Mapping[str, Any] | None = None) -> Memory:
-        memory = check.memory(given, details)
-        if self.collection is not None:
-            memory = replace(memory, collection=self.collection)
-        return memory
+        bound = {} if self.collection is None else {"collection": self.collection}
+        return check.memory(given, {**(details or {}), **bound})
 
     def _numbered(self, number: int, item: str | Memory | Mapping[str, Any]) -> Memory:
         try:
@@ -349,28 +353,23 @@ class Mind:
         progress: Progress | None = None,
         edges: Sequence[Edge] = (),
         relations: Sequence[EntityEdge] = (),
-    ) -> Receipt:
+    ) -> Sequence[Written]:
         """Embed first, without holding the file; then one transaction for everything."""
         vectors = self._vectors([embedding_text(memory) for memory in memories], progress)
-        counts = {"added": 0, "changed": 0, "same": 0}
-        ids, rows, places = [], [], []
         with self._store.change(verb) as change:
-            for place, memory in enumerate(memories):
-                written = change.remember(memory)
-                counts[written.what] += 1
-                ids.append(written.memory.id)
-                if place < len(vectors) and written.what != "same":
-                    rows.append(written.row)
-                    places.append(place)
-                if memory.use != Use():
-                    change.set_use(written.row, memory.use)
-            if rows and self.embedder is not None:
-                change.embed(rows, vectors[places], Space(self.embedder.name, self.embedder.dim))
+            written = [change.remember(memory) for memory in memories]
+            for memory, place in zip(memories, written, strict=True):
+                if memory.use is not UNUSED and memory.use != UNUSED:
+                    change.set_use(place.row, memory.use)
+            fresh = [at for at, each in enumerate(written[: len(vectors)]) if each.what != "same"]
+            if fresh and self.embedder is not None:
+                space = Space(self.embedder.name, self.embedder.dim)
+                change.embed([written[at].row for at in fresh], vectors[fresh], space)
             for edge in edges:
                 change.link(edge)
             for relation in relations:
                 change.relate(relation)
-        return Receipt(ids, **counts)
+        return written
 
     def _vectors(self, texts: Sequence[str], progress: Progress | None) -> np.ndarray[Any, np.dtype[np.float32]]:
         """Vectors for the texts, or for as many as the embedder managed: a memory is kept even without one."""
@@ -399,6 +398,11 @@ def _embed_all(store: Store, embedder: Embedder, space: Space, verb: str, progre
         if progress is not None:
             progress(min(start + AT_ONCE, len(missing)), len(missing))
     return len(missing)
+
+
+def _receipt(written: Sequence[Written]) -> Receipt:
+    counts = Counter(each.what for each in written)
+    return Receipt([each.id for each in written], counts["added"], counts["changed"], counts["same"])
 
 
 def _check_format(record: Mapping[str, Any]) -> None:

@@ -138,11 +138,12 @@ class View(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A memory after a write, and what the write did."""
+    """Where a memory was written, and what the write did."""
 
     row: int
-    memory: Memory
+    id: str
     what: Literal["added", "changed", "same"]
+    at: datetime
 
 
 class Change(Protocol):

@@ -11,9 +11,9 @@ FIELDS = ("text", "title", "summary", "keywords", "tags", "entities", "path", "s
 NUMBER = {name: at for at, name in enumerate(FIELDS)}
 
 
-def field_words(memory: Memory) -> dict[tuple[str, int], int]:
-    """How often each word stands in each field: {(word, field number): times}."""
-    counts: Counter[tuple[str, int]] = Counter()
+def field_words(memory: Memory) -> list[tuple[int, Counter[str]]]:
+    """The number of each field that has words, and how often each word stands in it."""
+    counts = []
     for name, text in (
         ("text", memory.text),
         ("title", memory.title),
@@ -26,8 +26,7 @@ def field_words(memory: Memory) -> dict[tuple[str, int], int]:
         ("original", memory.original),
     ):
         if text:
-            number = NUMBER[name]
-            counts.update((word, number) for word in words(text))
+            counts.append((NUMBER[name], Counter(words(text))))
     return counts
 
 

@@ -13,6 +13,8 @@ import Stemmer
 ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
 # Where an identifier breaks: underscores, aB, ABc, a1 and 1a.
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+# Anything that may be an identifier; it starts with a plain set of letters, which makes the search fast.
+COMPOUND = re.compile(r"[A-Z0-9_](?:(?<=_)|(?<=[A-Za-z0-9][A-Z])|(?<=[A-Za-z][0-9])|(?<=[0-9])(?=[A-Za-z]))")
 PLAIN = re.compile(r"[A-Z]?[a-z]+|[0-9]+|[A-Z]+")
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 KANA = "\u3040-\u30ff\u31f0-\u31ff"
@@ -28,6 +30,8 @@ def words(text: str) -> list[str]:
     ['set', 'maxretries', 'max', 'retries', 'in', 'httpserver', 'http', 'server']
     """
     if text.isascii():
+        if not COMPOUND.search(text):
+            return ASCII_WORD.findall(text.lower())
         found: list[str] = []
         for word in ASCII_WORD.findall(text):
             if PLAIN.fullmatch(word):

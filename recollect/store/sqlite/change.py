@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import secrets
+from base64 import b32encode
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
+from itertools import chain, repeat
+from struct import Struct
 from typing import Any
 
 import apsw
@@ -19,21 +23,24 @@ from recollect.model.check import from_micros, micros
 from recollect.store.base import Space, Undone, Written
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.image import active_space
-from recollect.store.sqlite.postings import ENTRY
-from recollect.store.sqlite.records import COLUMNS, SELECT, from_row, to_row, use_to_row
+from recollect.store.sqlite.records import COLUMNS, CREATED, ID, SELECT, UPDATED, from_row, to_row, use_to_row
 from recollect.store.terms import field_words
 from recollect.text.words import stem
 
-ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 INSERT = f"INSERT INTO memories (born, changed, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
 UPDATE = f"UPDATE memories SET changed = ?, {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 MOST_TIMES = 65_535  # of one word in one field; the field is 16 bits wide
 
 
 def new_id() -> str:
-    """80 random bits in letters that are hard to confuse."""
-    number = secrets.randbits(80)
-    return "".join(ALPHABET[number >> shift & 31] for shift in range(75, -1, -5))
+    """80 random bits as 16 small letters and digits."""
+    return b32encode(secrets.token_bytes(10)).decode().lower()
+
+
+@lru_cache(maxsize=512)
+def _packer(entries: int) -> Struct:
+    """Packs so many entries of postings.ENTRY."""
+    return Struct("<" + "IBH" * entries)
 
 
 class SqliteChange:
@@ -71,8 +78,7 @@ class SqliteChange:
     def remember(self, memory: Memory) -> Written:
         known = self._known(memory)
         if known is None:
-            memory = replace(memory, id=memory.id or new_id())
-            return Written(self._add(memory), memory, "added")
+            return self._add(memory)
         row, held = known
         memory = replace(memory, id=held.id, created=memory.created or held.created)
         return self._rewrite(row, held, memory)
@@ -153,35 +159,43 @@ class SqliteChange:
             return from_row(held)
         raise NotFound(f"There is no row {row}.")
 
-    def _add(self, memory: Memory) -> int:
-        memory = replace(memory, created=memory.created or self.now, updated=memory.updated or self.now)
-        version = self.version
-        self.connection.execute(INSERT, (version, version, *to_row(memory)))
+    def _add(self, memory: Memory) -> Written:
+        version, now, values = self.version, micros(self.now), to_row(memory)
+        id = values[ID] = memory.id or new_id()
+        values[CREATED] = now if values[CREATED] is None else values[CREATED]
+        values[UPDATED] = now if values[UPDATED] is None else values[UPDATED]
+        self.connection.execute(INSERT, (version, version, *values))
         row = self.connection.last_insert_rowid()
         self.connection.execute("INSERT INTO words VALUES (?, ?)", (row, self._entries(memory)))
-        return row
+        return Written(row, id, "added", self.now)
 
     def _rewrite(self, row: int, held: Memory, memory: Memory) -> Written:
         if replace(memory, updated=held.updated) == held:
-            return Written(row, held, "same")
+            return Written(row, held.id, "same", self.now)
         self._keep("memory", row, to_row(held))
         memory = replace(memory, updated=self.now)
         self.connection.execute(UPDATE, (self.version, *to_row(memory), row))
         self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
         if (memory.text, memory.title) != (held.text, held.title):
-            self.connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
-        return Written(row, memory, "changed")
+            self._forget_vectors(row)
+        return Written(row, memory.id, "changed", self.now)
 
     def _entries(self, memory: Memory) -> bytes:
-        counts = field_words(memory)
-        entries = np.empty(len(counts), dtype=ENTRY)
-        entries["term"] = [self._term(word) for word, _ in counts]
-        entries["field"] = [number for _, number in counts]
-        entries["times"] = [min(times, MOST_TIMES) for times in counts.values()]
-        return entries.tobytes()
+        """The words of a memory, packed for the postings."""
+        packed = []
+        for number, counts in field_words(memory):
+            terms = [self.vocabulary.get(word) or self._term(word) for word in counts]
+            times = list(counts.values())
+            if max(times, default=0) > MOST_TIMES:
+                times = [min(each, MOST_TIMES) for each in times]
+            packed.append(
+                _packer(len(terms)).pack(*chain.from_iterable(zip(terms, repeat(number), times, strict=False)))
+            )
+        return b"".join(packed)
 
     def _term(self, word: str) -> int:
-        number = self.vocabulary.get(word) or self.learned.get(word)
+        """The number of a word that is not in the cache; a new one is added to the vocabulary."""
+        number = self.learned.get(word)
         if number is None:
             number = self.connection.execute("SELECT term FROM vocabulary WHERE word = ?", (word,)).get
             if number is None:
@@ -244,9 +258,13 @@ class SqliteChange:
         assert self.version > version  # the undo is a change of its own, which images follow
         return Undone(verb, from_micros(at), len(added), len(kept))
 
+    def _forget_vectors(self, row: int) -> None:
+        self.connection.execute("DELETE FROM vectors WHERE space IN (SELECT space FROM spaces) AND row = ?", (row,))
+
     def _remove(self, row: int) -> None:
-        for table in ("memories", "words", "vectors", "use"):
+        for table in ("memories", "words", "use"):
             self.connection.execute(f"DELETE FROM {table} WHERE row = ?", (row,))
+        self._forget_vectors(row)
         self.connection.execute("DELETE FROM edges WHERE source = ?1 OR target = ?1", (row,))
         self.connection.execute("INSERT OR REPLACE INTO gone VALUES (?, ?)", (row, self.version))
 
@@ -257,7 +275,7 @@ class SqliteChange:
                 self.connection.execute(UPDATE, (self.version, *values, row))
                 self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
                 if (memory.text, memory.title) != (current.text, current.title):
-                    self.connection.execute("DELETE FROM vectors WHERE row = ?", (row,))
+                    self._forget_vectors(row)
             case "edge":
                 self.connection.execute("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)", values)
             case _:

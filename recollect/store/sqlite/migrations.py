@@ -72,8 +72,8 @@ CREATE TABLE words (row INTEGER PRIMARY KEY, entries BLOB NOT NULL);
 -- Vectors belong to the model that made them; one space is searched, another may be under construction.
 CREATE TABLE spaces (space INTEGER PRIMARY KEY, name TEXT NOT NULL, dim INTEGER NOT NULL, active INTEGER NOT NULL,
     UNIQUE (name, dim));
-CREATE TABLE vectors (space INTEGER NOT NULL, row INTEGER NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (space, row))
-    WITHOUT ROWID;               -- float16, unit length
+CREATE TABLE vectors (space INTEGER NOT NULL, row INTEGER NOT NULL, vector BLOB NOT NULL);  -- float16, unit length
+CREATE UNIQUE INDEX vectors_row ON vectors (space, row);
 
 CREATE TABLE edges (source INTEGER NOT NULL, target INTEGER NOT NULL, kind TEXT NOT NULL, weight REAL NOT NULL,
     created INTEGER NOT NULL, born INTEGER NOT NULL, PRIMARY KEY (source, kind, target)) WITHOUT ROWID;

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from recollect.model import Memory, Use
@@ -55,17 +56,19 @@ READ: dict[str, Callable[[Any], Any]] = {
 }
 
 
-WRITERS = tuple((name, WRITE.get(name)) for name in COLUMNS[:-2])
 READERS = tuple((at, READ[name]) for at, name in enumerate(COLUMNS) if name in READ)
+WRITERS = tuple((at, WRITE[name]) for at, name in enumerate(COLUMNS) if name in WRITE)
+ID, CREATED, UPDATED = (COLUMNS.index(name) for name in ("id", "created", "updated"))
+_plain = attrgetter(*COLUMNS[:-2])
 
 
 def to_row(memory: Memory) -> list[Any]:
     """The values of COLUMNS for a memory."""
-    values = []
-    for name, writer in WRITERS:
-        value = getattr(memory, name)
-        values.append(value if writer is None else writer(value))
-    return [*values, *(memory.lines or (None, None))]
+    values = list(_plain(memory))
+    for at, writer in WRITERS:
+        values[at] = writer(values[at])
+    values.extend(memory.lines or (None, None))
+    return values
 
 
 def from_row(values: Sequence[Any]) -> Memory:

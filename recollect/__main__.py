@@ -1,0 +1,5 @@
+"""``python -m recollect``: the command line."""
+
+from recollect.cli.app import main
+
+main()

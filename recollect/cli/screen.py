@@ -1,0 +1,152 @@
+"""Talking to the terminal: consoles, JSON, progress, and small things said the same way everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from recollect.mind import Mind
+
+PIPED_WIDTH = 120  # columns where there is no terminal to ask
+SHORT_ID = 8  # letters of an id that tell it apart well enough on a screen
+EIGHTHS = " ▏▎▍▌▋▊▉"
+# A memory must not drive the terminal: control characters are shown, not sent.
+VISIBLE = {**{code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"}, 0x7F: 0x2421}
+VISIBLE |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+
+
+def console(stderr: bool = False) -> Console:
+    """Where humans read. Nothing in a text is taken for markup."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+    return Console(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
+
+
+def say(*parts: str | tuple[str, str]) -> None:
+    """One line for humans, in pieces of text or of text and style."""
+    from rich.text import Text
+
+    console().print(Text.assemble(*(_printable(part) for part in parts)), soft_wrap=True)
+
+
+def complain(problem: str, kind: str, as_json: bool, hint: str = "") -> None:
+    """One clear line on stderr."""
+    if as_json:
+        print(as_line({"error": problem, "kind": kind}), file=sys.stderr)
+        return
+    from rich.text import Text
+
+    line = Text.assemble(("error: ", "bold red"), (printable(problem), "red"))
+    if hint:
+        line.append(f"\n{hint}", "dim")
+    console(stderr=True).print(line, soft_wrap=True)
+
+
+def warn(problem: str) -> None:
+    from rich.text import Text
+
+    console(stderr=True).print(Text(printable(problem), "yellow"), soft_wrap=True)
+
+
+def say_json(value: Any) -> None:
+    """One JSON value on stdout: indented on a terminal, on one line in a pipe."""
+    print(as_line(value, indent=2 if sys.stdout.isatty() else None))
+
+
+def as_line(value: Any, indent: int | None = None) -> str:
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    return json.dumps(value, ensure_ascii=not unicode, indent=indent, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _printable(part: str | tuple[str, str]) -> str | tuple[str, str]:
+    return printable(part) if isinstance(part, str) else (printable(part[0]), part[1])
+
+
+def printable(text: str) -> str:
+    return text.translate(VISIBLE)
+
+
+def snippet(text: str, letters: int) -> str:
+    """The beginning of a text, on one line."""
+    line = " ".join(printable(text[: letters * 4]).split())
+    return line if len(line) <= letters else line[: letters - 1].rstrip() + "…"
+
+
+def short(id: str) -> str:
+    """An id as a terminal shows it; a pipe gets the whole, and so does everybody for ids of the user's own."""
+    return id[:SHORT_ID] if sys.stdout.isatty() and len(id) == 16 else printable(id)
+
+
+def age(when: datetime | None) -> str:
+    """How long ago, roughly; a date when it is long ago or still to come."""
+    if when is None:
+        return ""
+    seconds = (datetime.now(UTC) - when).total_seconds()
+    for unit, length, limit in (("s", 1, 60), ("min", 60, 3600), ("h", 3600, 86400), ("d", 86400, 30 * 86400)):
+        if 0 <= seconds < limit:
+            return "just now" if seconds < 10 else f"{int(seconds // length)} {unit} ago"
+    return moment(when)
+
+
+def moment(when: datetime) -> str:
+    return when.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def count(number: int, what: str) -> str:
+    return f"{number:,} {what if number == 1 else what[:-1] + 'ies' if what.endswith('y') else what + 's'}"
+
+
+def bar(share: float, width: int, style: str) -> Text:
+    """A share from 0 to 1 as a bar, to an eighth of a letter."""
+    from rich.text import Text
+
+    eighths = round(max(0.0, min(1.0, share)) * width * 8)
+    drawn = "█" * (eighths // 8) + (EIGHTHS[eighths % 8] if eighths % 8 else "")
+    return Text(drawn.ljust(width), style)
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int | None], None] | None]:
+    """A bar on stderr while work is under way, where somebody can see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as shown:
+        task = shown.add_task(label, total=None)
+        yield lambda done, total: shown.update(task, completed=done, total=total)
+
+
+@contextmanager
+def all_or_nothing(mind: Mind, as_json: bool) -> Iterator[None]:
+    """A Ctrl-C inside is told what became of the work."""
+    before = mind.status().store.version
+    try:
+        yield
+    except KeyboardInterrupt:
+        written = mind.status().store.version != before
+        complain(
+            "Stopped, but just too late: everything is written; undo takes it back."
+            if written
+            else "Stopped: nothing was written.",
+            "Interrupted",
+            as_json,
+        )
+        raise
