@@ -216,7 +216,7 @@ class Mind:
         """Memories that pass a filter, newest first; forgotten ones only when the filter names that status."""
         with self._store.view() as view:
             known = tuple(each for each in STATUSES if each != "forgotten")
-            mask = view.mask(self._scoped(filter), known, self.clock(), expired=True)
+            mask = view.mask(self._scoped(filter), known, self.clock(), hidden=True)
             rows = view.newest(mask)[offset : None if limit is None else offset + limit]
             return view.memories(rows)
 
@@ -242,7 +242,7 @@ class Mind:
         """Everything as JSON objects: memories with their use (forgotten ones too), links, and names' connections."""
         yield {"type": "recollect", "format": EXPORT_FORMAT}
         with self._store.view() as view:
-            mask = view.mask(self._scoped(None), STATUSES, self.clock(), expired=True)
+            mask = view.mask(self._scoped(None), STATUSES, self.clock(), hidden=True)
             rows = view.all_rows(mask)
         carried = set()
         for start in range(0, len(rows), AT_ONCE):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,6 @@ from recollect.recall.question import Question
 from recollect.recall.recipe import Cue, Recipe
 from recollect.recall.trace import Step, Trace
 from recollect.store.base import Mask, View
-
-_embedding = ThreadPoolExecutor(max_workers=4, thread_name_prefix="recollect-embed")
 
 
 CONTAINED = ("cue", "stage", "after")  # a failure here leaves the other steps answering
@@ -93,7 +92,7 @@ class Run:
         """Begin to embed the question, beside whatever runs meanwhile."""
         if self._vector is None and self.embedder is not None:
             embedder, text = self.embedder, self.question.text
-            self._vector = _embedding.submit(lambda: checked(embedder, [text], query=True)[0])
+            self._vector = _beside(lambda: checked(embedder, [text], query=True)[0])
 
     def vector(self) -> NDArray[np.float32]:
         """The question's vector; a Skip without an embedder or when it takes longer than the deadline."""
@@ -105,3 +104,17 @@ class Run:
             return self._vector.result(self.remaining())
         except FutureTimeout:
             raise Skip("the deadline passed while the question was embedded") from None
+
+
+def _beside(work: Callable[[], NDArray[np.float32]]) -> Future[NDArray[np.float32]]:
+    """Run in a thread that does not keep the program alive: a model that hangs must not hang its exit."""
+    future: Future[NDArray[np.float32]] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as problem:
+            future.set_exception(problem)
+
+    Thread(target=run, name="recollect-embed", daemon=True).start()
+    return future

@@ -111,9 +111,10 @@ class View(Protocol):
         statuses: Sequence[str],
         now: datetime,
         as_of: bool = False,
-        expired: bool = False,
+        hidden: bool = False,
     ) -> Mask:
-        """``as_of`` takes ``now`` as the moment at which memories must hold; ``expired`` lets those in, too."""
+        """``as_of`` takes ``now`` as the moment at which memories must hold; ``hidden`` lets in what no recall
+        returns: the expired, and the forgotten when their status is asked for."""
 
     def nearest(self, vector: NDArray[np.float32], mask: Any, limit: int) -> tuple[Rows, Floats]:
         """Rows and cosines, nearest first."""

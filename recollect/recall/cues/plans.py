@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from recollect.recall.cues.vectors import Vectors
 from recollect.recall.hits import Found
 from recollect.recall.recipe import Cue
 from recollect.recall.run import Run
@@ -18,7 +17,7 @@ class Parallel:
         self._cues = cues
 
     def gather(self, run: Run) -> list[Found]:
-        if any(isinstance(cue, Vectors) for cue in self._cues):
+        if any(getattr(cue, "embeds", False) for cue in self._cues):
             run.start_vector()
         return [run.find(cue) for cue in self._cues]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from recollect.store.base import Rows
 class Vectors:
     """The nearest vectors by cosine, among the memories that the filter lets through."""
 
+    embeds: ClassVar[bool] = True
     name: str = "vectors"
     depth: Depth = fixed(100)
 

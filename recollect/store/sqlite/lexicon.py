@@ -42,7 +42,9 @@ class SqliteLexicon:
     def __init__(self, image: Image, connection: apsw.Connection, kept: dict[str, Any]) -> None:
         self.image = image
         self.connection = connection
-        self._last: tuple[WordQuery, SlotMask, Matched] | None = None  # the same question is often asked again
+        # In one recall a question is asked more than once: to find, and to score what others found.
+        self._asked: list[tuple[WordQuery, SlotMask, Matched]] = []
+        self._alike: dict[tuple[str, float, int], list[tuple[str, float]]] = {}
         self.kept = kept  # outlives the snapshot: the vocabulary only ever grows
 
     def search(self, query: WordQuery, mask: SlotMask, limit: int) -> WordMatches:
@@ -69,6 +71,12 @@ class SqliteLexicon:
         return result
 
     def alike(self, word: str, least: float, limit: int) -> list[tuple[str, float]]:
+        key = (word, least, limit)
+        if key not in self._alike:
+            self._alike[key] = self._look_alike(word, least, limit)
+        return self._alike[key]
+
+    def _look_alike(self, word: str, least: float, limit: int) -> list[tuple[str, float]]:
         words, index = self._vocabulary()
         asked = fold(word)
         similar = index.similar(asked)
@@ -90,8 +98,9 @@ class SqliteLexicon:
 
     def _match(self, query: WordQuery, mask: SlotMask) -> Matched:
         """Each term with the slots that have it, ascending; saturation is aligned with those slots."""
-        if self._last is not None and self._last[0] == query and self._last[1] is mask:
-            return self._last[2]
+        for asked, within, known in self._asked:
+            if asked == query and within is mask:
+                return known
         weights = np.array([query.fields.get(name, 0.0) for name in FIELDS])
         length, average, documents = self._lengths(query.fields, mask)
         matched = []
@@ -100,7 +109,7 @@ class SqliteLexicon:
             having = int(np.count_nonzero(mask.scope[slots]))
             part = saturation(times, length[slots], average, query.k1, query.b)
             matched.append((TermMatch(term, having, idf(documents, having), part), slots))
-        self._last = (query, mask, matched)
+        self._asked.append((query, mask, matched))
         return matched
 
     def _numbers(self, terms: tuple[Term, ...]) -> list[list[int]]:

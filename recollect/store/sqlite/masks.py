@@ -55,9 +55,12 @@ class MaskMaker:
         self.size = len(image.rows)
 
     def make(
-        self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool, expired: bool
+        self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
     ) -> SlotMask:
+        forgotten = self._coded("status", ("forgotten",))
         conditions = [("it is not in the store", self.image.alive)]
+        if not hidden:
+            conditions.append(("it was forgotten", ~forgotten))
         asked = _positive(filter, "status")
         valid, _ = self._valid(now) if as_of else (None, None)
         status = self._coded("status", asked or statuses)
@@ -66,7 +69,7 @@ class MaskMaker:
         conditions.append((f"its status is none of: {', '.join(asked or statuses)}", status))
         if valid is not None:
             conditions.append((f"it is not valid at {now.isoformat()}", valid))
-        if not expired:
+        if not hidden:
             conditions.append(("it has expired", ~(self.column("expires") <= check.micros(now))))
         for name, (yes, _) in self._named(filter):
             conditions.append((f"the filter {name} leaves it out", yes))
@@ -74,7 +77,7 @@ class MaskMaker:
         for _, passing in conditions[1:]:
             slots &= passing
         collections = _positive(filter, "collection")
-        scope = self.image.alive & ~self._coded("status", ("forgotten",))
+        scope = self.image.alive & ~forgotten
         if collections:
             scope &= self._coded("collection", collections)
         return SlotMask(self.image, slots, scope, tuple(sorted(set(collections))), conditions)

@@ -54,9 +54,9 @@ class SqliteView:
         statuses: Sequence[str],
         now: datetime,
         as_of: bool = False,
-        expired: bool = False,
+        hidden: bool = False,
     ) -> SlotMask:
-        return MaskMaker(self.image, self._column).make(filter, statuses, now, as_of, expired)
+        return MaskMaker(self.image, self._column).make(filter, statuses, now, as_of, hidden)
 
     def nearest(self, vector: NDArray[np.float32], mask: SlotMask, limit: int) -> tuple[Rows, Floats]:
         image = self.image
