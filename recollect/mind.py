@@ -174,16 +174,18 @@ class Mind:
         as_of: When | None = None,
         track: bool = True,
         deadline: float | None = None,
+        **settings: Any,
     ) -> Recall:
         """The memories that answer best, best first, each with its score and why.
 
         ``as_of`` asks what held at a moment; ``track=False`` leaves no mark of use; ``deadline`` is in seconds.
+        Further keywords are settings of the recipe, by name.
         """
         return run_recall(
             self._store,
             Request(
                 query=query,
-                recipe=named(recipe),
+                recipe=named(recipe, **settings),
                 now=self.clock(),
                 k=k,
                 filter=self._scoped(filter),

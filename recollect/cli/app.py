@@ -5,28 +5,27 @@ from __future__ import annotations
 import io
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 
-import recollect
-from recollect.cli import carrying, keeping, looking, recalling
+from recollect import __version__
+from recollect.cli.carrying import export, import_, reembed
+from recollect.cli.front import FrontPage
+from recollect.cli.keeping import edit, forget, link, relate, remember, undo, unlink
+from recollect.cli.looking import list_, show, status
 from recollect.cli.options import Settings, flat
+from recollect.cli.recalling import recall, recipes, why, why_not
 from recollect.cli.screen import complain
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
 
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, STOPPED = 2, 3, 4, 130
-EXIT_CODES = (
-    "Exit codes: 0 done · 1 nothing found, nothing to do · 2 bad input · 3 no such id · "
-    "4 the file or the embedder cannot serve · 130 stopped by Ctrl-C"
-)
 UsageError: Any = typer.BadParameter.__mro__[1]  # Typer's own; where it lives differs between versions
 
 app = typer.Typer(
     name="recollect",
-    epilog=EXIT_CODES,
-    no_args_is_help=True,
+    cls=FrontPage,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -35,7 +34,7 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"recollect {recollect.__version__}")
+        typer.echo(f"recollect {__version__}")
         raise typer.Exit
 
 
@@ -48,28 +47,16 @@ def recollect_(
     """A memory for agents and robots: one file, and the reason why each memory comes back."""
 
 
+VERBS: dict[str, tuple[Callable[..., int | None], ...]] = {
+    "Remember": (remember, edit, link, unlink, relate, forget, undo),
+    "Recall": (recall, why, why_not, recipes),
+    "Look": (list_, show, status),
+    "Carry": (export, import_, reembed),
+}
 app.callback()(flat(recollect_))
-for panel, commands in {
-    "Remember": {
-        "remember": keeping.remember,
-        "edit": keeping.edit,
-        "link": keeping.link,
-        "unlink": keeping.unlink,
-        "relate": keeping.relate,
-        "forget": keeping.forget,
-        "undo": keeping.undo,
-    },
-    "Recall": {
-        "recall": recalling.recall,
-        "why": recalling.why,
-        "why-not": recalling.why_not,
-        "recipes": recalling.recipes,
-    },
-    "Look": {"list": looking.list_, "show": looking.show, "status": looking.status},
-    "Carry": {"export": carrying.export, "import": carrying.import_, "reembed": carrying.reembed},
-}.items():
-    for name, command in commands.items():
-        app.command(name, rich_help_panel=panel)(flat(command))
+for panel, verbs in VERBS.items():
+    for verb in verbs:
+        app.command(verb.__name__.strip("_").replace("_", "-"), rich_help_panel=panel)(flat(verb))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -79,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="replace")
     as_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else None]
     try:
-        code = app(args=list(arguments), prog_name="recollect", standalone_mode=False)
+        code = app(args=list(arguments) or ["--help"], prog_name="recollect", standalone_mode=False)
         sys.stdout.flush()
         return code or 0
     except UsageError as problem:

@@ -19,54 +19,51 @@ def whole_text(file: str) -> str:
 
 def text_lines(file: str) -> Iterator[str]:
     """The lines of a file, or of stdin, without their ends."""
-    for _, line in numbered_lines(file):
-        yield line
-
-
-def numbered_lines(file: str) -> Iterator[tuple[int, str]]:
-    with _opened(file) as stream:
+    with _reading(file) as stream:
         for number, line in enumerate(stream, 1):
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as problem:
+                byte, column = line[problem.start], problem.start + 1
                 raise InvalidInput(
-                    f"{_name(file)}, line {number} is not UTF-8 text: byte {line[problem.start]:#04x} "
-                    f"at column {problem.start + 1}."
+                    f"{name(file)}, line {number} is not UTF-8 text: byte {byte:#04x} at column {column}."
                 ) from None
-            yield number, text.rstrip("\r\n")
+            yield text.rstrip("\r\n")
 
 
 class JsonLines:
     """The objects of a JSONL file, one at a time; ``where`` is the line that was read last."""
 
-    def __init__(self, file: str, progress: Callable[[int, int | None], None] | None = None) -> None:
+    def __init__(self, file: str) -> None:
+        if file != "-" and not os.path.exists(file):
+            raise InvalidInput(f"There is no file {file}.")
         self.file = file
-        self.number = 0
-        self.progress = progress
-
-    @property
-    def where(self) -> str:
-        return f"{_name(self.file)}, line {self.number}"
+        self.where = name(file)
+        self.progress: Callable[[int, int | None], None] | None = None
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for self.number, line in numbered_lines(self.file):
+        for number, line in enumerate(text_lines(self.file), 1):
+            self.where = f"{name(self.file)}, line {number}"
             if line.strip():
                 yield self._object(line)
-            if self.progress is not None and self.number % 1000 == 0:
-                self.progress(self.number, None)
+            if self.progress is not None and number % 1000 == 0:
+                self.progress(number, None)
 
     def _object(self, line: str) -> dict[str, Any]:
         try:
             value = json.loads(line)
+        except json.JSONDecodeError as problem:
+            told = f"{self.where}, column {problem.colno} is no JSON: {problem.msg}. Nothing was written."
+            raise InvalidInput(told) from None
         except (ValueError, RecursionError) as problem:
-            raise InvalidInput(f"{self.where} is no JSON: {problem}. Nothing was written.") from None
+            raise InvalidInput(f"{self.where} cannot be read: {problem}. Nothing was written.") from None
         if not isinstance(value, dict):
             raise InvalidInput(f'{self.where} must be a JSON object, such as {{"text": "…"}}. Nothing was written.')
         return value
 
 
 @contextmanager
-def _opened(file: str) -> Iterator[IO[bytes]]:
+def _reading(file: str) -> Iterator[IO[bytes]]:
     if file == "-":
         yield sys.stdin.buffer
         return
@@ -94,5 +91,5 @@ def writing(file: str, never: str) -> Iterator[IO[str]]:
         yield stream
 
 
-def _name(file: str) -> str:
+def name(file: str) -> str:
     return "stdin" if file == "-" else file

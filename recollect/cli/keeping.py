@@ -10,39 +10,29 @@ import typer
 from recollect.cli.files import text_lines, whole_text
 from recollect.cli.options import Details, Settings
 from recollect.cli.recalling import Id
-from recollect.cli.screen import age, all_or_nothing, count, progress, say, say_json, short
+from recollect.cli.screen import age, all_or_nothing, answer, count, progress, say, short, snippet
 from recollect.errors import InvalidInput
 
 Weight = Annotated[float, typer.Option(help="How strong, from 0 to 1.")]
+Text = Annotated[list[str] | None, typer.Argument(help="What to remember, or - for stdin.", show_default=False)]
 
 
 def remember(
     settings: Settings,
     details: Details,
-    text: Annotated[
-        list[str] | None, typer.Argument(help="What to remember, or - to read it from stdin.", show_default=False)
-    ] = None,
-    lines_from: Annotated[
-        str | None, typer.Option(help="One memory for each line of this file (- is stdin).", show_default=False)
-    ] = None,
+    text: Text = None,
+    lines_from: Annotated[str | None, typer.Option(help="One memory a line of this file; - is stdin.")] = None,
 ) -> None:
     """Keep a memory. The same --external-id again updates it."""
-    from recollect.model.portable import to_json
-
-    if lines_from is not None:
-        if text:
-            raise InvalidInput("Give a text or --lines-from, not both.")
-        return _remember_lines(settings, details, lines_from)
-    if not text:
-        raise InvalidInput("There is nothing to remember. Give a text, or - to read it from stdin.")
-    words = whole_text("-") if text == ["-"] else " ".join(text)
+    if bool(text) == bool(lines_from):
+        raise InvalidInput("Give a text to remember, - to read it from stdin, or --lines-from a file.")
+    if lines_from:
+        _remember_lines(settings, details, lines_from)
+        return
+    words = whole_text("-") if text == ["-"] else " ".join(text or ())
     with settings.open(embed=True, create=True) as mind:
         memory = mind.remember(words, **details.said())
-    if settings.json:
-        say_json(to_json(memory))
-    else:
-        say(("Remembered ", "green"), (memory.id, "bold cyan"))
-    return None
+    answer(settings.json, memory, ("Remembered ", "green"), (memory.id, "bold cyan"))
 
 
 def _remember_lines(settings: Settings, details: Details, file: str) -> None:
@@ -56,30 +46,22 @@ def _remember_lines(settings: Settings, details: Details, file: str) -> None:
         progress("Remembering") as done,
     ):
         receipt = mind.remember_many(items, progress=done)
-    if settings.json:
-        say_json({"ids": receipt.ids, "added": receipt.added, "changed": receipt.changed, "same": receipt.same})
-    else:
-        say(("Remembered ", "green"), count(receipt.added, "memory"))
+    answer(settings.json, receipt, ("Remembered ", "green"), count(receipt.added, "memory", "memories"))
 
 
 def edit(
     settings: Settings,
     id: Id,
     details: Details,
-    text: Annotated[str | None, typer.Option(help="The new text, or - to read it from stdin.")] = None,
+    text: Annotated[str | None, typer.Option(help="The new text, or - for stdin.")] = None,
 ) -> None:
-    """Correct a memory in place; its earlier content stays in its history. Given tags replace all tags."""
-    from recollect.model.portable import to_json
-
+    """Correct a memory in place. Its earlier content stays in its history; given tags replace all tags."""
     said = details.said()
     if text is None and not said:
         raise InvalidInput("Say what to change, such as --text 'The new text.' or --tag kitchen.")
     with settings.open(embed=True) as mind:
         memory = mind.edit(id, text=whole_text("-") if text == "-" else text, **said)
-    if settings.json:
-        say_json(to_json(memory))
-    else:
-        say(("Edited ", "green"), (short(memory.id), "bold cyan"))
+    answer(settings.json, memory, ("Edited ", "green"), (short(memory.id), "bold cyan"))
 
 
 def link(
@@ -90,29 +72,23 @@ def link(
     weight: Weight = 1.0,
 ) -> None:
     """Connect two memories. The same link again sets its weight."""
-    from recollect.model.portable import to_json
-
     with settings.open() as mind:
         edge = mind.link(source, target, kind, weight)
-    if settings.json:
-        say_json(to_json(edge))
-    else:
-        say((short(edge.source), "cyan"), f" ─{edge.kind}→ ", (short(edge.target), "cyan"), f"  {edge.weight:g}")
+    ends = (short(edge.source), "cyan"), (short(edge.target), "cyan")
+    answer(settings.json, edge, ends[0], f" ─{edge.kind}→ ", ends[1], f"  {edge.weight:g}")
 
 
 def unlink(
     settings: Settings,
     source: Id,
     target: Id,
-    kind: Annotated[str | None, typer.Option(help="Only links of this kind.", show_default=False)] = None,
+    kind: Annotated[str | None, typer.Option(help="Only links of this kind.")] = None,
 ) -> int:
     """Remove the links from one memory to another."""
     with settings.open() as mind:
         removed = mind.unlink(source, target, kind)
-    if settings.json:
-        say_json({"removed": removed})
-    else:
-        say(f"Removed {count(removed, 'link')}." if removed else "There was no such link.")
+    told = f"Removed {count(removed, 'link', 'links')}." if removed else "There was no such link."
+    answer(settings.json, {"removed": removed}, told)
     return 0 if removed else 1
 
 
@@ -122,17 +98,12 @@ def relate(
     relation: Annotated[str, typer.Argument(help="Such as works_with.", show_default=False)],
     object: Annotated[str, typer.Argument(help="Such as bob.", show_default=False)],
     weight: Weight = 1.0,
-    user: Annotated[str | None, typer.Option(help="Whose knowledge it is.", show_default=False)] = None,
+    user: Annotated[str, typer.Option(help="Whose knowledge it is.", show_default=False)] = "",
 ) -> None:
     """Connect two names."""
-    from recollect.model.portable import to_json
-
     with settings.open(create=True) as mind:
-        edge = mind.relate(subject, relation, object, weight, **({"user": user} if user else {}))
-    if settings.json:
-        say_json(to_json(edge))
-    else:
-        say((edge.subject, "bold"), f" ─{edge.relation}→ ", (edge.object, "bold"), f"  {edge.weight:g}")
+        edge = mind.relate(subject, relation, object, weight, user=user)
+    answer(settings.json, edge, (subject, "bold"), f" ─{relation}→ ", (object, "bold"), f"  {edge.weight:g}")
 
 
 def forget(
@@ -144,16 +115,14 @@ def forget(
     """Let memories go: no recall returns them. undo brings them back."""
     with settings.open() as mind:
         if len(ids) > 1 and not yes and sys.stdin.isatty():
-            for id in ids:
-                memory = mind.show(id)
-                typer.echo(f"{memory.id}  {memory.text[:80]!r}", err=True)
+            for memory in map(mind.show, ids):
+                say((memory.id, "cyan"), "  ", snippet(memory.text, 80), stderr=True)
             if not typer.confirm(f"Forget these {len(ids)} memories?", err=True):
+                say("Nothing was forgotten.", stderr=True)
                 return 1
         gone = mind.forget(*ids, reason=reason)
-    if settings.json:
-        say_json({"forgotten": gone})
-    else:
-        say(("Forgot ", "green"), count(gone, "memory"), (" (undo brings them back)", "dim"))
+    told = count(gone, "memory", "memories")
+    answer(settings.json, {"forgotten": gone}, ("Forgot ", "green"), told, (" (undo takes it back)", "dim"))
     return 0
 
 
@@ -162,13 +131,10 @@ def undo(settings: Settings) -> int:
     with settings.open(embed=True) as mind:
         undone = mind.undo()
     if undone is None:
-        say_json({"undone": None}) if settings.json else say("There is nothing left to take back.")
+        answer(settings.json, {"undone": None}, "There is nothing left to take back.")
         return 1
-    if settings.json:
-        told = {"verb": undone.verb, "at": undone.at, "removed": undone.removed, "restored": undone.restored}
-        say_json({"undone": told})
-    else:
-        parts = [f"{count(undone.removed, 'memory')} removed"] if undone.removed else []
-        parts += [f"{undone.restored} restored"] if undone.restored else []
-        say(("Took back ", "green"), (undone.verb, "bold"), f", {age(undone.at)}: {', '.join(parts) or 'no memories'}.")
+    told = [f"{count(undone.removed, 'memory', 'memories')} removed"] if undone.removed else []
+    told += [f"{undone.restored:,} restored"] if undone.restored else []
+    said = f", {age(undone.at)}: {', '.join(told) or 'no memories touched'}."
+    answer(settings.json, {"undone": undone}, ("Took back ", "green"), (undone.verb, "bold"), said)
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,62 +11,55 @@ import typer
 
 from recollect.cli.options import Conditions, Settings
 from recollect.cli.recalling import Id
-from recollect.cli.screen import age, as_line, console, count, moment, printable, say, say_json, short, snippet, warn
+from recollect.cli.screen import age, answer, count, draw, json_text, moment, pairs, printable, say, short, snippet
 
 if TYPE_CHECKING:
-    from recollect.mind import Mind, Status
+    from rich.table import Table
+
+    from recollect.mind import Mind
     from recollect.model import Edge, Memory
+    from recollect.store.base import StoreStatus
 
 SHOWN_APART = {"id", "text", "status", "use", "created"}
 
 
 def show(settings: Settings, id: Id) -> None:
-    """Show a memory with all that is known of it: its details, its links and its history."""
-    from recollect.model.portable import to_json
-
+    """Show a memory with its details, links and history."""
     with settings.open() as mind:
         memory = mind.show(id)
         links, history = mind.edges(memory.id), mind.history(memory.id)
         if settings.json:
-            told = [{"until": until, "memory": to_json(former)} for until, former in history]
-            say_json({"memory": to_json(memory), "links": [to_json(edge) for edge in links], "history": told})
-        else:
-            _draw_memory(memory)
-            _draw_links(mind, memory, links)
-            _draw_history(memory, history)
+            former = [{"until": until, "memory": earlier} for until, earlier in history]
+            answer(True, {"memory": memory, "links": list(links), "history": former})
+            return
+        _draw_memory(memory)
+        _draw_links(mind, memory, links)
+        _draw_history(memory, history)
 
 
 def _draw_memory(memory: Memory) -> None:
     from recollect.model.portable import to_json
 
     status = (memory.status, "green" if memory.status == "active" else "yellow")
-    say((memory.id, "bold cyan"), "  ", status, (f"  {_dated(memory.created)}", "dim"), "\n")
-    say(memory.text, "\n")
-    rows = {name: value for name, value in to_json(memory).items() if name not in SHOWN_APART}
-    told = {name: _value(value) for name, value in rows.items()}
+    created = moment(memory.created) if memory.created else ""
+    say((memory.id, "bold cyan"), "  ", status, (f"  {created}", "dim"), f"\n\n{memory.text}\n")
+    told = {
+        name.replace("_", " "): _value(getattr(memory, name)) for name in to_json(memory) if name not in SHOWN_APART
+    }
+    if memory.updated == memory.created:
+        told.pop("updated", None)
     if memory.use.access_count:
         told["used"] = f"{memory.use.access_count} ×, last {age(memory.use.last_accessed)}"
-    _pairs(told)
-
-
-def _pairs(rows: dict[str, str]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table.grid(padding=(0, 2))
-    for name, value in rows.items():
-        grid.add_row(Text(name.replace("_", " "), "dim"), printable(value))
-    console().print(grid)
+    if told:
+        draw(pairs(told))
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
-    return as_line(value) if isinstance(value, dict) else str(value)
-
-
-def _dated(when: datetime | None) -> str:
-    return "" if when is None else moment(when)
+    if isinstance(value, datetime):
+        return moment(value)
+    return json_text(value) if isinstance(value, dict) else str(value)
 
 
 def _draw_links(mind: Mind, memory: Memory, links: Sequence[Edge]) -> None:
@@ -81,14 +74,14 @@ def _draw_links(mind: Mind, memory: Memory, links: Sequence[Edge]) -> None:
 
 def _draw_history(memory: Memory, history: Sequence[tuple[datetime, Memory]]) -> None:
     """What the memory said before each change, oldest first."""
-    if history:
-        say(("\nHistory", "bold"))
+    if not history:
+        return
+    say(("\nHistory", "bold"))
     later = [former for _, former in history[1:]] + [memory]
     for (until, former), following in zip(history, later, strict=True):
         for name in (each.name for each in fields(former) if each.name not in ("use", "updated")):
             if (was := getattr(former, name)) != getattr(following, name):
-                said = snippet(_value(list(was) if isinstance(was, tuple) else was), 200) or "nothing"
-                say((f"  until {moment(until)}  ", "dim"), f"{name}: {said}")
+                say((f"  until {moment(until)}  ", "dim"), f"{name}: {snippet(_value(was), 200) or 'nothing'}")
 
 
 def list_(
@@ -97,44 +90,33 @@ def list_(
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.", min=1)] = 20,
     offset: Annotated[int, typer.Option(help="Leave out so many of the newest.", min=0)] = 0,
 ) -> None:
-    """List memories, newest first; forgotten ones with --status forgotten."""
-    from recollect.model.portable import to_json
-
+    """List memories, newest first. Forgotten ones come with --status forgotten."""
     with settings.open() as mind:
         found = mind.list(conditions.filter(), limit=limit + 1, offset=offset)
-    memories, more = found[:limit], len(found) > limit
-    if settings.json:
-        say_json([to_json(memory) for memory in memories])
-    elif not memories:
-        say("There are no such memories.")
-    else:
-        console().print(_table(memories))
-        if more:
-            say((f"There are more: --offset {offset + limit}", "dim"))
+    memories = list(found[:limit])
+    if settings.json or not memories:
+        answer(settings.json, memories, "There are no such memories.")
+        return
+    draw(_table(memories))
+    if len(found) > limit:
+        say((f"There are more: --offset {offset + limit}", "dim"))
 
 
-def _table(memories: Sequence[Memory]) -> Any:
+def _table(memories: Sequence[Memory]) -> Table:
     from rich.table import Column, Table
     from rich.text import Text
 
-    collections = {memory.collection for memory in memories}
-    grid = Table(
-        Column("id", style="cyan", no_wrap=True),
-        Column("created", style="dim", no_wrap=True),
-        *([Column("collection", no_wrap=True)] if collections != {"main"} else []),
-        Column("text", overflow="fold"),
-        box=None,
-        pad_edge=False,
-        padding=(0, 2, 0, 0),
-        header_style="bold",
-    )
+    several = {memory.collection for memory in memories} != {"main"}
+    columns = [Column("id", style="cyan", no_wrap=True), Column("created", style="dim", no_wrap=True)]
+    columns += [Column("collection", no_wrap=True)] if several else []
+    grid = Table(*columns, Column("text", overflow="fold"), box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for memory in memories:
         text = Text(snippet(f"{memory.title}: {memory.text}" if memory.title else memory.text, 200))
         if memory.status != "active":
             text.append(f"  {memory.status}", "yellow")
         for tag in memory.tags:
             text.append(f"  #{printable(tag)}", "blue")
-        where = [printable(memory.collection)] if collections != {"main"} else []
+        where = [printable(memory.collection)] if several else []
         grid.add_row(short(memory.id), age(memory.created), *where, text)
     return grid
 
@@ -144,37 +126,37 @@ def status(settings: Settings) -> None:
     from recollect.embed import resolve
 
     with settings.open() as mind:
-        told = mind.status()
+        store = mind.status().store
     chosen = resolve(settings.model)
     name = None if chosen is None else chosen.name
     if settings.json:
-        say_json({**asdict(told.store), "embedder": name})
+        answer(True, {**asdict(store), "embedder": name})
         return
-    _draw_status(told, name)
-    store = told.store
-    made_by = next((space["name"] for space in store.spaces if space["active"]), None)
-    if made_by is not None and name is not None and made_by != name:
-        warn(f"The vectors were made by {made_by}: recall with --embedder none, or make them anew: recollect reembed")
-    elif store.without_vector and name is not None:
-        warn(f"{count(store.without_vector, 'memory')} without a vector, found by words alone: recollect reembed")
+    draw(pairs(_told(store, name)))
+    made_by = next((space["name"] for space in store.spaces if space["active"]), name)
+    if name is not None and made_by != name:
+        warning = (
+            f"The vectors are by {made_by}: recall with --embedder none, or make them anew with recollect reembed."
+        )
+        say((warning, "yellow"))
+    elif store.without_vector:
+        size = count(store.without_vector, "memory has", "memories have")
+        say((f"{size} no vector and can be found by words alone: recollect reembed makes them.", "yellow"))
 
 
-def _draw_status(told: Status, embedder: str | None) -> None:
-    store = told.store
+def _told(store: StoreStatus, embedder: str | None) -> dict[str, str]:
     vectors = [f"{space['vectors']:,} by {space['name']} ({space['dim']} dimensions)" for space in store.spaces]
-    _pairs(
-        {
-            "file": f"{store.path}  {store.bytes / 1e6:,.1f} MB" + ("  read-only" if store.readonly else ""),
-            "memories": _counts(store.memories) or "none yet",
-            "collections": _counts(store.collections) or "none yet",
-            "vectors": ", ".join(vectors) or "none",
-            "words": f"{store.words:,}",
-            "links": f"{store.edges:,} between memories, {store.entity_edges:,} between names",
-            "last change": age(store.last_change) or "never",
-            "embedder": embedder or "none: words alone",
-        }
-    )
+    return {
+        "file": f"{store.path}  {store.bytes / 1e6:,.1f} MB" + ("  read-only" if store.readonly else ""),
+        "memories": _counts(store.memories),
+        "collections": _counts(store.collections),
+        "vectors": ", ".join(vectors) or "none",
+        "words": f"{store.words:,}",
+        "links": f"{store.edges:,} between memories, {store.entity_edges:,} between names",
+        "last change": age(store.last_change) or "never",
+        "embedder": embedder or "none: words alone",
+    }
 
 
-def _counts(numbers: dict[str, int]) -> str:
-    return ", ".join(f"{number:,} {name}" for name, number in numbers.items())
+def _counts(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in numbers.items()) or "none yet"

@@ -1,12 +1,10 @@
 """The options that several commands share, each said once, and how they become what a Mind understands."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
+from functools import cache, wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -43,18 +41,18 @@ def _recipe_names() -> list[str]:
 class Settings:
     """Where the memory is and how to answer: before the command, after it, or in the environment."""
 
-    db: Annotated[str | None, everywhere("The memory's file; memory.db when not given, or $RECOLLECT_DB.")] = None
+    db: Annotated[str | None, everywhere("The memory's file: memory.db, or $RECOLLECT_DB.")] = None
     collection: Annotated[str | None, everywhere("Write to this collection and recall from it alone.")] = None
     embedder: Annotated[
         str | None,
         everywhere(
-            "local, or none for words alone; local when not given, or $RECOLLECT_EMBEDDER.",
+            "local, or none for words alone. $RECOLLECT_EMBEDDER sets it, too.",
             autocompletion=lambda: ["local", "none"],
         ),
     ] = None
     json: Annotated[bool, everywhere("Answer in JSON.", "--json")] = False
 
-    def within(self, outer: Settings) -> Settings:
+    def within(self, outer: "Settings") -> "Settings":
         """What is said after the command wins over what is said before it, and that over the environment."""
         return Settings(
             db=self.db or outer.db or os.environ.get("RECOLLECT_DB") or "memory.db",
@@ -81,7 +79,7 @@ class Settings:
                 f"or make it: recollect --db {self.path} remember 'Something worth keeping.'"
             )
 
-    def open(self, *, embed: bool = False, create: bool = False) -> Mind:
+    def open(self, *, embed: bool = False, create: bool = False) -> "Mind":
         model = self.model if embed else None  # the others work on the vectors of any model
         if not create:
             self.check_there()
@@ -165,7 +163,7 @@ class Conditions:
     not_session: Annotated[Words, condition("Not from this session, nor any other given.")] = None
     not_: Annotated[Words, condition("""Not these: a filter, as in '{"kind": "draft"}'.""", "--not")] = None
 
-    def filter(self) -> AnyFilter | None:
+    def filter(self) -> "AnyFilter | None":
         from recollect.model.filter import All, Not, as_filter
 
         if self.path is not None and self.path_under is not None:
@@ -185,9 +183,9 @@ class Conditions:
             *({"session": session} for session in self.not_session or ()),
             *(from_json(each, "--not") for each in self.not_ or ()),
         ]
-        joined = [as_filter(said)] if said else []
-        joined += [Not(each) for each in map(as_filter, refused) if each is not None]
-        return All(tuple(each for each in joined if each is not None)) if joined else None
+        joined: list[Any] = [as_filter(said)] if said else []
+        joined += [Not(as_filter(each)) for each in refused]  # type: ignore[arg-type]
+        return All(tuple(joined)) if joined else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,12 +238,11 @@ def _line_range(text: str) -> list[int]:
 def flat(command: Callable[..., int | None]) -> Callable[..., int | None]:
     """Records among a command's parameters become options on the command line, and records again inside."""
     hints = get_type_hints(command, include_extras=True)
-    records = {name: kind for name, kind in hints.items() if is_dataclass(kind) and isinstance(kind, type)}
-    own = [(each.name, each.default, hints[each.name]) for each in signature(command).parameters.values()]
-    shown = [each for each in own if each[0] not in records]
-    for kind in records.values():
-        types = get_type_hints(kind, include_extras=True)
-        shown += [(each.name, each.default, types[each.name]) for each in fields(kind)]
+    own = signature(command).parameters.values()
+    records = {each.name: hints[each.name] for each in own if is_dataclass(hints[each.name])}
+    shown = [_parameter(each.name, each.default, hints[each.name]) for each in own if each.name not in records]
+    for kind in sorted(records.values(), key=lambda kind: kind is Settings):  # what is everywhere comes last
+        shown += _parameters(kind)
 
     @wraps(command)
     def run(ctx: typer.Context, **given: Any) -> int | None:
@@ -256,9 +253,18 @@ def flat(command: Callable[..., int | None]) -> Callable[..., int | None]:
             given[name] = record
         return command(**given)
 
-    parameters = [Parameter(name, Parameter.KEYWORD_ONLY, default=d, annotation=t) for name, d, t in shown]
-    context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    shown.append(_parameter("ctx", Parameter.empty, typer.Context))
     described: Any = run
-    described.__signature__ = Signature([context, *parameters])
-    described.__annotations__ = {each.name: each.annotation for each in (context, *parameters)}
+    described.__signature__ = Signature(shown)
+    described.__annotations__ = {each.name: each.annotation for each in shown}
     return run
+
+
+@cache
+def _parameters(record: type[Any]) -> list[Parameter]:
+    types = get_type_hints(record, include_extras=True)
+    return [_parameter(each.name, each.default, types[each.name]) for each in fields(record)]
+
+
+def _parameter(name: str, default: Any, annotation: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
+    from rich.table import Table
     from rich.text import Text
 
     from recollect.mind import Mind
@@ -21,7 +23,9 @@ SHORT_ID = 8  # letters of an id that tell it apart well enough on a screen
 EIGHTHS = " ▏▎▍▌▋▊▉"
 # A memory must not drive the terminal: control characters are shown, not sent.
 VISIBLE = {**{code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"}, 0x7F: 0x2421}
-VISIBLE |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+VISIBLE |= dict.fromkeys([*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
+
+Piece = str | tuple[str, str]  # a text, or a text and its style
 
 
 def console(stderr: bool = False) -> Console:
@@ -33,48 +37,57 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
 
 
-def say(*parts: str | tuple[str, str]) -> None:
-    """One line for humans, in pieces of text or of text and style."""
+def draw(picture: RenderableType) -> None:
+    """A table or a text, without blanks at the ends of its lines."""
+    out = console()
+    with out.capture() as captured:
+        out.print(picture)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def line_of(*pieces: Piece) -> Text:
     from rich.text import Text
 
-    console().print(Text.assemble(*(_printable(part) for part in parts)), soft_wrap=True)
+    return Text.assemble(*(printable(p) if isinstance(p, str) else (printable(p[0]), p[1]) for p in pieces))
+
+
+def say(*pieces: Piece, stderr: bool = False) -> None:
+    """One line for humans."""
+    console(stderr).print(line_of(*pieces), soft_wrap=True)
+
+
+def answer(as_json: bool, value: Any, *pieces: Piece) -> None:
+    """One JSON value on stdout (indented on a terminal, on one line in a pipe), or the same for humans."""
+    if as_json:
+        print(json_text(value, indent=2 if sys.stdout.isatty() else None))
+    else:
+        say(*pieces)
 
 
 def complain(problem: str, kind: str, as_json: bool, hint: str = "") -> None:
     """One clear line on stderr."""
     if as_json:
-        print(as_line({"error": problem, "kind": kind}), file=sys.stderr)
-        return
-    from rich.text import Text
-
-    line = Text.assemble(("error: ", "bold red"), (printable(problem), "red"))
-    if hint:
-        line.append(f"\n{hint}", "dim")
-    console(stderr=True).print(line, soft_wrap=True)
+        print(json_text({"error": problem, "kind": kind}), file=sys.stderr)
+    else:
+        say(("error: ", "bold red"), (problem, "red"), (hint and f"\n{hint}", "dim"), stderr=True)
 
 
-def warn(problem: str) -> None:
-    from rich.text import Text
-
-    console(stderr=True).print(Text(printable(problem), "yellow"), soft_wrap=True)
-
-
-def say_json(value: Any) -> None:
-    """One JSON value on stdout: indented on a terminal, on one line in a pipe."""
-    print(as_line(value, indent=2 if sys.stdout.isatty() else None))
-
-
-def as_line(value: Any, indent: int | None = None) -> str:
+def json_text(value: Any, indent: int | None = None) -> str:
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     return json.dumps(value, ensure_ascii=not unicode, indent=indent, default=_plain)
 
 
 def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    from recollect.model import Edge, EntityEdge, Memory
+    from recollect.model.portable import to_json
 
-
-def _printable(part: str | tuple[str, str]) -> str | tuple[str, str]:
-    return printable(part) if isinstance(part, str) else (printable(part[0]), part[1])
+    match value:
+        case datetime():
+            return value.isoformat()
+        case Memory() | Edge() | EntityEdge():
+            return to_json(value)
+        case _:
+            return asdict(value)
 
 
 def printable(text: str) -> str:
@@ -107,8 +120,20 @@ def moment(when: datetime) -> str:
     return when.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def count(number: int, what: str) -> str:
-    return f"{number:,} {what if number == 1 else what[:-1] + 'ies' if what.endswith('y') else what + 's'}"
+def count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def pairs(rows: Mapping[str, str], style: str = "dim", width: int = 0) -> Table:
+    """Names and what they stand for, in two columns."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, min_width=width)
+    for name, value in rows.items():
+        grid.add_row(Text(printable(name), style), printable(value))
+    return grid
 
 
 def bar(share: float, width: int, style: str) -> Text:
@@ -116,8 +141,7 @@ def bar(share: float, width: int, style: str) -> Text:
     from rich.text import Text
 
     eighths = round(max(0.0, min(1.0, share)) * width * 8)
-    drawn = "█" * (eighths // 8) + (EIGHTHS[eighths % 8] if eighths % 8 else "")
-    return Text(drawn.ljust(width), style)
+    return Text(("█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()).ljust(width), style)
 
 
 @contextmanager
@@ -141,12 +165,9 @@ def all_or_nothing(mind: Mind, as_json: bool) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        written = mind.status().store.version != before
-        complain(
-            "Stopped, but just too late: everything is written; undo takes it back."
-            if written
-            else "Stopped: nothing was written.",
-            "Interrupted",
-            as_json,
+        late = mind.status().store.version != before
+        told = (
+            "Stopped too late: everything is written; undo takes it back." if late else "Stopped: nothing was written."
         )
+        complain(told, "Interrupted", as_json)
         raise

@@ -107,6 +107,30 @@ class Taken(Expr):
         return self.of.at(there)
 
 
+class Chosen(Expr):
+    """For each hit, a number of one of several expressions."""
+
+    __slots__ = ("places", "sources", "which")
+
+    def __init__(self, sources: tuple[Expr, ...], which: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+        values = np.empty(len(which))
+        for at, source in enumerate(sources):
+            mine = which == at
+            values[mine] = source.values if source.values.ndim == 0 else source.values[places[mine]]
+        super().__init__(values, "")
+        self.sources, self.which, self.places = sources, which, places
+
+    def at(self, place: int) -> Explanation:
+        return self.sources[int(self.which[place])].at(int(self.places[place]))
+
+
+def beside(first: Expr, second: Expr) -> Expr:
+    """The numbers of one expression, then those of another."""
+    sizes = len(first.values), len(second.values)
+    which = np.repeat(np.arange(2), sizes)
+    return Chosen((first, second), which, np.concatenate([np.arange(size) for size in sizes]))
+
+
 def leaf(values: Any, label: Label) -> Expr:
     """Measured numbers: one a hit, or one for all."""
     return Expr(np.asarray(values, dtype=np.float64), label)

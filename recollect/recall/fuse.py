@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from recollect.recall.arithmetic import Explanation, Expr, Taken, difference, leaf, product, ratio, total
+from recollect.recall.arithmetic import Chosen, Expr, Taken, difference, leaf, product, ratio, total
 from recollect.recall.hits import Found, Hits
 from recollect.recall.recipe import Cue
 from recollect.recall.run import Run
-from recollect.store.base import Floats, Rows
+from recollect.store.base import Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +82,4 @@ def _scored(run: Run, cue: Cue, found: Found, keys: Rows) -> Expr:
     if not others.any():
         return Taken(found.score, places)
     asked = cue.score(run, keys[others])
-    values = np.empty(len(keys))
-    values[~others] = found.score.values[places[~others]]
-    values[others] = asked.values
-    return _Joined(values, found.score, asked, places, np.cumsum(others) - 1)
-
-
-class _Joined(Expr):
-    """Scores of two expressions side by side."""
-
-    __slots__ = ("asked", "asked_places", "found", "places")
-
-    def __init__(self, values: Floats, found: Expr, asked: Expr, places: Rows, asked_places: Rows) -> None:
-        super().__init__(values, "")
-        self.found, self.asked, self.places, self.asked_places = found, asked, places, asked_places
-
-    def at(self, place: int) -> Explanation:
-        there = int(self.places[place])
-        return self.found.at(there) if there >= 0 else self.asked.at(int(self.asked_places[place]))
+    return Chosen((found.score, asked), others.astype(np.int64), np.where(others, np.cumsum(others) - 1, places))

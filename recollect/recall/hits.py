@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.recall.arithmetic import Expr, leaf
+from recollect.recall.arithmetic import Expr, beside, leaf
 from recollect.store.base import Floats, Rows
 
 
@@ -90,7 +90,22 @@ class Reorder:
     why: str
 
 
-Operation = Rescore | Drop | Reorder
+@dataclass(frozen=True, slots=True)
+class Add:
+    """More hits, with scores of their own: neighbours that a stage has found. They must have passed the mask."""
+
+    keys: Rows
+    score: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Annotate:
+    """Remarks beside some hits: a warning, a timeline. They change nothing."""
+
+    remarks: dict[int, list[str]]  # by key
+
+
+Operation = Rescore | Drop | Reorder | Add | Annotate
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +119,20 @@ class Dropped:
 
 
 def apply(operation: Operation, hits: Hits) -> tuple[Hits, Dropped | None]:
-    """The hits after an operation, and what it left out."""
+    """The hits after an operation, and what it left out. The caller sorts, once all of a stage's are applied."""
     match operation:
         case Rescore(score):
-            return Hits(hits.keys, score, hits.page, hits.ordered).sorted(), None
+            return Hits(hits.keys, score, hits.page, hits.ordered), None
+        case Add(keys, score):
+            later = np.full(len(keys), hits.page.min(initial=0))
+            return Hits(
+                np.concatenate([hits.keys, keys]),
+                beside(hits.score, score),
+                np.concatenate([hits.page, later]),
+                hits.ordered,
+            ), None
+        case Annotate():
+            return hits, None
         case Drop(keep, values, threshold, what):
             out = ~keep
             dropped = Dropped(hits.keys[out], values[out], threshold, what)

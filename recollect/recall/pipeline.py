@@ -13,12 +13,12 @@ from recollect.errors import InvalidInput
 from recollect.model import check
 from recollect.model.filter import AnyFilter
 from recollect.recall.absence import judge
-from recollect.recall.hits import Dropped, Hits, apply
+from recollect.recall.hits import Annotate, Dropped, Hits, apply
 from recollect.recall.question import Question
-from recollect.recall.recipe import Recipe
+from recollect.recall.recipe import Recipe, Stage
 from recollect.recall.results import Recall, Result, Verdict
 from recollect.recall.run import Run
-from recollect.recall.trace import Trace
+from recollect.recall.trace import Step, Trace
 from recollect.store.base import Store, View
 
 
@@ -46,17 +46,17 @@ def recall(store: Store, request: Request) -> Recall:
         hits = _search(run)
         shown = _cut(run, hits)
         with run.step("fetch", "memories") as step:
-            memories = view.memories(shown.keys)
+            memories = run.memories(shown.keys)
             step.after = len(memories)
     if request.track:
         for after in request.recipe.after:
             with run.step("after", after.name):
-                after.record(run, store, shown.keys.tolist())
+                after.record(run, store, shown.keys[shown.keys > 0].tolist())
     run.trace.milliseconds = (time.perf_counter() - start) * 1e3
     scores = shown.score.values.tolist()
     results = [
-        Result(rank, score, memory, lambda at=rank - 1: shown.score.at(at))  # type: ignore[misc]
-        for rank, (score, memory) in enumerate(zip(scores, memories, strict=True), 1)
+        Result(rank, score, memory, tuple(run.remarks.get(key, ())), lambda at=rank - 1: shown.score.at(at))  # type: ignore[misc]
+        for rank, (key, score, memory) in enumerate(zip(shown.keys.tolist(), scores, memories, strict=True), 1)
     ]
     return Recall(results, run.trace, shown, lambda id: _why_not(store, request, run, shown, id))
 
@@ -66,6 +66,9 @@ def _checked(request: Request) -> tuple[str, int]:
     if not query.strip():
         raise InvalidInput("The query is blank. Ask something, such as recall('where is the cup?').")
     k = check.whole(request.recipe.k if request.k is None else request.k, "k")
+    if request.recipe.clamp is not None:
+        low, high = request.recipe.clamp
+        k = min(max(k, low), high)
     if k < 1:
         raise InvalidInput(f"k must be at least 1, not {k}.")
     if request.deadline is not None:
@@ -98,14 +101,23 @@ def _search(run: Run) -> Hits:
         step.after, step.hits = len(hits), hits
     for stage in recipe.stages:
         with run.step("stage", stage.name, before=len(hits)) as step:
-            if len(hits):
-                for operation in stage.apply(run, hits):
-                    hits, dropped = apply(operation, hits)
-                    if dropped is not None:
-                        step.dropped.append(dropped)
+            hits = _staged(run, stage, hits, step)
             step.hits = hits
         step.after = len(hits)
     return hits
+
+
+def _staged(run: Run, stage: Stage, hits: Hits, step: Step) -> Hits:
+    """The hits after a stage: all of its operations, or, when one fails, none."""
+    if not len(hits):
+        return hits
+    for operation in stage.apply(run, hits):
+        hits, dropped = apply(operation, hits)
+        if dropped is not None:
+            step.dropped.append(dropped)
+        if isinstance(operation, Annotate):
+            run.remark(operation.remarks)
+    return hits.sorted()
 
 
 def _cut(run: Run, hits: Hits) -> Hits:

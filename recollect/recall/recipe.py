@@ -97,6 +97,7 @@ class Recipe:
     after: Sequence[After] = ()
     statuses: Sequence[str] = ("active",)
     k: int = 10  # results when the caller does not say
+    clamp: tuple[int, int] | None = None  # k is brought into this range
     about: str = ""
 
     def but(self, **changes: Any) -> Recipe:

@@ -20,6 +20,7 @@ class Result:
     rank: int
     score: float
     memory: Memory
+    notes: tuple[str, ...]  # what stages had to remark: a conflict, a timeline
     _explain: Callable[[], Explanation] = field(repr=False, compare=False)
 
     @property

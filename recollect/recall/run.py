@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from recollect.embed import Embedder, checked
 from recollect.errors import InvalidInput
+from recollect.model import Memory
 from recollect.recall.hits import Found, nothing
 from recollect.recall.question import Question
 from recollect.recall.recipe import Cue, Recipe
 from recollect.recall.trace import Step, Trace
-from recollect.store.base import Mask, View
-
+from recollect.store.base import Mask, Rows, View
 
 CONTAINED = ("cue", "stage", "after")  # a failure here leaves the other steps answering
 
@@ -45,6 +45,8 @@ class Run:
     embedder: Embedder | None
     deadline: float | None = None  # on the clock of time.perf_counter
     found: dict[str, Found] = field(default_factory=dict)
+    remarks: dict[int, list[str]] = field(default_factory=dict)
+    guests: list[Memory] = field(default_factory=list)
     _vector: Future[NDArray[np.float32]] | None = None
     _step: Step | None = None
 
@@ -83,6 +85,24 @@ class Run:
             step.detail.update(found.detail)
         self.found[cue.name] = found
         return found
+
+    def remark(self, remarks: dict[int, list[str]]) -> None:
+        """Keep what a stage has to say beside some hits."""
+        for key, said in remarks.items():
+            self.remarks.setdefault(key, []).extend(said)
+
+    def guest(self, memory: Memory) -> int:
+        """A key for a result that is no stored memory: a paragraph of a note, an edge between names.
+
+        Rows are positive; guests are counted downwards from −1.
+        """
+        self.guests.append(memory)
+        return -len(self.guests)
+
+    def memories(self, keys: Rows) -> list[Memory]:
+        """The memories behind keys, stored ones and guests."""
+        stored = iter(self.view.memories(keys[keys > 0]))
+        return [next(stored) if key > 0 else self.guests[-key - 1] for key in keys.tolist()]
 
     def remaining(self) -> float | None:
         """Seconds until the deadline, 0 when it has passed, None without one."""

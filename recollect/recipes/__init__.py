@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from typing import Any
+
 from recollect.errors import InvalidInput
 from recollect.recall.recipe import Recipe
-from recollect.recipes.default import DEFAULT
+from recollect.recipes.default import default
 
-RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (DEFAULT,)}
+# Each makes a recipe; its keywords are the recipe's settings.
+RECIPES: dict[str, Callable[..., Recipe]] = {made.__name__: made for made in (default,)}
 
 
-def named(recipe: str | Recipe) -> Recipe:
-    """A recipe as it is, or by its name."""
+def named(recipe: str | Recipe, **settings: Any) -> Recipe:
+    """A recipe as it is, or by its name with settings of its own: ``named("openmem", max_hops=3)``."""
     if isinstance(recipe, Recipe):
+        if settings:
+            raise InvalidInput(f"Settings ({', '.join(settings)}) go with a recipe's name, not with a finished recipe.")
         return recipe
     if recipe not in RECIPES:
         raise InvalidInput(f"There is no recipe {recipe!r}; there are: {', '.join(RECIPES)}.")
-    return RECIPES[recipe]
+    make = RECIPES[recipe]
+    known = inspect.signature(make).parameters
+    unknown = [name for name in settings if name not in known]
+    if unknown:
+        has = f"it has: {', '.join(known)}" if known else "it has none"
+        raise InvalidInput(f"The recipe {recipe!r} has no setting {unknown[0]!r}; {has}.")
+    return make(**settings)

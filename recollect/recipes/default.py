@@ -15,25 +15,28 @@ from recollect.recall.stages import Recency, StatusFactor, Touching
 
 PAGE = 100  # candidates a cue; the first page is the same whatever k is
 
-DEFAULT = Recipe(
-    name="default",
-    about="Words and meaning together, with a small say for age and standing.",
-    statuses=("active", "superseded", "contradicted"),
-    read=[ContentWords()],
-    cues=Parallel(
-        Words(depth=paged(PAGE)),
-        Trigrams(of="words", depth=paged(PAGE)),
-        Vectors(depth=paged(PAGE)),
-    ),
-    fuse=Blend(
-        Share("words", 0.5, over="best"),
-        Share("trigrams", 0.3, over="best"),
-        Share("vectors", 0.5, over="range"),
-        page=PAGE,
-    ),
-    stages=[
-        Recency(share=0.05, half_life=30),
-        StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
-    ],
-    after=[Touching(("access",))],
-)
+
+def default() -> Recipe:
+    """The recipe that is used when none is named."""
+    return Recipe(
+        name="default",
+        about="Words and meaning together, with a small say for age and standing.",
+        statuses=("active", "superseded", "contradicted"),
+        read=[ContentWords()],
+        cues=Parallel(
+            Words(depth=paged(PAGE)),
+            Trigrams(of="words", depth=paged(PAGE)),
+            Vectors(depth=paged(PAGE)),
+        ),
+        fuse=Blend(
+            Share("words", 0.5, over="best"),
+            Share("trigrams", 0.3, over="best"),
+            Share("vectors", 0.5, over="range"),
+            page=PAGE,
+        ),
+        stages=[
+            Recency(share=0.05, half_life=30),
+            StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
+        ],
+        after=[Touching(("access",))],
+    )

@@ -71,6 +71,16 @@ class WordMatches:
     found: int  # memories that matched, before the cut
 
 
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Edges between rows, as arrays."""
+
+    sources: Rows
+    targets: Rows
+    weights: Floats
+    kinds: list[str]
+
+
 class Mask(Protocol):
     """The memories that may come back in this recall. Only the view that made it can use it."""
 
@@ -127,6 +137,17 @@ class View(Protocol):
 
     def strings(self, name: str, rows: Rows) -> list[str]:
         """A field of each row that holds a word: its status, topic, session, …"""
+
+    def links(self, rows: Rows, kinds: Sequence[str] | None = None) -> Links:
+        """Edges from or to any of these rows, in a fixed order."""
+
+    def uses(self, rows: Rows) -> list[Use]:
+        """How each row has been used."""
+
+    def ids(self, rows: Rows) -> list[str]: ...
+
+    def relations(self, names: Sequence[str]) -> list[EntityEdge]:
+        """Edges between names that begin or end at one of these (compared without case)."""
 
     def memories(self, rows: Rows) -> list[Memory]: ...
 

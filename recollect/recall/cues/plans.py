@@ -7,6 +7,19 @@ from recollect.recall.recipe import Cue
 from recollect.recall.run import Run
 
 
+class Alone:
+    """One cue."""
+
+    def __init__(self, cue: Cue) -> None:
+        self._cue = cue
+
+    def gather(self, run: Run) -> list[Found]:
+        return [run.find(self._cue)]
+
+    def cues(self) -> list[Cue]:
+        return [self._cue]
+
+
 class Parallel:
     """All cues, each on its own: one that fails or has nothing leaves the others their say.
 

@@ -26,7 +26,9 @@ class Recency:
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
         ages = np.maximum(0.0, (micros(run.now) - run.view.numbers("created", hits.keys)) / DAY)
         factor = 1 - self.share + self.share * np.exp2(-ages / self.half_life)
-        return [Rescore(product("score", hits.score, leaf(factor, lambda at: f"recency: {ages[at]:.1f} days old")))]
+        return [
+            Rescore(product("after recency", hits.score, leaf(factor, lambda at: f"recency: {ages[at]:.1f} days old")))
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +43,4 @@ class StatusFactor:
         if not any(status in self.factors for status in statuses):
             raise Skip("all candidates are active")
         factor = np.array([self.factors.get(status, 1.0) for status in statuses])
-        return [Rescore(product("score", hits.score, leaf(factor, lambda at: f"status: {statuses[at]}")))]
+        return [Rescore(product("after status", hits.score, leaf(factor, lambda at: f"status: {statuses[at]}")))]

@@ -82,11 +82,11 @@ def from_row(values: Sequence[Any]) -> Memory:
         named["lines"] = (first, last)
     used = values[len(COLUMNS) :]
     if used and used[1] is not None:
-        named["use"] = _use(used)
+        named["use"] = read_use(used)
     return Memory(**named)
 
 
-def _use(values: Sequence[Any]) -> Use:
+def read_use(values: Sequence[Any]) -> Use:
     seen, accesses, returns, recalls, recalled, times = values
     moments = tuple(map(from_micros, json.loads(times)))
     return Use(_read_moment(seen), accesses, returns, recalls, _read_moment(recalled), moments)

@@ -17,20 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput, NotFound, StoreError
-from recollect.model import Edge, EntityEdge, Memory
+from recollect.model import Edge, EntityEdge, Memory, Use
 from recollect.model.check import from_micros, micros
 from recollect.model.filter import AnyFilter
-from recollect.store.base import Floats, Rows, Space, StoreStatus, Touch, Undone
+from recollect.store.base import Floats, Links, Rows, Space, StoreStatus, Touch, Undone
 from recollect.store.sqlite.arrays import best
 from recollect.store.sqlite.change import SqliteChange, check_space
 from recollect.store.sqlite.connections import Connections, fetch, saying
 from recollect.store.sqlite.image import Follower, Image, active_space
 from recollect.store.sqlite.lexicon import SqliteLexicon
 from recollect.store.sqlite.masks import MaskMaker, SlotMask
-from recollect.store.sqlite.records import SELECT, SELECT_USE, from_row
+from recollect.store.sqlite.records import SELECT, SELECT_USE, from_row, read_use
 
 log = logging.getLogger("recollect")
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
+UNUSED = Use()
 MOMENT_OF = {"access": "last_accessed", "recall": "last_recalled"}
 SPARSE = 8  # a mask with fewer than 1 in so many slots is scanned alone
 
@@ -81,12 +82,45 @@ class SqliteView:
         return cosines
 
     def numbers(self, name: str, rows: Rows) -> Floats:
-        return np.asarray(self._column(name)[self.image.slots(rows)])
+        slots = self.image.slots(rows)
+        return np.where(slots < 0, np.nan, self._column(name)[slots])
 
     def strings(self, name: str, rows: Rows) -> list[str]:
-        codes = self._column(name)[self.image.slots(rows)]
-        words = list(self.image.codes[name])
+        slots = self.image.slots(rows)
+        codes = np.where(slots < 0, -1, self._column(name)[slots])
+        words = [*self.image.codes[name], ""]
         return [words[code] for code in codes.tolist()]
+
+    def links(self, rows: Rows, kinds: Sequence[str] | None = None) -> Links:
+        among = "IN (SELECT value FROM json_each(?1))"
+        sql = f"SELECT source, target, weight, kind FROM edges WHERE source {among} "
+        sql += f"UNION SELECT source, target, weight, kind FROM edges WHERE target {among} ORDER BY 1, 4, 2"
+        found = fetch(self.connection, sql, (_listed(rows),))
+        chosen = [each for each in found if kinds is None or each[3] in kinds]
+        return Links(
+            np.array([each[0] for each in chosen], dtype=np.int64),
+            np.array([each[1] for each in chosen], dtype=np.int64),
+            np.array([each[2] for each in chosen], dtype=np.float64),
+            [each[3] for each in chosen],
+        )
+
+    def uses(self, rows: Rows) -> list[Use]:
+        sql = f"SELECT u.row, {SELECT_USE} FROM use u WHERE u.row IN (SELECT value FROM json_each(?))"
+        found = {row: read_use(values) for row, *values in fetch(self.connection, sql, (_listed(rows),))}
+        return [found.get(row, UNUSED) for row in rows.tolist()]
+
+    def ids(self, rows: Rows) -> list[str]:
+        sql = "SELECT row, id FROM memories WHERE row IN (SELECT value FROM json_each(?))"
+        found = dict(fetch(self.connection, sql, (_listed(rows),)))
+        return [found.get(row, "") for row in rows.tolist()]
+
+    def relations(self, names: Sequence[str]) -> list[EntityEdge]:
+        wanted = {name.casefold() for name in names}
+        return [
+            edge
+            for edge in read_relations(self.connection)
+            if edge.subject.casefold() in wanted or edge.object.casefold() in wanted
+        ]
 
     def memories(self, rows: Rows) -> list[Memory]:
         sql = (
@@ -219,13 +253,8 @@ class SqliteStore:
             return [Edge(a, b, kind, weight, from_micros(at)) for a, b, kind, weight, at in found]
 
     def entity_edges(self) -> list[EntityEdge]:
-        names = ("subject", "relation", "object", "weight", "collection", "user", "classification", "source")
-        sql = (
-            f"SELECT created, {', '.join(names)} FROM entity_edges ORDER BY collection, user, subject, relation, object"
-        )
         with saying(self.path):
-            found = fetch(self._connections.get(), sql)
-        return [EntityEdge(**dict(zip(names, values, strict=True)), created=from_micros(at)) for at, *values in found]
+            return read_relations(self._connections.get())
 
     def former(self, id: str) -> list[tuple[datetime, Memory]]:
         sql = (
@@ -317,6 +346,15 @@ class SqliteStore:
             if self._pending:
                 self._write_marks(wait=True)
         self._connections.close()
+
+
+def read_relations(connection: apsw.Connection) -> list[EntityEdge]:
+    names = ("subject", "relation", "object", "weight", "collection", "user", "classification", "source")
+    sql = f"SELECT created, {', '.join(names)} FROM entity_edges ORDER BY collection, user, subject, relation, object"
+    return [
+        EntityEdge(**dict(zip(names, values, strict=True)), created=from_micros(at))
+        for at, *values in fetch(connection, sql)
+    ]
 
 
 def _version(connection: apsw.Connection) -> int:
