@@ -2,77 +2,167 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from recollect.recall.arithmetic import Chosen, Expr, Taken, difference, leaf, product, ratio, total
+from recollect.recall.arithmetic import Chosen, Expr, Taken, difference, largest, leaf, product, ratio, total
 from recollect.recall.hits import Found, Hits
 from recollect.recall.recipe import Cue
 from recollect.recall.run import Run
 from recollect.store.base import Rows
+from recollect.text.words import slug
+
+Over = Literal["best", "range", "itself", "saturated"]
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A cue's share of the score: its weight, and what its own score is measured against."""
+    """A cue's share of the score: its weight, and how its own score is brought to a common scale.
+
+    ``best``: score ÷ best; ``range``: (score − worst) ÷ (best − worst), both among the first page;
+    ``itself``: max(0, score); ``saturated``: score ÷ (1 + score).
+    """
 
     cue: str
     weight: float
-    over: Literal["best", "range"]  # score ÷ best, or (score − worst) ÷ (best − worst), among the first page
+    over: Over
 
 
 class Blend:
     """Σ weight × normalised score, over every candidate that any cue found.
 
-    Each cue scores all candidates, its own and the others', and scores are normalised over the first page of them.
-    So a score does not depend on how many results are asked for.
+    With ``fill``, each cue scores all candidates, its own and the others', and scores are normalised over the first
+    page of them; so a score does not depend on how many results are asked for. Without it, what a cue did not find
+    counts 0.
     """
 
     name = "blend"
 
-    def __init__(self, *shares: Share, page: int = 100) -> None:
+    def __init__(self, *shares: Share, page: int | None = None, fill: bool = True) -> None:
         self.shares = shares
         self.page = page
+        self.fill = fill
 
     def fuse(self, run: Run, found: list[Found]) -> Hits:
         active = [each for each in found if len(each.keys)]
         run.note("mode", " + ".join(each.cue for each in active) or "nothing found")
-        keys = np.unique(np.concatenate([each.keys for each in active])) if active else np.empty(0, np.int64)
-        pages = np.full(len(keys), np.iinfo(np.int64).max)
-        for each in active:
-            places = each.places(keys)
-            pages = np.where(places >= 0, np.minimum(pages, places // self.page), pages)
+        keys = _union(active)
+        pages = _pages(active, keys, self.page)
         cues = {cue.name: cue for cue in run.recipe.cues.cues()}
         by_cue = {each.cue: each for each in active}
-        parts = [
-            self._part(run, share, cues[share.cue], by_cue[share.cue], keys, pages == 0)
-            for share in self.shares
-            if share.cue in by_cue
-        ]
+        parts = []
+        for share in self.shares:
+            if share.cue in by_cue:
+                mine = by_cue[share.cue]
+                raw = _scored(run, cues[share.cue], mine, keys) if self.fill else _own(mine, keys)
+                parts.append(_share(share, raw, pages == 0))
         score = total("blend", *parts) if parts else leaf(np.zeros(len(keys)), "blend")
         return Hits(keys, score, pages).sorted()
 
-    def _part(
+
+class ReciprocalRank:
+    """Σ weight ÷ (k + rank + 1), ranks counted from 0. Lists commute: they are summed in the order of their names.
+
+    Equal scores are ordered by path (without one: the slug of the title, else the id), then by id.
+    """
+
+    name = "reciprocal rank"
+
+    def __init__(
         self,
-        run: Run,
-        share: Share,
-        cue: Cue,
-        found: Found,
-        keys: Rows,
-        first: np.ndarray[tuple[int], np.dtype[np.bool_]],
-    ) -> Expr:
-        raw = _scored(run, cue, found, keys)
-        best = float(raw.values[first].max())
-        worst = float(raw.values[first].min()) if share.over == "range" else 0.0
-        weight = leaf(share.weight, f"weight of {share.cue}")
-        if best <= worst:  # nothing to tell them apart by
-            return product(share.cue, weight, leaf(np.where(raw.values > 0, 1.0, 0.0), "all the same"))
-        if share.over == "best":
-            return product(share.cue, weight, ratio("÷ best", raw, leaf(best, "best score")))
-        above = difference("above the worst", raw, leaf(worst, "worst score"))
-        return product(share.cue, weight, ratio("÷ range", above, leaf(best - worst, "best − worst")))
+        k: float = 60,
+        weights: Mapping[str, float] | None = None,
+        bonus: Sequence[float] = (),  # added to what stands at these ranks of any list
+    ) -> None:
+        self.k = k if k > 0 else 60
+        self.weights = weights or {}
+        self.bonus = bonus
+
+    def fuse(self, run: Run, found: list[Found]) -> Hits:
+        active = sorted((each for each in found if len(each.keys)), key=lambda each: each.cue)
+        run.note("mode", " + ".join(each.cue for each in active) or "nothing found")
+        keys = _union(active)
+        absent = leaf(0.0, "not in this list")
+        parts: list[Expr] = [Taken(self._terms(each), each.places(keys), absent) for each in active]
+        if self.bonus and active:
+            top = np.min([_rank_or_end(each.places(keys)) for each in active], axis=0)
+            extra = np.array([self.bonus[rank] if rank < len(self.bonus) else 0.0 for rank in top.tolist()])
+            parts.append(leaf(extra, "bonus for its best rank"))
+        score = total("reciprocal rank", *parts) if parts else leaf(np.zeros(0), "reciprocal rank")
+        hits = Hits(keys, score, np.zeros(len(keys), dtype=np.int64))
+        return hits.take(by_path(run, keys)).sorted()
+
+    def _terms(self, found: Found) -> Expr:
+        weight = self.weights.get(found.cue, 1.0)
+        ranks = np.arange(len(found.keys), dtype=np.float64)
+        below = leaf(self.k + ranks + 1, lambda at: f"{self.k:g} + rank {at} + 1")
+        return ratio(found.cue, leaf(weight, f"weight of {found.cue}"), below)
+
+
+class FirstCome:
+    """Every candidate once, with the score of the first cue that found it."""
+
+    name = "first come"
+
+    def fuse(self, run: Run, found: list[Found]) -> Hits:
+        run.note("candidates", sum(len(each.keys) for each in found))
+        which: dict[int, tuple[int, int]] = {}
+        for number, each in enumerate(found):
+            for place, key in enumerate(each.keys.tolist()):
+                which.setdefault(key, (number, place))
+        chosen = np.array(list(which.values()), dtype=np.int64).reshape(-1, 2)
+        score = Chosen(tuple(each.score for each in found), chosen[:, 0], chosen[:, 1])
+        return Hits(np.array(list(which), dtype=np.int64), score, np.zeros(len(which), dtype=np.int64)).sorted()
+
+
+def by_path(run: Run, keys: Rows) -> Rows:
+    """The order of keys by path (or the slug of the title, or the id), then by id."""
+    memories = run.memories(keys)
+    named = [(memory.path or slug(memory.title) or memory.id, memory.id) for memory in memories]
+    return np.array(sorted(range(len(keys)), key=lambda at: named[at]), dtype=np.int64)
+
+
+def _union(found: list[Found]) -> Rows:
+    return np.unique(np.concatenate([each.keys for each in found])) if found else np.empty(0, np.int64)
+
+
+def _pages(found: list[Found], keys: Rows, size: int | None) -> Rows:
+    """The page of each key: that of its best place in any list."""
+    if size is None:
+        return np.zeros(len(keys), dtype=np.int64)
+    best = np.full(len(keys), np.iinfo(np.int64).max)
+    for each in found:
+        best = np.minimum(best, _rank_or_end(each.places(keys)))
+    return best // size
+
+
+def _rank_or_end(places: Rows) -> Rows:
+    return np.where(places < 0, np.iinfo(np.int64).max, places)
+
+
+def _share(share: Share, raw: Expr, first: NDArray[np.bool_]) -> Expr:
+    """weight × the score on a common scale."""
+    weight = leaf(share.weight, f"weight of {share.cue}")
+    if share.over == "itself":
+        return product(share.cue, weight, largest("at least 0", leaf(0.0, "least"), raw))
+    if share.over == "saturated":
+        return product(share.cue, weight, ratio("r ÷ (1 + r)", raw, total("1 + r", leaf(1.0, "one"), raw)))
+    best = float(raw.values[first].max())
+    worst = float(raw.values[first].min()) if share.over == "range" else 0.0
+    if best <= worst:  # nothing to tell them apart by
+        return product(share.cue, weight, leaf(np.where(raw.values > 0, 1.0, 0.0), "all the same"))
+    if share.over == "best":
+        return product(share.cue, weight, ratio("÷ best", raw, leaf(best, "best score")))
+    above = difference("above the worst", raw, leaf(worst, "worst score"))
+    return product(share.cue, weight, ratio("÷ range", above, leaf(best - worst, "best − worst")))
+
+
+def _own(found: Found, keys: Rows) -> Expr:
+    return Taken(found.score, found.places(keys), leaf(0.0, f"{found.cue}: not found"))
 
 
 def _scored(run: Run, cue: Cue, found: Found, keys: Rows) -> Expr:

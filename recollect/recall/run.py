@@ -86,6 +86,11 @@ class Run:
         self.found[cue.name] = found
         return found
 
+    def skip(self, cue: Cue, reason: str) -> None:
+        """Log that a cue did not run."""
+        with self.step("cue", cue.name):
+            raise Skip(reason)
+
     def remark(self, remarks: dict[int, list[str]]) -> None:
         """Keep what a stage has to say beside some hits."""
         for key, said in remarks.items():

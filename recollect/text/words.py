@@ -117,3 +117,8 @@ def stem(word: str) -> str:
         return folded
     with _stemming:
         return str(_stemmer.stemWord(folded))
+
+
+def slug(text: str) -> str:
+    """A text as a part of a path: its words joined by hyphens."""
+    return "-".join(re.findall(r"\w+", unicodedata.normalize("NFC", text).lower()))
