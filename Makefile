@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all check format types arrows speed clean
+.PHONY: demo test test-all contract check format speed clean
 
 demo: $(READY)  ## fill a memory from examples/ and ask it three questions
 	@$(BIN)/python examples/demo.py
@@ -15,6 +15,9 @@ test: check  ## format, lint, types, import arrows and the fast tests
 
 test-all: check  ## the slow tests too
 	$(BIN)/pytest -n 2 -m ""
+
+contract: $(READY)  ## every promise of the contract, with its tests
+	$(BIN)/python -m tests.contract.report
 
 check: $(READY)
 	$(BIN)/ruff format --check .

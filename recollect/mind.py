@@ -265,18 +265,20 @@ class Mind:
         memories, edges, relations = [], [], []
         for number, record in enumerate(records, 1):
             try:
+                if not isinstance(record, Mapping):
+                    raise InvalidInput(f"a record is a JSON object, not {check.short(record)}.")
                 match record.get("type", "memory"):
                     case "memory":
-                        memories.append(memory_from(record))
+                        memories.append(self._memory(memory_from(record)))
                     case "edge":
                         edges.append(edge_from(record))
                     case "entity_edge":
-                        relations.append(entity_edge_from(record))
+                        relations.append(entity_edge_from({**record, **self._bound()}))
                     case "recollect":
                         _check_format(record)
                     case other:
                         raise InvalidInput(f"{other!r} is no type of record.")
-            except (InvalidInput, AttributeError) as problem:
+            except InvalidInput as problem:
                 raise InvalidInput(f"Record {number}: {problem}") from None
         return _receipt(self._write("import", memories, progress, edges, relations))
 
@@ -339,8 +341,10 @@ class Mind:
         return mine if asked is None else All((mine, asked))
 
     def _memory(self, given: str | Memory | Mapping[str, Any], details: Mapping[str, Any] | None = None) -> Memory:
-        bound = {} if self.collection is None else {"collection": self.collection}
-        return check.memory(given, {**(details or {}), **bound})
+        return check.memory(given, {**(details or {}), **self._bound()})
+
+    def _bound(self) -> dict[str, str]:
+        return {} if self.collection is None else {"collection": self.collection}
 
     def _numbered(self, number: int, item: str | Memory | Mapping[str, Any]) -> Memory:
         try:

@@ -196,12 +196,15 @@ class Asking:
     recipe: Annotated[str | None, asking("The way of recalling; see recipes.", autocompletion=_recipe_names)] = None
     as_of: Annotated[str | None, asking("What held at that moment?")] = None
     deadline: Annotated[float | None, asking("Seconds that it may take.")] = None
+    set_: Annotated[Words, asking("A setting of the recipe, as name=value; several times.", "--set")] = None
 
     def options(self, conditions: Conditions) -> dict[str, Any]:
         """The keywords of ``Mind.recall``."""
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        given["recipe"] = self.recipe or "default"
-        return {**given, "filter": conditions.filter()}
+        asked = {"k": self.k, "recipe": self.recipe or "default", "as_of": self.as_of, "deadline": self.deadline}
+        settings = dict(_setting(each) for each in self.set_ or ())
+        if taken := settings.keys() & {*asked, "filter", "track", "query", "self", "id"}:
+            raise InvalidInput(f"{min(taken)!r} is no setting of a recipe; see recollect recipes.")
+        return {**asked, "filter": conditions.filter(), **settings}
 
 
 def from_json(text: str, name: str) -> dict[str, Any]:
@@ -213,6 +216,17 @@ def from_json(text: str, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInput(f"{name} must be a JSON object, such as '{{\"task.success\": true}}'.")
     return value
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """A name and a JSON value; what is no JSON is a word."""
+    name, given, value = text.partition("=")
+    if not given or not name.strip():
+        raise InvalidInput(f"--set is a name and a value, such as hops=2, not {text!r}.")
+    try:
+        return name.strip().replace("-", "_"), json.loads(value)
+    except (ValueError, RecursionError):
+        return name.strip().replace("-", "_"), value
 
 
 def _near(text: str) -> dict[str, Any]:

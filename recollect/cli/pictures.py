@@ -47,6 +47,8 @@ def _body(result: Result, room: int) -> Text:
     told = [age(memory.created), *(f"#{tag}" for tag in memory.tags), summary(why)]
     if memory.status != "active":
         told.insert(0, memory.status)
+    for note in result.notes:
+        body.append("\n" + printable(note), "yellow")
     return body.append("\n" + printable(" · ".join(told)), "dim")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -60,7 +61,7 @@ def _as_json(found: Recall, explain: bool) -> dict[str, Any]:
     results = []
     for result in found:
         shown = {"rank": result.rank, "score": result.score, "id": result.memory.id}
-        shown |= {"memory": result.memory, "summary": summary(result.why)}
+        shown |= {"memory": result.memory, "summary": summary(result.why), "notes": result.notes}
         results.append({**shown, "why": result.why.as_dict()} if explain else shown)
     return {"query": found.trace.query, "results": results, "trace": found.trace.as_dict()}
 
@@ -102,8 +103,14 @@ def recipes(settings: Settings) -> None:
     """List the ways of recalling."""
     from recollect.recipes import RECIPES
 
+    made = {name: make() for name, make in RECIPES.items()}
+    settable = {name: signature(make).parameters.values() for name, make in RECIPES.items()}
     if settings.json:
-        answer(True, [{"name": recipe.name, "about": recipe.about, "k": recipe.k} for recipe in (make() for make in RECIPES.values())])
+        shown = {name: {each.name: each.default for each in knobs} for name, knobs in settable.items()}
+        told = [{"name": name, "about": made[name].about, "k": made[name].k, "settings": shown[name]} for name in made]
+        answer(True, told)
         return
-    for recipe in (make() for make in RECIPES.values()):
-        say((recipe.name.ljust(max(map(len, RECIPES))), "bold cyan"), "  ", recipe.about)
+    width = max(map(len, made))
+    for name, recipe in made.items():
+        knobs = "".join(f"\n{' ' * width}  --set {each.name}={each.default}" for each in settable[name])
+        say((name.ljust(width), "bold cyan"), "  ", recipe.about, (knobs, "dim"))

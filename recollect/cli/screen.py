@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -86,8 +86,10 @@ def _plain(value: Any) -> Any:
             return value.isoformat()
         case Memory() | Edge() | EntityEdge():
             return to_json(value)
-        case _:
+        case _ if is_dataclass(value) and not isinstance(value, type):
             return asdict(value)
+        case _:
+            return str(value)
 
 
 def printable(text: str) -> str:

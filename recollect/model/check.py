@@ -70,6 +70,12 @@ def strings(value: object, name: str) -> tuple[str, ...]:
     return tuple(string(each, name) for each in value)
 
 
+def moments(value: object, name: str) -> tuple[datetime, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{name} must be a list of dates, not {short(value)}.")
+    return tuple(moment(each, name) for each in value)
+
+
 def number(value: object, name: str, low: float = -math.inf, high: float = math.inf) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise InvalidInput(f"{name} must be a number, not {short(value)}.")
@@ -128,7 +134,7 @@ def use(value: object, name: str) -> Use:
         return_count=whole(said.get("return_count", 0), f"{name}.return_count"),
         recall_count=whole(said.get("recall_count", 0), f"{name}.recall_count"),
         last_recalled=optional(moment)(said.get("last_recalled"), f"{name}.last_recalled"),
-        recall_times=tuple(moment(each, f"{name}.recall_times") for each in said.get("recall_times", ())),
+        recall_times=moments(said.get("recall_times", ()), f"{name}.recall_times"),
     )
 
 
@@ -199,18 +205,20 @@ def ordered(memory: Memory) -> Memory:
     return memory
 
 
-def edge(source: str, target: str, kind: str, weight: float) -> Edge:
+def edge(source: object, target: object, kind: object, weight: object) -> Edge:
+    source, target, kind = string(source, "source"), string(target, "target"), string(kind, "kind").strip()
     if source == target:
         raise InvalidInput(f"A memory cannot be linked to itself ({source}).")
-    if not string(kind, "kind").strip():
+    if not kind:
         raise InvalidInput("An edge needs a kind, such as 'supports' or 'contradicts'.")
-    return Edge(source, target, clean(kind).strip(), unit(weight, "weight"))
+    return Edge(source, target, kind, unit(weight, "weight"))
 
 
 def entity_edge(given: EntityEdge) -> EntityEdge:
-    for name in ("subject", "relation", "object"):
-        if not string(getattr(given, name), name).strip():
+    named = ("subject", "relation", "object", "collection", "user", "source")
+    cleaned = {name: string(getattr(given, name), name) for name in named}
+    for name in named[:3]:
+        if not cleaned[name].strip():
             raise InvalidInput(f"An entity edge needs a {name}.")
-    unit(given.weight, "weight")
     whole(given.classification, "classification")
-    return given
+    return replace(given, **cleaned, weight=unit(given.weight, "weight"))  # type: ignore[arg-type]

@@ -44,10 +44,12 @@ class Filter:
     path: str | None = None  # a file, or a folder when it ends with a slash
     classification: int | None = None  # at most this one
     min_confidence: float | None = None  # a memory without confidence counts as 0
+    confidence_decay: float | None = None  # min_confidence then judges confidence × this ^ (days since last use)
     since: datetime | str | float | None = None  # created at or after
     until: datetime | str | float | None = None  # created before
     context: Mapping[str, Any] | None = None  # {"task.success": True, "params.force.value": {"$lt": 15}}
     near: Near | None = None
+    expired: bool | None = None  # True lets memories in that have expired
 
     def __invert__(self) -> Not:
         return Not(self)

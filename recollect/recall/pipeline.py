@@ -109,6 +109,7 @@ def _search(run: Run) -> Hits:
 
 def _staged(run: Run, stage: Stage, hits: Hits, step: Step) -> Hits:
     """The hits after a stage: all of its operations, or, when one fails, none."""
+    run.hurry()
     if not len(hits):
         return hits
     for operation in stage.apply(run, hits):

@@ -58,8 +58,6 @@ class Run:
         outer, self._step = self._step, step
         start = time.perf_counter()
         try:
-            if self.remaining() == 0 and kind in ("cue", "stage"):
-                raise Skip("the deadline has passed")
             yield step
         except Skip as skip:
             step.outcome, step.reason = "skipped", str(skip)
@@ -80,6 +78,7 @@ class Run:
         """Run a cue as a step; what it found is there for later steps by its name."""
         found = nothing(cue.name)
         with self.step("cue", cue.name) as step:
+            self.hurry()
             found = cue.find(self)
             step.before, step.after = found.total, len(found.keys)
             step.detail.update(found.detail)
@@ -108,6 +107,11 @@ class Run:
         """The memories behind keys, stored ones and guests."""
         stored = iter(self.view.memories(keys[keys > 0]))
         return [next(stored) if key > 0 else self.guests[-key - 1] for key in keys.tolist()]
+
+    def hurry(self) -> None:
+        """Skip the step when the deadline has passed."""
+        if self.remaining() == 0:
+            raise Skip("the deadline has passed")
 
     def remaining(self) -> float | None:
         """Seconds until the deadline, 0 when it has passed, None without one."""

@@ -11,6 +11,7 @@ from recollect.model.check import micros
 from recollect.recall.arithmetic import leaf, product
 from recollect.recall.hits import Hits, Operation, Rescore
 from recollect.recall.run import Run, Skip
+from recollect.store.base import Rows
 
 DAY = 86_400e6  # microseconds
 
@@ -33,14 +34,27 @@ class Recency:
 
 @dataclass(frozen=True, slots=True)
 class StatusFactor:
-    """× a factor for memories that have been superseded or contradicted."""
+    """× a factor for memories that were superseded or contradicted, at the moment of the question."""
 
     factors: Mapping[str, float] = field(default_factory=lambda: {"superseded": 0.5, "contradicted": 0.3})
     name: str = "status"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        statuses = run.view.strings("status", hits.keys)
+        statuses = standing(run, hits.keys)
         if not any(status in self.factors for status in statuses):
             raise Skip("all candidates are active")
         factor = np.array([self.factors.get(status, 1.0) for status in statuses])
         return [Rescore(product("after status", hits.score, leaf(factor, lambda at: f"status: {statuses[at]}")))]
+
+
+def standing(run: Run, keys: Rows) -> list[str]:
+    """The status of each memory at the moment of the question: before valid_to it was active, after it superseded."""
+    stored = run.view.strings("status", keys)
+    ends = run.view.numbers("valid_to", keys)
+    now = micros(run.now)
+    statuses = []
+    for status, end in zip(stored, ends.tolist(), strict=True):
+        if status in ("active", "superseded") and end == end:
+            status = "superseded" if end <= now else "active"
+        statuses.append(status)
+    return statuses

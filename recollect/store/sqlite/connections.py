@@ -31,6 +31,8 @@ class Connections:
         self._lock = Lock()
         self._closed = False
         self._uri = f"file:{_quoted(path)}"
+        if Path(path).is_dir():
+            raise StoreError(f"{path} is a folder; give the path of a file in it, such as {path}/memory.db.")
         with saying(path):
             self._open_first()
 

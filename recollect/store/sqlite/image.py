@@ -36,7 +36,13 @@ CODED = (
 )
 NUMBERS = ("expires", "classification", "confidence", "created", "valid_from", "valid_to")
 OBJECTS: dict[str, str] = {"tags": "[]", "context": "{}"}  # what an empty one looks like
-ALWAYS = ("status", "collection", "expires", "created")  # every recall needs these; others are read when a filter asks
+ALWAYS = (
+    "status",
+    "collection",
+    "expires",
+    "created",
+    "valid_to",
+)  # every recall needs these; others are read when a filter asks
 
 
 @dataclass(slots=True)

@@ -17,6 +17,8 @@ from recollect.model.filter import All, AnyFilter, Filter, Near, Not
 from recollect.store.base import Rows
 from recollect.store.sqlite.image import Image
 
+DAY = 86_400e6  # microseconds
+MANNERS = ("confidence_decay", "expired")  # how other conditions are judged; none of their own
 Slots = NDArray[np.bool_]
 CODED = ("collection", "user", "session", "speaker", "role", "kind", "topic", "tier", "source", "status")
 
@@ -49,14 +51,17 @@ class SlotMask:
 class MaskMaker:
     """Evaluates filters over an image. Every answer is two masks: certainly yes, certainly no."""
 
-    def __init__(self, image: Image, column: Callable[[str], Any]) -> None:
+    def __init__(self, image: Image, column: Callable[[str], Any], last_accessed: Callable[[], dict[int, int]]) -> None:
         self.image = image
         self.column = column
+        self.last_accessed = last_accessed
+        self.now = 0
         self.size = len(image.rows)
 
     def make(
         self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
     ) -> SlotMask:
+        self.now = check.micros(now)
         forgotten = self._coded("status", ("forgotten",))
         conditions = [("it is not in the store", self.image.alive)]
         if not hidden:
@@ -69,7 +74,7 @@ class MaskMaker:
         conditions.append((f"its status is none of: {', '.join(asked or statuses)}", status))
         if valid is not None:
             conditions.append((f"it is not valid at {now.isoformat()}", valid))
-        if not hidden:
+        if not hidden and not _asks_for_expired(filter):
             conditions.append(("it has expired", ~(self.column("expires") <= check.micros(now))))
         for name, (yes, _) in self._named(filter):
             conditions.append((f"the filter {name} leaves it out", yes))
@@ -93,7 +98,10 @@ class MaskMaker:
                 yes, no = self._all(filter.of)
                 return [(f"not ({describe(filter.of)})", (no, yes))]
             case Filter():
-                return [(f"{n}={check.short(v)}", self._condition(n, v)) for n, v in given(filter)]
+                decay = (
+                    1.0 if filter.confidence_decay is None else check.unit(filter.confidence_decay, "confidence_decay")
+                )
+                return [(f"{n}={check.short(v)}", self._condition(n, v, decay)) for n, v in given(filter)]
         raise InvalidInput(f"filter must be a Filter, not {check.short(filter)}.")
 
     def _all(self, filter: AnyFilter) -> tuple[Slots, Slots]:
@@ -103,7 +111,7 @@ class MaskMaker:
             no |= part_no
         return yes, no
 
-    def _condition(self, name: str, value: Any) -> tuple[Slots, Slots]:
+    def _condition(self, name: str, value: Any, decay: float) -> tuple[Slots, Slots]:
         if name in CODED:
             return _decided(self._coded(name, _several(value, name)))
         match name:
@@ -114,7 +122,7 @@ class MaskMaker:
             case "classification":
                 return _decided(self.column(name) <= check.whole(value, name))
             case "min_confidence":
-                return _decided(np.nan_to_num(self.column("confidence")) >= check.unit(value, name))
+                return _decided(self._confident(check.unit(value, name), decay))
             case "since":
                 return _decided(self.column("created") >= check.micros(check.moment(value, name)))
             case "until":
@@ -162,6 +170,20 @@ class MaskMaker:
         answer_yes, answer_no = self.image.memo[key]
         return answer_yes, answer_no
 
+    def _confident(self, least: float, decay: float) -> Slots:
+        """confidence × decay ^ days ≥ least, days since the last access, or since creation without one."""
+        confidence = np.nan_to_num(self.column("confidence"))
+        if decay == 1.0:
+            return np.asarray(confidence >= least)
+        seen = self.column("created").copy()
+        accessed = self.last_accessed()
+        if accessed:
+            rows = np.array(list(accessed), dtype=np.int64)
+            slots = self.image.slots(rows)
+            seen[slots[slots >= 0]] = np.array(list(accessed.values()), dtype=np.float64)[slots >= 0]
+        days = np.maximum(0.0, (self.now - seen) / DAY)
+        return np.asarray(confidence * decay**days >= least)
+
     def _valid(self, at: datetime) -> tuple[Slots, Slots]:
         """Valid in [valid_from or created, valid_to)."""
         moment = check.micros(at)
@@ -187,7 +209,7 @@ def _within(context: Any, near: Near) -> bool | None:
 def given(filter: Filter) -> list[tuple[str, Any]]:
     """The conditions that a filter names."""
     pairs = ((each.name, getattr(filter, each.name)) for each in fields(filter))
-    return [(name, value) for name, value in pairs if value is not None]
+    return [(name, value) for name, value in pairs if value is not None and name not in MANNERS]
 
 
 def describe(filter: AnyFilter) -> str:
@@ -198,6 +220,12 @@ def describe(filter: AnyFilter) -> str:
             return f"not ({describe(filter.of)})"
         case All():
             return " and ".join(map(describe, filter.of))
+
+
+def _asks_for_expired(filter: AnyFilter | None) -> bool:
+    if isinstance(filter, All):
+        return any(map(_asks_for_expired, filter.of))
+    return isinstance(filter, Filter) and filter.expired is True
 
 
 def _several(value: Any, name: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput, NotFound, StoreError
-from recollect.model import Edge, EntityEdge, Memory, Use
+from recollect.model import Edge, EntityEdge, Memory, Use, check
 from recollect.model.check import from_micros, micros
 from recollect.model.filter import AnyFilter
 from recollect.store.base import Floats, Links, Rows, Space, StoreStatus, Touch, Undone
@@ -57,7 +57,7 @@ class SqliteView:
         as_of: bool = False,
         hidden: bool = False,
     ) -> SlotMask:
-        return MaskMaker(self.image, self._column).make(filter, statuses, now, as_of, hidden)
+        return MaskMaker(self.image, self._column, self._last_accessed).make(filter, statuses, now, as_of, hidden)
 
     def nearest(self, vector: NDArray[np.float32], mask: SlotMask, limit: int) -> tuple[Rows, Floats]:
         image = self.image
@@ -129,6 +129,10 @@ class SqliteView:
         )
         found = {row: from_row(values) for row, *values in self.connection.execute(sql, (_listed(rows),))}
         return [found[row] for row in rows.tolist()]
+
+    def _last_accessed(self) -> dict[int, int]:
+        sql = "SELECT row, last_accessed FROM use WHERE last_accessed IS NOT NULL"
+        return dict(fetch(self.connection, sql))
 
     def _column(self, name: str) -> Any:
         return self.follower.column(self.image, self.connection, name)
@@ -218,7 +222,7 @@ class SqliteStore:
     def resolve(self, ids: Sequence[str]) -> list[str]:
         connection, whole = self._connections.get(), []
         with saying(self.path):
-            for id in ids:
+            for id in (check.string(id, "id") for id in ids):
                 if connection.execute("SELECT 1 FROM memories WHERE id = ?", (id,)).get:
                     whole.append(id)
                     continue
@@ -337,7 +341,7 @@ class SqliteStore:
                 entity_edges=connection.execute("SELECT count(*) FROM entity_edges").get,
                 words=connection.execute("SELECT count(*) FROM vocabulary").get,
                 spaces=spaces,
-                without_vector=len(self.unembedded(held[1])) if held else sum(memories.values()),
+                without_vector=len(self.unembedded(held[1] if held else Space("", 0))),
                 last_change=None if last is None else from_micros(last),
             )
 

@@ -1,0 +1,61 @@
+"""A terminal for tests: commands run in a folder of their own, by words alone unless a test says otherwise."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.cli.app import run
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Command = Callable[..., Outcome]
+
+
+@pytest.fixture
+def recollect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """``recollect("recall", "cup", stdin=b"…")``, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    monkeypatch.delenv("RECOLLECT_DB", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+    def command(*words: str, stdin: bytes = b"") -> Outcome:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        capsys.readouterr()
+        code = run(words)
+        told = capsys.readouterr()
+        return Outcome(code, told.out, told.err)
+
+    return command
+
+
+@pytest.fixture
+def keep(recollect: Command) -> Callable[..., str]:
+    """Remember a text and get its id."""
+
+    def remember(text: str, *options: str) -> str:
+        outcome = recollect("remember", text, *options, "--json")
+        assert outcome.code == 0, outcome.err
+        return str(outcome.json["id"])
+
+    return remember

@@ -1,0 +1,83 @@
+"""export and import: nothing lost, nothing half done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Mind
+from tests.cli.conftest import Command
+
+Keep = Callable[..., str]
+
+
+def test_an_export_imported_elsewhere_exports_the_same(recollect: Command, keep: Keep) -> None:
+    a = keep("Die Tür ist zu. 门 🚪", "--tag", "x", "--context", '{"at": [1, 2]}', "--valid-to", "2030-01-01")
+    b = keep("b", "--collection", "work")
+    recollect("link", a, b, "--kind", "supports")
+    recollect("relate", "alice", "works_with", "bob")
+    recollect("recall", "Tür")
+    recollect("forget", b)
+    assert recollect("export", "out.jsonl", "--json").json["memories"] == 2
+    exported = recollect("export").out
+    assert recollect("--db", "copy.db", "import", "-", "--json", stdin=exported.encode()).json["added"] == 2
+    assert recollect("--db", "copy.db", "export").out == exported
+    assert Path("out.jsonl").read_text(encoding="utf-8") == exported
+    assert recollect("import", "out.jsonl", "--json").json["same"] == 2
+
+
+def test_plain_objects_are_imported(recollect: Command) -> None:
+    assert recollect("import", "-", stdin=b'{"text": "a"}\r\n\n{"text": "b", "tags": ["t"]}').code == 0
+    assert [each["text"] for each in recollect("list", "--json").json] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (b'{"text": "a"}\n\n{"text": oops}\n', "stdin, line 3, column 10 is no JSON"),
+        (b'{"text": "a"}\n\n{"txt": "b"}\n', "stdin, line 3: A memory has no field 'txt'"),
+        (b'{"text": "a"}\n[1]\n', "stdin, line 2 must be a JSON object"),
+        (b'{"text": "a"}\n\xff\xfe\n', "stdin, line 2 is not UTF-8 text: byte 0xff at column 1"),
+        (b'{"text": ' + b"[" * 100_000, "stdin, line 1 cannot be read"),
+    ],
+)
+def test_a_bad_line_is_named_and_nothing_is_written(recollect: Command, keep: Keep, lines: bytes, told: str) -> None:
+    keep("before")
+    outcome = recollect("import", "-", stdin=lines)
+    assert outcome.code == 2
+    assert told in outcome.err
+    assert len(recollect("list", "--json").json) == 1
+
+
+def test_a_missing_file_is_bad_input_and_makes_no_memory(recollect: Command, tmp_path: Path) -> None:
+    assert recollect("import", "none.jsonl").code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_in_an_import_says_that_nothing_was_written(
+    recollect: Command, keep: Keep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(mind: Mind, records: Iterable[Any], **options: Any) -> None:
+        next(iter(records))
+        raise KeyboardInterrupt
+
+    keep("before")
+    monkeypatch.setattr(Mind, "import_", stopped)
+    outcome = recollect("import", "-", "--json", stdin=b'{"text": "a"}\n')
+    assert outcome.code == 130
+    assert json.loads(outcome.err) == {"error": "Stopped: nothing was written.", "kind": "Interrupted"}
+
+
+def test_the_memory_itself_is_never_exported_over(recollect: Command, keep: Keep) -> None:
+    keep("x")
+    assert recollect("export", "memory.db").code == 2
+    assert len(recollect("list", "--json").json) == 1
+
+
+def test_an_export_to_nowhere_is_bad_input(recollect: Command, keep: Keep) -> None:
+    keep("x")
+    assert recollect("export", "no/such/folder/x").code == 2

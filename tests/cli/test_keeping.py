@@ -1,0 +1,113 @@
+"""remember, edit, link, unlink, relate, forget and undo, as typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.cli.conftest import Command
+
+Keep = Callable[..., str]
+
+
+def test_words_without_quotes_make_one_text(recollect: Command) -> None:
+    assert recollect("remember", "The", "cup", "is", "blue.", "--json").json["text"] == "The cup is blue."
+
+
+def test_every_detail_lands_in_the_memory(recollect: Command) -> None:
+    given = {
+        "--title": ("title", "T"),
+        "--user": ("user", "u"),
+        "--session": ("session", "s"),
+        "--speaker": ("speaker", "Ann"),
+        "--role": ("role", "user"),
+        "--kind": ("kind", "fact"),
+        "--topic": ("topic", "cups"),
+        "--tier": ("tier", "core"),
+        "--source": ("source", "chat"),
+        "--external-id": ("external_id", "e1"),
+        "--path": ("path", "a/b.md"),
+    }
+    words = [word for option, (_, value) in given.items() for word in (option, value)]
+    words += ["--tag", "a", "-t", "b", "--entity", "Ann", "--keyword", "k", "--lines", "3-9", "--confidence", "0.5"]
+    words += ["--importance", "-2", "--created", "2025-03-14", "--valid-from", "2025-01-01", "--valid-to", "2026-01-01"]
+    words += ["--expires", "2099-01-01", "--context", '{"task": {"success": true}}']
+    kept = recollect("remember", "A cup.", *words, "--json").json
+    assert {name: kept[name] for name, _ in given.values()} == dict(given.values())
+    assert (kept["tags"], kept["entities"], kept["keywords"], kept["lines"]) == (["a", "b"], ["Ann"], ["k"], [3, 9])
+    assert (kept["confidence"], kept["importance"], kept["context"]) == (0.5, -2.0, {"task": {"success": True}})
+    dates = [kept[name][:10] for name in ("created", "valid_from", "valid_to", "expires")]
+    assert dates == ["2025-03-14", "2025-01-01", "2026-01-01", "2099-01-01"]
+
+
+def test_a_dash_reads_the_text_from_stdin(recollect: Command) -> None:
+    kept = recollect("remember", "-", "--json", stdin="Zwei\nZeilen: Tür\n".encode())
+    assert kept.json["text"] == "Zwei\nZeilen: Tür"
+
+
+def test_every_line_of_a_file_becomes_a_memory(recollect: Command, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("one\n\n  \ntwo\n", encoding="utf-8")
+    assert recollect("remember", "--lines-from", "notes.txt", "--tag", "n", "--json").json["added"] == 2
+    assert [each["tags"] for each in recollect("list", "--json").json] == [["n"], ["n"]]
+
+
+def test_nothing_to_remember_is_bad_input_and_makes_no_file(recollect: Command, tmp_path: Path) -> None:
+    assert recollect("remember").code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lone_surrogate_in_a_text_is_kept_as_a_replacement_character(recollect: Command) -> None:
+    assert recollect("remember", "caf\udce9", "--json").json["text"] == "caf�"
+
+
+def test_a_lone_surrogate_in_an_id_or_a_name_is_refused_without_a_crash(recollect: Command, keep: Keep) -> None:
+    keep("x")
+    for words in (["show", "\udce9"], ["relate", "\udce9", "knows", "x"], ["--db", "\udce9.db", "remember", "x"]):
+        assert recollect(*words).code in (2, 3)
+
+
+def test_edit_replaces_the_text_and_all_tags(recollect: Command, keep: Keep) -> None:
+    id = keep("old", "--tag", "a", "--tag", "b")
+    edited = recollect("edit", id, "--text", "new", "--tag", "c", "--json").json
+    assert (edited["text"], edited["tags"]) == ("new", ["c"])
+
+
+def test_an_empty_word_takes_a_detail_away(recollect: Command, keep: Keep) -> None:
+    id = keep("x", "--tag", "a", "--valid-to", "2030-01-01", "--title", "T")
+    edited = recollect("edit", id, "--tag", "", "--valid-to", "", "--title", "", "--json").json
+    assert not {"tags", "valid_to", "title"} & edited.keys()
+
+
+def test_edit_without_a_change_is_bad_input(recollect: Command, keep: Keep) -> None:
+    assert recollect("edit", keep("x")).code == 2
+
+
+def test_a_link_is_made_shown_and_removed(recollect: Command, keep: Keep) -> None:
+    a, b = keep("a"), keep("b")
+    made = recollect("link", a[:10], b, "--kind", "contradicts", "--weight", "0.5", "--json").json
+    assert (made["source"], made["target"], made["kind"], made["weight"]) == (a, b, "contradicts", 0.5)
+    assert "contradicts" in recollect("show", b).out
+    assert recollect("unlink", a, b, "--json").json == {"removed": 1}
+    assert recollect("unlink", a, b).code == 1
+
+
+def test_two_names_are_related(recollect: Command) -> None:
+    assert recollect("relate", "alice", "works_with", "bob").out == "alice ─works_with→ bob  1\n"
+    assert recollect("status", "--json").json["entity_edges"] == 1
+
+
+def test_a_forgotten_memory_is_gone_until_undo(recollect: Command, keep: Keep) -> None:
+    a, b = keep("cup a"), keep("cup b")
+    assert recollect("forget", a, b, "--reason", "wrong", "--json").json == {"forgotten": 2}
+    assert recollect("recall", "cup").code == 1
+    undone = recollect("undo")
+    assert "forget" in undone.out
+    assert "2 restored" in undone.out
+    assert recollect("recall", "cup").code == 0
+
+
+def test_undo_says_when_nothing_is_left(recollect: Command, keep: Keep) -> None:
+    keep("x")
+    assert recollect("undo", "--json").json["undone"]["verb"] == "remember"
+    assert recollect("undo", "--json").json == {"undone": None}
+    assert recollect("undo").code == 1

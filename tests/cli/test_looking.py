@@ -1,0 +1,123 @@
+"""show, list, status, and where the memory is looked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from recollect import Mind
+from tests.cli.conftest import Command
+
+Keep = Callable[..., str]
+
+
+def test_show_tells_details_and_history(recollect: Command, keep: Keep) -> None:
+    id = keep("The cup is blue.", "--topic", "cups")
+    recollect("edit", id, "--text", "The cup is green.")
+    told = recollect("show", id[:6]).out
+    for part in (id, "The cup is green.", "topic", "cups", "History", "The cup is blue."):
+        assert part in told
+    history = recollect("show", id, "--json").json["history"]
+    assert [each["memory"]["text"] for each in history] == ["The cup is blue."]
+
+
+def test_an_unknown_id_exits_with_3(recollect: Command, keep: Keep) -> None:
+    keep("x")
+    for words in (["show", "nope"], ["edit", "nope", "--text", "y"], ["forget", "nope"], ["why", "x", "nope"]):
+        outcome = recollect(*words, "--json")
+        assert (outcome.code, outcome.out, json.loads(outcome.err)["kind"]) == (3, "", "NotFound")
+
+
+def test_the_newest_are_listed_first_a_page_at_a_time(recollect: Command, keep: Keep) -> None:
+    for number in range(5):
+        keep(f"memory {number}", "--created", f"2025-01-0{number + 1}")
+    page = recollect("list", "--limit", "2", "--offset", "1")
+    assert "memory 3" in page.out
+    assert "memory 2" in page.out
+    assert "--offset 3" in page.out
+    assert "memory 4" not in page.out
+    assert len(recollect("list", "--json").json) == 5
+
+
+def test_a_collection_is_written_to_and_read_alone(recollect: Command, keep: Keep) -> None:
+    keep("cup at home")
+    keep("cup at work", "--collection", "work")
+    found = recollect("--collection", "work", "recall", "cup", "--json").json["results"]
+    assert [each["memory"]["text"] for each in found] == ["cup at work"]
+
+
+def test_status_counts_and_names_the_fix_for_missing_vectors(recollect: Command, keep: Keep) -> None:
+    recollect("forget", keep("one cup"))
+    keep("two cups")
+    told = recollect("status")
+    assert "1 active" in told.out
+    assert "recollect reembed" in told.out
+    status = recollect("status", "--json").json
+    assert status["memories"] == {"active": 1, "forgotten": 1}
+    assert status["embedder"] is None
+
+
+@pytest.mark.parametrize(
+    "words", ["recall x", "list", "show x", "why x y", "why-not x y", "status", "export", "undo", "forget x", "reembed"]
+)
+def test_only_what_writes_may_make_a_file(recollect: Command, tmp_path: Path, words: str) -> None:
+    outcome = recollect("--db", "none.db", *words.split())
+    assert (outcome.code, outcome.out) == (4, "")
+    assert "recollect --db none.db remember" in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_may_be_named_before_the_verb_after_it_or_in_the_environment(
+    recollect: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recollect("--db", "before.db", "remember", "x")
+    recollect("remember", "x", "--db", "after.db")
+    recollect("--db", "before.db", "remember", "y", "--db", "after.db")
+    monkeypatch.setenv("RECOLLECT_DB", "env.db")
+    recollect("remember", "x")
+    recollect("--db", "before.db", "remember", "z")
+    counts = [len(recollect("list", "--db", f"{name}.db", "--json").json) for name in ("before", "after", "env")]
+    assert counts == [2, 2, 1]
+
+
+def test_a_file_that_is_no_database_exits_with_4(recollect: Command, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("not a database, but long enough to look at" * 9, encoding="utf-8")
+    outcome = recollect("--db", "notes.txt", "status", "--json")
+    assert (outcome.code, json.loads(outcome.err)["kind"]) == (4, "StoreError")
+
+
+class Other:
+    """Somebody else's model."""
+
+    name, dim = "other", 2
+
+    def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
+        return [[1.0, float(len(text))] for text in texts]
+
+
+def test_vectors_of_another_model_stop_recall_and_nothing_else(recollect: Command, tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db", embedder=Other()) as mind:
+        id = mind.remember("A cup.").id
+    refused = recollect("recall", "cup", "--embedder", "local")
+    assert refused.code == 4
+    assert "recollect reembed" in refused.err
+    assert "--embedder none" in refused.err
+    for words in (["list"], ["show", id], ["export"], ["status"], ["recall", "cup", "--embedder", "none"]):
+        assert recollect(*words).code == 0
+    assert "by other" in recollect("status", "--embedder", "local").out
+
+
+def test_reembed_makes_vectors_with_the_local_model(recollect: Command, keep: Keep) -> None:
+    keep("A small domestic feline slept on the sofa.")
+    keep("The invoice is due on Friday.")
+    assert recollect("reembed", "--embedder", "local", "--json").json == {"embedded": 2}
+    found = recollect("recall", "cat", "--embedder", "local", "-k", "1", "--json").json["results"]
+    assert "feline" in found[0]["memory"]["text"]
+
+
+def test_reembed_without_a_model_is_bad_input(recollect: Command, keep: Keep) -> None:
+    keep("x")
+    assert recollect("reembed", "--embedder", "none").code == 2

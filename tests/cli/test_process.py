@@ -1,0 +1,120 @@
+"""The command as a process of its own: pipes, encodings, completion, and how fast the help is there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+PROGRAM = [sys.executable, "-m", "recollect"]
+
+
+def start(
+    folder: Path, *words: str | bytes, env: dict[str, str] | None = None, stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    command: Sequence[str | bytes] = [*PROGRAM, *words]
+    around = {**os.environ, "RECOLLECT_EMBEDDER": "none", "PYTHONPATH": str(Path(__file__).parents[2]), **(env or {})}
+    return subprocess.run(command, cwd=folder, env=around, input=stdin, capture_output=True, timeout=60)
+
+
+def test_remember_and_recall_through_the_real_door_with_the_local_model(tmp_path: Path) -> None:
+    env = {"RECOLLECT_EMBEDDER": "local"}
+    assert start(tmp_path, "remember", "The blue cup is on the top shelf.", env=env).returncode == 0
+    told = start(tmp_path, "recall", "where is the mug?", env=env)
+    assert b"The blue cup is on the top shelf." in told.stdout
+    assert b"vectors" in told.stdout
+
+
+def test_a_pipe_gets_no_colours_and_whole_ids(tmp_path: Path) -> None:
+    id = start(tmp_path, "remember", "cup").stdout.split()[-1]
+    for words in (["list"], ["recall", "cup", "--explain"], ["status"], ["--help"], ["list", "--nope"]):
+        told = start(tmp_path, *words)
+        assert b"\x1b" not in told.stdout + told.stderr
+    assert id in start(tmp_path, "list").stdout
+
+
+def test_forced_colours_are_there(tmp_path: Path) -> None:
+    start(tmp_path, "remember", "cup")
+    assert b"\x1b[" in start(tmp_path, "list", env={"FORCE_COLOR": "1"}).stdout
+
+
+def test_bytes_that_are_no_text_and_a_poor_terminal_do_not_crash(tmp_path: Path) -> None:
+    ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    assert start(tmp_path, "remember", b"caf\xe9 cup", "Tür 门", env=ascii_only).returncode == 0
+    for words in (["recall", "cup", "--explain"], ["list"], ["list", "--json"], ["export"]):
+        told = start(tmp_path, *words, env=ascii_only)
+        assert (told.returncode, told.stderr) == (0, b"")
+
+
+def test_a_reader_who_leaves_early_is_no_error(tmp_path: Path) -> None:
+    start(tmp_path, "remember", "--lines-from", "-", stdin=b"a cup of something\n" * 5000)
+    process = subprocess.Popen(
+        [*PROGRAM, "export"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() in (0, 1, -signal.SIGPIPE)
+    process.stderr.close()
+
+
+def test_the_completion_script_is_shown_and_recipes_are_completed(tmp_path: Path) -> None:
+    shown = start(tmp_path, env={"_RECOLLECT_COMPLETE": "source_bash"})
+    assert b"_recollect_completion" in shown.stdout
+    words = {"COMP_WORDS": "recollect recall cup --recipe def", "COMP_CWORD": "4"}
+    completed = start(tmp_path, env={"_RECOLLECT_COMPLETE": "complete_bash", **words})
+    assert completed.stdout.split() == [b"default"]
+
+
+def test_the_version_is_told(recollect: Command) -> None:
+    assert recollect("--version").out.startswith("recollect 0.")
+
+
+def test_no_words_at_all_show_the_help_with_verbs_and_exit_codes(recollect: Command) -> None:
+    told = recollect()
+    assert told.code == 0
+    for part in ("remember", "why-not", "--embedder", "Exit codes", "130"):
+        assert part in told.out
+
+
+def test_every_verb_explains_itself(recollect: Command) -> None:
+    verbs = "remember recall why why-not show list edit link unlink relate forget undo status export import reembed"
+    for verb in [*verbs.split(), "recipes"]:
+        told = recollect(verb, "--help")
+        assert told.code == 0
+        assert "--json" in told.out
+        assert "--db" in told.out
+
+
+def test_a_mistyped_verb_is_met_with_a_suggestion(recollect: Command) -> None:
+    told = recollect("recal", "cup")
+    assert (told.code, "'recall'" in told.err) == (2, True)
+
+
+@pytest.mark.slow
+def test_the_help_costs_at_most_200_ms_over_a_bare_interpreter(tmp_path: Path) -> None:
+    def median(command: list[str]) -> float:
+        times = []
+        for _ in range(15):
+            begun = time.perf_counter()
+            subprocess.run(command, cwd=tmp_path, env=env, stdout=subprocess.DEVNULL, check=True)
+            times.append(time.perf_counter() - begun)
+        return statistics.median(times)
+
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    assert median([*PROGRAM, "--help"]) - median([sys.executable, "-c", "pass"]) < 0.2

@@ -1,0 +1,174 @@
+"""recall, why, why-not and recipes, as typed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.conftest import Command
+
+Keep = Callable[..., str]
+
+
+def test_a_recall_shows_score_id_text_and_reason(recollect: Command, keep: Keep) -> None:
+    id = keep("The blue cup is on the shelf.", "--tag", "kitchen")
+    told = recollect("recall", "where", "is", "the", "cup?").out
+    for part in ("0.500", id, "The blue cup is on the shelf.", "#kitchen", "words 0.50 (cup)", "1 result in"):
+        assert part in told
+
+
+def test_what_did_not_run_is_told_with_its_reason(recollect: Command, keep: Keep) -> None:
+    keep("A cup.")
+    assert "vectors (there is no embedder)" in recollect("recall", "cup").out
+
+
+def test_the_json_of_a_recall_holds_results_and_trace(recollect: Command, keep: Keep) -> None:
+    id = keep("A cup.")
+    told = recollect("recall", "cup", "--json", "--explain").json
+    (result,) = told["results"]
+    assert (result["id"], result["rank"], result["memory"]["text"]) == (id, 1, "A cup.")
+    assert result["why"]["value"] == result["score"]
+    assert told["trace"]["recipe"] == "default"
+
+
+def test_explain_draws_every_tree_and_the_trace(recollect: Command, keep: Keep) -> None:
+    keep("A cup.")
+    told = recollect("recall", "cup", "--explain").out
+    assert "└─ " in told
+    assert "cue    words" in told
+
+
+def test_nothing_found_is_said_and_exits_with_1(recollect: Command, keep: Keep) -> None:
+    keep("A cup.")
+    outcome = recollect("recall", "submarine")
+    assert (outcome.code, "Nothing found" in outcome.out) == (1, True)
+    assert recollect("recall", "submarine", "--json").json["results"] == []
+
+
+def test_no_track_leaves_no_mark_of_use(recollect: Command, keep: Keep) -> None:
+    id = keep("A cup.")
+    recollect("recall", "cup", "--no-track")
+    assert "use" not in recollect("show", id, "--json").json["memory"]
+    recollect("recall", "cup")
+    assert recollect("show", id, "--json").json["memory"]["use"]["access_count"] == 1
+
+
+FIELDS = "user session speaker role kind topic tier source".split()
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_several_values_of_a_field_mean_any_of_them(recollect: Command, keep: Keep, field: str) -> None:
+    for value in "abc":
+        keep(f"cup {value}", f"--{field}", value)
+    found = recollect("recall", "cup", f"--{field}", "a", f"--{field}", "b", "--json").json["results"]
+    assert sorted(each["memory"]["text"] for each in found) == ["cup a", "cup b"]
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        ["--tag", "good", "--tag", "old"],
+        ["--path-under", "notes"],
+        ["--path", "notes/a.md"],
+        ["--max-classification", "1"],
+        ["--min-confidence", "0.8"],
+        ["--until", "2025-01-01"],
+        ["--where", '{"task.success": true, "force": {"$lt": 15}}'],
+        ["--near", "at:1,2:0.5"],
+        ["--near", '{"field": "at", "target": [1, 2], "within": 0.5}'],
+        ["--not-tag", "bad", "--not-tag", "worse"],
+        ["--not-session", "s2"],
+        ["--not", '{"session": "s2"}', "--not", '{"tags": ["worse"]}'],
+        ["--status", "active"],
+    ],
+    ids=" ".join,
+)
+def test_conditions_choose_the_one_memory(recollect: Command, keep: Keep, conditions: list[str]) -> None:
+    wanted = ["--tag", "good", "--tag", "old", "--path", "notes/a.md", "--session", "s1", "--created", "2024-01-01"]
+    good = keep("cup one", *wanted, "--context", '{"task": {"success": true}, "force": 12, "at": [1.0, 2.25]}')
+    other = ["--tag", "bad", "--tag", "worse", "--path", "notesx.md", "--session", "s2", "--classification", "2"]
+    other += ["--confidence", "0.5", "--status", "superseded"]
+    keep("cup two", *other, "--context", '{"task": {"success": false}, "force": 20, "at": [9, 9]}')
+    assert [each["id"] for each in recollect("recall", "cup", *conditions, "--json").json["results"]] == [good]
+    assert [each["id"] for each in recollect("list", *conditions, "--json").json] == [good]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--where", "{no"],
+        ["--where", "[1]"],
+        ["--not", "3"],
+        ["--near", "a:1"],
+        ["--near", "{}"],
+        ["--since", "soon"],
+        ["--path", "a", "--path-under", "b"],
+        ["-k", "0"],
+        ["-k", "many"],
+        ["--recipe", "none"],
+        ["--as-of", "then"],
+        ["--deadline", "-1"],
+        ["--no-such-option"],
+        ["--set", "hops"],
+        ["--set", "no_such_setting=3"],
+        ["--set", "track=false"],
+        ["--embedder", "magic"],
+    ],
+    ids=" ".join,
+)
+def test_bad_input_is_one_line_and_exits_with_2(recollect: Command, keep: Keep, words: list[str]) -> None:
+    keep("cup")
+    outcome = recollect("recall", "cup", *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("error: ")
+    told = recollect("recall", "cup", *words, "--json")
+    assert set(json.loads(told.err)) == {"error", "kind"}
+    assert told.out == ""
+
+
+def test_as_of_asks_what_held_then(recollect: Command, keep: Keep) -> None:
+    keep("The cup is blue.", "--created", "2020-01-01", "--valid-to", "2024-01-01")
+    assert recollect("recall", "cup", "--as-of", "2023-01-01").code == 0
+    assert recollect("recall", "cup", "--as-of", "2025-01-01").code == 1
+
+
+def test_why_draws_the_score_as_a_tree_with_bars(recollect: Command, keep: Keep) -> None:
+    id = keep("A blue cup.")
+    told = recollect("why", "cup", id[:8]).out
+    assert "“cup”" in told
+    assert "█" in told
+    tree = recollect("why", "cup", id, "--json").json
+    assert (tree["id"], tree["score"]) == (id, tree["why"]["value"])
+
+
+def test_why_of_what_was_not_returned_exits_with_3(recollect: Command, keep: Keep) -> None:
+    keep("A cup.")
+    assert recollect("why", "cup", keep("A spoon.")).code == 3
+
+
+def test_why_not_names_the_step_and_draws_value_against_threshold(recollect: Command, keep: Keep) -> None:
+    keep("cup cup")
+    left_out = keep("a cup among very many other words in a long sentence")
+    told = recollect("why-not", "cup", left_out, "-k", "1")
+    assert "beyond k (2 against 1)" in told.out
+    assert "threshold" in told.out
+    verdict = recollect("why-not", "cup", left_out, "-k", "1", "--json").json
+    assert (verdict["returned"], verdict["value"], verdict["threshold"]) == (False, 2.0, 1.0)
+    filtered = recollect("why-not", "cup", left_out, "--tag", "x", "--json").json
+    assert filtered["step"] == "filter"
+
+
+def test_recipes_are_listed(recollect: Command) -> None:
+    assert "default" in recollect("recipes").out
+    assert "default" in [each["name"] for each in recollect("recipes", "--json").json]
+
+
+def test_a_text_cannot_drive_the_terminal(recollect: Command, keep: Keep) -> None:
+    id = keep("cup \x1b]0;owned\x07 [red]markup[/red] :smile:", "--tag", "\x1b[2J")
+    for words in (["recall", "cup"], ["recall", "cup", "--explain"], ["list"], ["show", id], ["why", "cup", id]):
+        told = recollect(*words).out
+        assert "\x1b" not in told
+        assert "\x07" not in told
+        assert "[red]markup[/red] :smile:" in told

@@ -1,0 +1,1 @@
+"""The promises of the contract, one file a letter; each test names the ids that it proves."""

@@ -1,0 +1,34 @@
+"""The code in the README runs, and prints what the README says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", README, re.S)
+
+
+def shape(text: str) -> str:
+    """The text without its decimals: those of a model differ a little from processor to processor."""
+    return re.sub(r"\d+\.\d+", "#", text)
+
+
+@pytest.mark.parametrize(("code", "printed"), BLOCKS, ids=[f"block {n}" for n in range(1, len(BLOCKS) + 1)])
+def test_the_python_of_the_readme_runs_and_prints_what_it_says(code: str, printed: str, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    if printed:
+        assert shape(done.stdout) == shape(printed)
+
+
+def test_the_demo_answers_three_questions() -> None:
+    done = subprocess.run([sys.executable, "examples/demo.py"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for answer in ("on the top shelf", "Wine glasses break above 6 N", "the charging dock is now in the hallway"):
+        assert answer in done.stdout
