@@ -40,6 +40,7 @@ AnyFilterOrMapping = AnyFilter | Mapping[str, Any]
 AT_ONCE = 256  # texts an embedder gets at a time; rows read at a time
 EXPORT_FORMAT = 1
 UNUSED = Use()
+KEPT_BARE = "%s Memories are kept without vectors; embed_missing() makes up for it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +122,8 @@ class Mind:
         said: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
         with self._store.change("edit") as change:
             written = change.revise(whole, lambda memory: check.changed(memory, said))
-        if written.what == "changed" and self.embedder is not None:
-            self.embed_missing()
+        if written.what == "changed":
+            self._mend([whole])
         return self.show(whole)
 
     def forget(self, *ids: str, reason: str = "") -> int:
@@ -158,8 +159,8 @@ class Mind:
     def undo(self) -> Undone | None:
         """Take back the last change to this file; None when there is nothing left to take back."""
         undone = self._store.undo()
-        if undone and undone.restored and self.embedder is not None:
-            self.embed_missing()
+        if undone and undone.restored:
+            self._mend()
         return undone
 
     # Recalling.
@@ -288,8 +289,7 @@ class Mind:
         """Embed the memories that have no vector yet; how many there were."""
         if self.embedder is None:
             raise EmbeddingError("This mind has no embedder. Open it with embedder='local' or one of your own.")
-        space = Space(self.embedder.name, self.embedder.dim)
-        return _embed_all(self._store, self.embedder, space, "embed", progress)
+        return _embed_all(self._store, self.embedder, "embed", progress)
 
     @classmethod
     def reembed(
@@ -304,9 +304,8 @@ class Mind:
         if model is None:
             raise InvalidInput("reembed needs an embedder.")
         with cls(path, embedder=None) as mind:
-            space = Space(model.name, model.dim)
-            made = _embed_all(mind._store, model, space, "reembed", progress)
-            mind._store.switch(space)
+            made = _embed_all(mind._store, model, "reembed", progress)
+            mind._store.switch(Space(model.name, model.dim))
         return made
 
     # Opening and closing.
@@ -377,6 +376,14 @@ class Mind:
                 change.relate(relation)
         return written
 
+    def _mend(self, ids: Sequence[str] | None = None) -> None:
+        """Embed what a change has left without a vector; when that fails, it can be made up for later."""
+        if self.embedder is not None:
+            try:
+                _embed_all(self._store, self.embedder, "embed", None, ids)
+            except EmbeddingError as problem:
+                log.warning(KEPT_BARE, problem)
+
     def _vectors(self, texts: Sequence[str], progress: Progress | None) -> np.ndarray[Any, np.dtype[np.float32]]:
         """Vectors for the texts, or for as many as the embedder managed: a memory is kept even without one."""
         done = []
@@ -386,19 +393,22 @@ class Mind:
                 try:
                     done.append(checked(self.embedder, texts[start : start + AT_ONCE]))
                 except EmbeddingError as problem:
-                    log.warning("%s The memories are kept without vectors; embed_missing() makes up for it.", problem)
+                    log.warning(KEPT_BARE, problem)
                     break
             if progress is not None:
                 progress(min(start + AT_ONCE, len(texts)), len(texts))
         return np.concatenate(done) if done else np.empty((0, dim), dtype=np.float32)
 
 
-def _embed_all(store: Store, embedder: Embedder, space: Space, verb: str, progress: Progress | None) -> int:
-    missing = store.unembedded(space)
+def _embed_all(
+    store: Store, embedder: Embedder, verb: str, progress: Progress | None, among: Sequence[str] | None = None
+) -> int:
+    """Embed the memories (all, or some) that this embedder has no vector for, a batch at a time."""
+    space = Space(embedder.name, embedder.dim)
+    missing = store.unembedded(space, among)
     for start in range(0, len(missing), AT_ONCE):
         ids = missing[start : start + AT_ONCE]
-        memories = store.get(ids)
-        vectors = checked(embedder, [embedding_text(memory) for memory in memories])
+        vectors = checked(embedder, [embedding_text(memory) for memory in store.get(ids)])
         with store.change(verb) as change:
             change.embed([change.row(id) for id in ids], vectors, space)
         if progress is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -33,6 +34,24 @@ class Embedder(Protocol):
         """One vector a text, as a list of lists or an array. ``query`` tells a question from a memory."""
 
 
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """The tokens of a text in their order, without the model's own marks, and a vector of unit length for each."""
+
+    tokens: tuple[str, ...]
+    vectors: Vectors  # one row a token
+
+
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """What some embedders can do beside: a vector for every token, so that texts can be compared word by word."""
+
+    @property
+    def name(self) -> str: ...
+
+    def token_vectors(self, texts: Sequence[str]) -> Sequence[TokenVectors]: ...
+
+
 def checked(embedder: Embedder, texts: Sequence[str], query: bool = False) -> Vectors:
     """The embedder's vectors at unit length (so a dot product is the cosine), or an EmbeddingError."""
     try:
@@ -46,7 +65,7 @@ def checked(embedder: Embedder, texts: Sequence[str], query: bool = False) -> Ve
         )
     if not np.isfinite(answer).all():
         raise EmbeddingError(f"Embedder {embedder.name!r} gave a vector with NaN or infinity in it.")
-    lengths = np.linalg.norm(answer, axis=1, keepdims=True)
+    lengths = np.linalg.norm(answer.astype(np.float64), axis=1, keepdims=True)
     return np.asarray(answer / np.where(lengths == 0, 1, lengths), dtype=np.float32)
 
 
@@ -58,7 +77,7 @@ def resolve(embedder: Embedder | str | None) -> Embedder | None:
         from recollect.embed.local import LocalEmbedder
 
         return LocalEmbedder()
-    if isinstance(embedder, str) or not isinstance(embedder, Embedder):
+    if isinstance(embedder, (str, type)) or not isinstance(embedder, Embedder):
         raise InvalidInput(
             f"embedder must be 'local', None or an object with name, dim and embed(texts, query), not {embedder!r}."
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.embed.base import TokenVectors
 from recollect.errors import EmbeddingError
 
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -30,17 +31,36 @@ class LocalEmbedder:
 
     def embed(self, texts: Sequence[str], query: bool = False) -> NDArray[np.float32]:
         model, tokenizer = _load()
-        encoded = tokenizer.encode_batch([text[:LETTERS] for text in texts])
+        encoded = tokenizer.encode_batch([text.lstrip()[:LETTERS] for text in texts])
         vectors = np.empty((len(texts), self.dim), dtype=np.float32)
-        # Texts of like length share a batch, so that little of it is padding.
-        by_length = sorted(range(len(texts)), key=lambda at: len(encoded[at].ids))
-        for start in range(0, len(texts), BATCH):
-            batch = by_length[start : start + BATCH]
-            vectors[batch] = _mean_of_tokens(model, [encoded[at].ids for at in batch])
+        for batch in _of_like_length(encoded):
+            hidden, mask = _hidden(model, [encoded[at].ids for at in batch])
+            weights = mask[:, :, None].astype(np.float32)
+            vectors[batch] = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
         return vectors
 
+    def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
+        model, tokenizer = _load()
+        encoded = tokenizer.encode_batch([text.lstrip()[:LETTERS] for text in texts])
+        made: dict[int, TokenVectors] = {}
+        for batch in _of_like_length(encoded):
+            hidden, _ = _hidden(model, [encoded[at].ids for at in batch])
+            for at, each in zip(batch, hidden, strict=True):
+                tokens = tuple(encoded[at].tokens[1:-1])  # without [CLS] and [SEP]
+                vectors = each[1 : 1 + len(tokens)]
+                made[at] = TokenVectors(tokens, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+        return [made[at] for at in range(len(texts))]
 
-def _mean_of_tokens(model: Any, ids: list[list[int]]) -> NDArray[np.float32]:
+
+def _of_like_length(encoded: Sequence[Any]) -> Iterator[list[int]]:
+    """Batches of places: texts of like length share one, so that little of it is padding."""
+    by_length = sorted(range(len(encoded)), key=lambda at: len(encoded[at].ids))
+    for start in range(0, len(encoded), BATCH):
+        yield by_length[start : start + BATCH]
+
+
+def _hidden(model: Any, ids: list[list[int]]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """What the model makes of every token (text × token × dimension), and which tokens are no padding."""
     width = max(map(len, ids))
     tokens = np.zeros((len(ids), width), dtype=np.int64)
     mask = np.zeros((len(ids), width), dtype=np.int64)
@@ -50,8 +70,7 @@ def _mean_of_tokens(model: Any, ids: list[list[int]]) -> NDArray[np.float32]:
     feeds = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
     wanted = {each.name for each in model.get_inputs()}
     (hidden,) = model.run(["last_hidden_state"], {k: v for k, v in feeds.items() if k in wanted})
-    weights = mask[:, :, None].astype(np.float32)
-    return np.asarray((hidden * weights).sum(axis=1) / weights.sum(axis=1), dtype=np.float32)
+    return hidden, mask
 
 
 _loading = Lock()

@@ -106,6 +106,7 @@ def json_object(value: object, name: str) -> dict[str, Any]:
     """A private copy of a JSON object, so that later changes by the caller do not reach it."""
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{name} must be a JSON object (a dict), not {short(value)}.")
+    keys_are_strings(value, name)
     try:
         copy = json.loads(clean(json.dumps(dict(value), allow_nan=False, ensure_ascii=False)))
     except (TypeError, ValueError, RecursionError) as problem:
@@ -113,6 +114,17 @@ def json_object(value: object, name: str) -> dict[str, Any]:
     if not isinstance(copy, dict):
         raise InvalidInput(f"{name} must be a JSON object (a dict), not {short(value)}.")
     return copy
+
+
+def keys_are_strings(value: object, name: str) -> None:
+    """JSON has no other keys, and turning 1 into "1" would be a silent change."""
+    if isinstance(value, Mapping):
+        for key, held in value.items():
+            string(key, f"a key in {name}")
+            keys_are_strings(held, name)
+    elif isinstance(value, (list, tuple)):
+        for held in value:
+            keys_are_strings(held, name)
 
 
 def status(value: object, name: str) -> str:
@@ -193,6 +205,9 @@ def memory(given: Memory | Mapping[str, object] | str, said: Mapping[str, object
 
 def changed(memory: Memory, said: Mapping[str, object]) -> Memory:
     """The memory with checked changes on top."""
+    for name in ("id", "use"):
+        if name in said:
+            raise InvalidInput(f"A memory's {name} cannot be edited.")
     made = details(said)
     if "text" in made and not made["text"].strip():
         raise InvalidInput("A memory's text cannot become blank; use forget to let it go.")

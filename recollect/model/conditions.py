@@ -28,7 +28,7 @@ def check_conditions(conditions: object) -> None:
         )
     check.json_object(conditions, "context filter")
     for path, wanted in conditions.items():
-        unknown = [key for key in operators(wanted) if key not in OPERATORS]
+        unknown = [key for key in wanted if key not in OPERATORS] if operators(wanted) else []
         if unknown:
             raise InvalidInput(
                 f"{unknown[0]!r} (at {path!r}) is no operator of a context filter; there are {', '.join(OPERATORS)}."
@@ -36,6 +36,8 @@ def check_conditions(conditions: object) -> None:
 
 
 def check_near(near: Near) -> None:
+    if not isinstance(near, Near):
+        raise InvalidInput(f"near must be Near(field, target, within), not {check.short(near)}.")
     target = near.target
     usable = isinstance(target, (list, tuple)) and len(target) > 0 and coordinates(list(target)) is not None
     if not usable:

@@ -101,7 +101,7 @@ def as_filter(given: AnyFilter | Mapping[str, Any] | None) -> AnyFilter | None:
             f"it has: {', '.join(sorted(known))}, not."
         )
     said = {name: value for name, value in given.items() if name != "not"}
-    if isinstance(said.get("near"), Mapping):
+    if said.get("near") is not None and not isinstance(said["near"], Near):
         try:
             said["near"] = Near(**said["near"])
         except TypeError:

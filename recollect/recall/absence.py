@@ -9,12 +9,11 @@ from recollect.recall.hits import Hits
 from recollect.recall.recipe import Cue
 from recollect.recall.results import Verdict
 from recollect.recall.run import Run, Skip
-from recollect.recall.trace import Trace
 
 
-def judge(run: Run, trace: Trace, shown: Hits, id: str) -> Verdict:
-    """Follow one memory through the steps of a recall."""
-    row = run.view.row(id)
+def judge(run: Run, again: Run, shown: Hits, id: str) -> Verdict:
+    """Follow one memory through the log of a recall; only what its cues make of it is asked anew."""
+    row = again.view.row(id)
     if row is None:
         raise NotFound(f"There is no memory with the id {id!r}.")
     ranked = np.flatnonzero(shown.keys == row)
@@ -22,18 +21,19 @@ def judge(run: Run, trace: Trace, shown: Hits, id: str) -> Verdict:
         rank = int(ranked[0]) + 1
         score = float(shown.score.values[ranked[0]])
         return Verdict(id, True, "", f"It was returned, at rank {rank} with a score of {score:.4f}.", score)
+    if again.view.version != run.trace.version and run.mask.unknown(row):
+        return Verdict(id, False, "filter", "It was added or changed since this recall; ask again.")
     refusal = run.mask.reason(row)
     if refusal:
         return Verdict(id, False, "filter", f"Left out before the search: {refusal}.")
-    cues = {cue.name: _opinion(run, cue, row) for cue in run.recipe.cues.cues()}
-    for step in trace.steps:
+    cues = {cue.name: _opinion(again, cue, row) for cue in run.recipe.cues.cues()}
+    for step in run.trace.steps:
         for dropped in step.dropped:
             at = np.flatnonzero(dropped.keys == row)
             if len(at):
                 value = float(dropped.values[at[0]])
-                reason = (
-                    f"Left out by {step.kind} “{step.name}”: {dropped.what} ({value:g} against {dropped.threshold:g})"
-                )
+                reason = f"Left out by {step.kind} “{step.name}”: {dropped.what} "
+                reason += f"({value:g} against {dropped.threshold:g})"
                 if step.kind == "cut":
                     reason += _gap(step.hits, shown, row)
                 return Verdict(id, False, step.name, reason + ".", value, dropped.threshold, cues)
@@ -49,19 +49,19 @@ def _gap(hits: Hits | None, shown: Hits, row: int) -> str:
 
 
 def _opinion(run: Run, cue: Cue, row: int) -> str:
-    """What a cue makes of a memory: its score and how far from the cut it lies."""
+    """What a cue makes of a memory: where it found it, or its score and how far from the cut that lies."""
+    found = run.found.get(cue.name)
+    if found is not None and row in found.keys:
+        place = int(np.flatnonzero(found.keys == row)[0])
+        return f"found it at rank {place + 1} with a score of {float(found.score.values[place]):.4f}"
     try:
         score = float(cue.score(run, np.array([row])).values[0])
     except Skip as skip:
         return f"did not run: {skip}"
     except RecollectError as problem:
         return f"failed: {problem}"
-    found = run.found.get(cue.name)
     if found is None:
         return f"would score it {score:.4f}"
-    place = np.flatnonzero(found.keys == row)
-    if len(place):
-        return f"found it at rank {int(place[0]) + 1} with a score of {score:.4f}"
     if score <= 0:
         return "gives it no score: nothing in common with the question"
     if len(found.keys):

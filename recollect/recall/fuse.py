@@ -153,9 +153,9 @@ def _share(share: Share, raw: Expr, first: NDArray[np.bool_]) -> Expr:
         return product(share.cue, weight, ratio("r ÷ (1 + r)", raw, total("1 + r", leaf(1.0, "one"), raw)))
     best = float(raw.values[first].max())
     worst = float(raw.values[first].min()) if share.over == "range" else 0.0
-    if best <= worst:  # nothing to tell them apart by
-        return product(share.cue, weight, leaf(np.where(raw.values > 0, 1.0, 0.0), "all the same"))
-    if share.over == "best":
+    if best <= 0:
+        return product(share.cue, weight, leaf(0.0, "none is above 0"), raw)
+    if share.over == "best" or best <= worst:  # a range of nothing tells nobody apart
         return product(share.cue, weight, ratio("÷ best", raw, leaf(best, "best score")))
     above = difference("above the worst", raw, leaf(worst, "worst score"))
     return product(share.cue, weight, ratio("÷ range", above, leaf(best - worst, "best − worst")))

@@ -83,7 +83,7 @@ def _begin(request: Request, query: str, k: int, view: View, start: float) -> Ru
     mask = view.mask(request.filter, request.recipe.statuses, now, request.as_of is not None)
     trace = Trace(query, request.recipe.name, view.version)
     deadline = None if request.deadline is None else start + request.deadline
-    run = Run(request.recipe, Question(query), k, view, mask, now, trace, request.embedder, deadline)
+    run = Run(request.recipe, Question(query), k, view, mask, now, request.now, trace, request.embedder, deadline)
     with run.step("filter", "mask") as step:
         step.after = mask.count
     step.milliseconds = (time.perf_counter() - began) * 1e3
@@ -134,8 +134,9 @@ def _cut(run: Run, hits: Hits) -> Hits:
 
 def _why_not(store: Store, request: Request, run: Run, shown: Hits, id: str) -> Verdict:
     """Asked of a finished recall: the log answers; only what no cue found is scored again."""
+    (whole,) = store.resolve([id])
     with store.view() as view:
         again = _begin(request, run.question.text, run.k, view, time.perf_counter())
         again.deadline = None
         again.question, again.found = run.question, run.found
-        return judge(again, run.trace, shown, id)
+        return judge(run, again, shown, whole)

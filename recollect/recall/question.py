@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.store.base import Term
 from recollect.text.stop import ENGLISH
-from recollect.text.words import words
+from recollect.text.words import stem, words
 
 if TYPE_CHECKING:
     from recollect.recall.run import Run
@@ -29,10 +30,14 @@ class ContentWords:
     stop: frozenset[str] = ENGLISH
 
     def read(self, question: Question, run: Run) -> Question:
-        every = tuple(dict.fromkeys(words(question.text)))
+        every = tuple({stem(word): word for word in reversed(words(question.text))}.values())[::-1]
         about = tuple(word for word in every if word not in self.stop) or every
-        run.note("words", ", ".join(about) or "none")
-        dropped = [word for word in every if word not in about]
-        if dropped:
-            run.note("stop words dropped", ", ".join(dropped))
+        run.note("words", _listed(about) or "none")
+        if len(about) < len(every):
+            run.note("stop words dropped", _listed([word for word in every if word in self.stop]))
         return replace(question, words=every, terms=tuple(Term(word) for word in about))
+
+
+def _listed(words: Sequence[str], most: int = 40) -> str:
+    shown = ", ".join(words[:most])
+    return f"{shown} and {len(words) - most} more" if len(words) > most else shown

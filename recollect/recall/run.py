@@ -40,7 +40,8 @@ class Run:
     k: int
     view: View
     mask: Mask
-    now: datetime
+    now: datetime  # the moment that the question is about
+    asked: datetime  # the moment at which it is asked
     trace: Trace
     embedder: Embedder | None
     deadline: float | None = None  # on the clock of time.perf_counter

@@ -56,6 +56,7 @@ class TermMatch:
 
     term: Term
     documents: int  # memories in the scope that have the term
+    here: int  # memories that may come back and have it
     idf: float
     saturation: Floats
 
@@ -90,6 +91,9 @@ class Mask(Protocol):
     def has(self, rows: Rows) -> NDArray[np.bool_]:
         """Which of these rows may come back."""
 
+    def unknown(self, row: int) -> bool:
+        """Is the row none of the memories that this mask was made of?"""
+
     def reason(self, row: int) -> str:
         """Why this row may not: the first condition that it fails, or an empty string."""
 
@@ -102,8 +106,8 @@ class Lexicon(Protocol):
     def score(self, query: WordQuery, mask: Any, rows: Rows) -> WordMatches:
         """The same scores for given rows, in their order; 0 where nothing matches."""
 
-    def alike(self, word: str, least: float, limit: int) -> list[tuple[str, float]]:
-        """Known words that share 3-grams with this one, most similar first."""
+    def alike(self, word: str, mask: Any, least: float, limit: int) -> list[tuple[str, float]]:
+        """Words of memories that may come back that share 3-grams with this one, most similar first."""
 
 
 class View(Protocol):
@@ -254,8 +258,8 @@ class Store(Protocol):
     def former(self, id: str) -> list[tuple[datetime, Memory]]:
         """Earlier contents of a memory, oldest first: kept, but not searchable."""
 
-    def unembedded(self, space: Space) -> list[str]:
-        """Ids of the memories that this model has no vector for."""
+    def unembedded(self, space: Space, among: Sequence[str] | None = None) -> list[str]:
+        """Ids of the memories (all, or some) that this model has no vector for."""
 
     def switch(self, space: Space) -> None:
         """Search this model's vectors from now on and let those of others go."""

@@ -12,7 +12,7 @@ import Stemmer
 
 ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
 # Where an identifier breaks: underscores, aB, ABc, a1 and 1a.
-PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Anything that may be an identifier; it starts with a plain set of letters, which makes the search fast.
 COMPOUND = re.compile(r"[A-Z0-9_](?:(?<=_)|(?<=[A-Za-z0-9][A-Z])|(?<=[A-Za-z][0-9])|(?<=[0-9])(?=[A-Za-z]))")
 PLAIN = re.compile(r"[A-Z]?[a-z]+|[0-9]+|[A-Z]+")
@@ -47,7 +47,7 @@ def identifier(word: str) -> Iterator[str]:
     if not whole:
         return
     yield whole
-    parts = PARTS.findall(word)
+    parts = PARTS.findall(word) if word.isascii() else [part for part in word.split("_") if part]
     if len(parts) > 1:
         yield from (part.lower() for part in parts)
 
@@ -60,10 +60,8 @@ def _any_script(text: str) -> Iterator[str]:
                 yield from _spaceless(run)
             case "emoji":
                 yield run
-            case _ if run.isascii():
-                yield from identifier(run)
             case _:
-                yield from identifier(run) if "_" in run else (run.lower(),)
+                yield from identifier(run)
 
 
 def _spaceless(run: str) -> Iterator[str]:
@@ -89,7 +87,9 @@ def _segmenter():  # type: ignore[no-untyped-def]
 @lru_cache(maxsize=1)
 def _patterns() -> re.Pattern[str]:
     # \w knows no combining marks, and without them the words of Hindi or Thai fall apart.
-    marks = "".join(chr(c) for c in range(0x300, 0x10000) if unicodedata.category(chr(c))[0] == "M")
+    # Variation selectors only say how to draw what stands before them.
+    letters = (chr(c) for c in range(0x300, 0x10000) if not 0xFE00 <= c <= 0xFE0F)
+    marks = "".join(letter for letter in letters if unicodedata.category(letter)[0] == "M")
     marks = re.escape(marks)
     return re.compile(
         f"(?P<spaceless>[{HAN}{PAIRED}ー]+)|(?P<word>(?:(?![{HAN}{PAIRED}])[\\w{marks}])+)|(?P<emoji>[{EMOJI}])"

@@ -22,7 +22,8 @@ class Trigrams:
     fields: Mapping[str, float] = field(default_factory=lambda: EVERYWHERE)
     depth: Depth = fixed(100)
     least: float = 0.3  # similarity of 3-grams
-    variants: int = 6
+    variants: int = 6  # for each word
+    most: int = 12  # words that are tried
     k1: float = 1.2
     b: float = 0.75
 
@@ -37,12 +38,13 @@ class Trigrams:
 
     def _query(self, run: Run) -> WordQuery:
         counts = run.found[self.of].detail.get("terms", {}) if self.of in run.found else {}
-        unknown = [term.word for term in run.question.terms if not counts.get(term.word) and len(term.word) > 2]
+        missing = [term.word for term in run.question.terms if not counts.get(term.word)]
+        unknown = [word for word in missing if len(word) > 2 or not word.isascii()][: self.most]
         if not unknown:
-            raise Skip("every word was found as it is")
+            raise Skip(f"too short to look for: {', '.join(missing)}" if missing else "every word was found as it is")
         alike: dict[str, float] = {}
         for word in unknown:
-            for other, similarity in run.view.lexicon.alike(word, self.least, self.variants):
+            for other, similarity in run.view.lexicon.alike(word, run.mask, self.least, self.variants):
                 alike[other] = max(similarity, alike.get(other, 0.0))
         if not alike:
             raise Skip(f"no known word is like {', '.join(unknown)}")

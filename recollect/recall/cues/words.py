@@ -39,7 +39,7 @@ class Words:
 
     def find(self, run: Run) -> Found:
         matches = run.view.lexicon.search(self._query(run), run.mask, self.depth(run.k))
-        counts = {match.term.word: match.documents for match in matches.terms}
+        counts = {match.term.word: match.here for match in matches.terms}
         return Found(self.name, matches.rows, explained(self.name, matches), matches.found, {"terms": counts})
 
     def score(self, run: Run, rows: Rows) -> Expr:
@@ -61,6 +61,8 @@ def explained(name: str, matches: WordMatches) -> Expr:
     """Σ weight × idf × saturation, a part for each term."""
     parts = []
     for match in matches.terms:
+        if not match.documents:
+            continue
         weight, word = match.term.weight, match.term.word
         rarity = leaf(weight * match.idf, f"rarity: {match.documents} of {matches.documents} memories have it")
         parts.append(product(f"“{word}”", rarity, leaf(match.saturation, "how much of it is here")))

@@ -17,4 +17,4 @@ class Touching:
     name: str = "touch"
 
     def record(self, run: Run, store: Store, rows: list[int]) -> None:
-        store.touch(Touch(rows, run.now, self.counters))
+        store.touch(Touch(rows, run.asked, self.counters))

@@ -170,10 +170,11 @@ class SqliteChange:
         return Written(row, id, "added", self.now)
 
     def _rewrite(self, row: int, held: Memory, memory: Memory) -> Written:
-        if replace(memory, updated=held.updated) == held:
+        if memory == held or replace(memory, updated=memory.updated or held.updated) == held:
             return Written(row, held.id, "same", self.now)
         self._keep("memory", row, to_row(held))
-        memory = replace(memory, updated=self.now)
+        if memory.updated in (None, held.updated):
+            memory = replace(memory, updated=self.now)
         self.connection.execute(UPDATE, (self.version, *to_row(memory), row))
         self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
         if (memory.text, memory.title) != (held.text, held.title):

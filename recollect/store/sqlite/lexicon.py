@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +20,8 @@ from recollect.store.terms import FIELDS
 from recollect.text.grams import GramIndex
 from recollect.text.words import fold, stem
 
+NONE: Floats = np.empty(0)
+NO_SLOTS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 Matched = list[tuple[TermMatch, NDArray[np.int32]]]
 
 
@@ -70,31 +73,47 @@ class SqliteLexicon:
             result.scores[hits != len(query.terms)] = 0.0
         return result
 
-    def alike(self, word: str, least: float, limit: int) -> list[tuple[str, float]]:
+    def alike(self, word: str, mask: SlotMask, least: float, limit: int) -> list[tuple[str, float]]:
         key = (word, least, limit)
         if key not in self._alike:
-            self._alike[key] = self._look_alike(word, least, limit)
+            self._alike[key] = self._look_alike(word, mask, least, limit)
         return self._alike[key]
 
-    def _look_alike(self, word: str, least: float, limit: int) -> list[tuple[str, float]]:
-        words, index = self._vocabulary()
+    def _look_alike(self, word: str, mask: SlotMask, least: float, limit: int) -> list[tuple[str, float]]:
+        words, numbers, index = self._vocabulary()
         asked = fold(word)
         similar = index.similar(asked)
-        inside = index.containing(asked)
-        # A part of a word counts by how much of the word it is.
-        sizes = np.array([len(asked) / max(1, len(words[at])) for at in np.flatnonzero(inside)])
-        similar[inside] = np.maximum(similar[inside], sizes)
-        near = np.flatnonzero(similar >= least)
-        order = sorted(near, key=lambda at: (-similar[at], words[at]))[:limit]
-        return [(words[at], float(similar[at])) for at in order]
+        # A part of a word counts by how much of the word it is; one or two letters are too few for 3-grams.
+        if len(asked) < 3:
+            inside = [at for at, other in enumerate(words) if asked in other]
+        else:
+            inside = [at for at in np.flatnonzero(index.containing(asked)).tolist() if asked in words[at]]
+        for at in inside:
+            similar[at] = max(similar[at], least, len(asked) / len(words[at]))
+        near: list[int] = np.flatnonzero(similar >= least).tolist()
+        found: list[tuple[str, float]] = []
+        for at in sorted(near, key=lambda at: (-similar[at], words[at])):
+            if len(found) == limit:
+                break
+            if self._occurs(numbers[words[at]], mask):
+                found.append((words[at], float(similar[at])))
+        return found
 
-    def _vocabulary(self) -> tuple[list[str], GramIndex]:
-        last = self.connection.execute("SELECT max(term) FROM vocabulary").get
+    def _occurs(self, terms: list[int], mask: SlotMask) -> bool:
+        """Does any memory that may come back have one of these terms?"""
+        segments = self.image.postings.segments
+        return any(mask.slots[segment.slots[segment.of(term)]].any() for term in terms for segment in segments)
+
+    def _vocabulary(self) -> tuple[list[str], dict[str, list[int]], GramIndex]:
+        last = self.connection.execute("SELECT max(term) FROM vocabulary").get or 0
         if self.kept.get("last") != last:
-            folded = sorted({fold(word) for (word,) in self.connection.execute("SELECT word FROM vocabulary")})
-            self.kept.update(last=last, vocabulary=(folded, GramIndex(folded)))
-        words, index = self.kept["vocabulary"]
-        return words, index
+            numbers: dict[str, list[int]] = {}
+            for number, word in fetch(self.connection, "SELECT term, word FROM vocabulary"):
+                numbers.setdefault(fold(word), []).append(number)
+            folded = sorted(numbers)
+            self.kept.update(last=last, vocabulary=(folded, numbers, GramIndex(folded)))
+        words, numbers, index = self.kept["vocabulary"]
+        return words, numbers, index
 
     def _match(self, query: WordQuery, mask: SlotMask) -> Matched:
         """Each term with the slots that have it, ascending; saturation is aligned with those slots."""
@@ -105,10 +124,14 @@ class SqliteLexicon:
         length, average, documents = self._lengths(query.fields, mask)
         matched = []
         for term, numbers in zip(query.terms, self._numbers(query.terms), strict=True):
+            if not numbers:
+                matched.append((TermMatch(term, 0, 0, idf(documents, 0), NONE), NO_SLOTS))
+                continue
             slots, times = self.image.postings.times(numbers, weights, len(self.image.rows))
             having = int(np.count_nonzero(mask.scope[slots]))
+            here = int(np.count_nonzero(mask.slots[slots]))
             part = saturation(times, length[slots], average, query.k1, query.b)
-            matched.append((TermMatch(term, having, idf(documents, having), part), slots))
+            matched.append((TermMatch(term, having, here, idf(documents, having), part), slots))
         self._asked.append((query, mask, matched))
         return matched
 
@@ -118,9 +141,8 @@ class SqliteLexicon:
         for column, match in (("word", "exact"), ("stem", "stem")):
             asked = [_form(term) for term in terms if term.match == match]
             if asked:
-                places = ", ".join("?" * len(asked))
-                sql = f"SELECT {column}, term FROM vocabulary WHERE {column} IN ({places})"
-                for form, number in fetch(self.connection, sql, tuple(asked)):
+                sql = f"SELECT {column}, term FROM vocabulary WHERE {column} IN (SELECT value FROM json_each(?))"
+                for form, number in fetch(self.connection, sql, (json.dumps(asked),)):
                     found.setdefault((match, form), []).append(number)
         return [found.get((term.match, _form(term)), []) for term in terms]
 
@@ -146,14 +168,15 @@ class SqliteLexicon:
         found: int,
     ) -> WordMatches:
         """The matches with every term's saturation at the chosen slots, 0 where a term is not there."""
-        terms = []
+        terms, nowhere = [], np.zeros(len(slots))
         for match, having in matched:
-            part = np.zeros(len(slots))
+            part = nowhere
             if len(having):
+                part = np.zeros(len(slots))
                 at = np.minimum(np.searchsorted(having, slots), len(having) - 1)
                 there = having[at] == slots
                 part[there] = match.saturation[at[there]]
-            terms.append(TermMatch(match.term, match.documents, match.idf, part))
+            terms.append(TermMatch(match.term, match.documents, match.here, match.idf, part))
         rows = np.where(slots >= 0, self.image.rows[slots], -1) if len(self.image.rows) else slots
         documents = int(np.count_nonzero(mask.scope))
         return WordMatches(rows, scores, terms, documents, found)

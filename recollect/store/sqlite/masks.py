@@ -41,6 +41,9 @@ class SlotMask:
         slots = self.image.slots(rows)
         return np.asarray((slots >= 0) & self.slots[slots]) if len(self.slots) else slots >= 0
 
+    def unknown(self, row: int) -> bool:
+        return int(self.image.slots(np.array([row]))[0]) < 0
+
     def reason(self, row: int) -> str:
         slot = int(self.image.slots(np.array([row]))[0])
         if slot < 0:
@@ -144,6 +147,8 @@ class MaskMaker:
 
     def _tagged(self, tags: Sequence[str]) -> Slots:
         wanted = set(tags)
+        if not wanted:
+            return np.ones(self.size, np.bool_)
         held = self.column("tags")
         return self._where(slot for slot, has in list(held.items()) if slot < self.size and wanted <= set(has))
 

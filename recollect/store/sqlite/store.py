@@ -33,6 +33,7 @@ log = logging.getLogger("recollect")
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
 UNUSED = Use()
 MOMENT_OF = {"access": "last_accessed", "recall": "last_recalled"}
+ROUNDING = 1e-5  # more than a float32 product of unit vectors is ever off
 SPARSE = 8  # a mask with fewer than 1 in so many slots is scanned alone
 
 
@@ -61,17 +62,20 @@ class SqliteView:
 
     def nearest(self, vector: NDArray[np.float32], mask: SlotMask, limit: int) -> tuple[Rows, Floats]:
         image = self.image
-        allowed = mask.slots & image.has_vector
-        slots = np.flatnonzero(allowed)
+        slots = np.flatnonzero(mask.slots & image.has_vector)
+        if not len(slots):
+            return np.empty(0, np.int64), np.empty(0)
         if len(slots) * SPARSE < len(image.rows):
             rough = image.matrix[slots] @ vector
         else:
             rough = (image.matrix @ vector)[slots]
-        # The scan may round differently from place to place; scores come from one exact product each.
-        near = slots[best(rough, image.rows[slots], limit)]
-        exact = _dot(image.matrix[near], vector)
-        order = np.lexsort((image.rows[near], -exact))
-        return image.rows[near[order]], exact[order]
+        # The scan rounds, and not alike from place to place: what could be among the nearest gets an exact product.
+        if limit < len(slots):
+            floor = np.partition(rough, len(slots) - limit)[len(slots) - limit]
+            slots = slots[rough >= floor - ROUNDING]
+        exact = _dot(image.matrix[slots], vector)
+        chosen = best(exact, image.rows[slots], limit)
+        return image.rows[slots[chosen]], exact[chosen]
 
     def cosines(self, vector: NDArray[np.float32], rows: Rows) -> Floats:
         slots = self.image.slots(rows)
@@ -269,13 +273,15 @@ class SqliteStore:
             found = fetch(self._connections.get(), sql, (id,))
         return [(from_micros(at), from_row(json.loads(record))) for at, record in found]
 
-    def unembedded(self, space: Space) -> list[str]:
+    def unembedded(self, space: Space, among: Sequence[str] | None = None) -> list[str]:
+        chosen = "" if among is None else "id IN (SELECT value FROM json_each(?3)) AND "
         sql = (
-            "SELECT id FROM memories WHERE status <> 'forgotten' AND row NOT IN (SELECT v.row FROM vectors v "
-            "JOIN spaces s ON s.space = v.space WHERE s.name = ? AND s.dim = ?)"
+            f"SELECT id FROM memories WHERE {chosen}status <> 'forgotten' AND row NOT IN (SELECT v.row FROM vectors v "
+            "JOIN spaces s ON s.space = v.space WHERE s.name = ?1 AND s.dim = ?2)"
         )
         with saying(self.path):
-            return [id for (id,) in self._connections.get().execute(sql, (space.name, space.dim))]
+            asked = () if among is None else (json.dumps(list(among)),)
+            return [id for (id,) in fetch(self._connections.get(), sql, (space.name, space.dim, *asked))]
 
     def switch(self, space: Space) -> None:
         with self.change("reembed") as change:

@@ -1,0 +1,107 @@
+"""What the recall tests share: toy embedders, a clock that stands still, and a mind to try them on."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from recollect import Embedder, Explanation, Mind, Recall
+
+NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
+APRIL_FIRST = datetime(2025, 4, 1, tzinfo=UTC)
+
+
+class Bag:
+    """Words hashed into 16 numbers: texts that share words lie near each other."""
+
+    name, dim = "toy-bag", 16
+
+    def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
+        vectors = [[0.0] * self.dim for _ in texts]
+        for vector, text in zip(vectors, texts, strict=True):
+            for word in text.lower().split():
+                vector[crc32(word.encode()) % self.dim] += 1.0
+        return vectors
+
+
+class Scatter:
+    """A random direction for every text, as wide as a real model's: equal texts tie, others hardly ever do."""
+
+    name, dim = "toy-scatter", 384
+
+    def embed(self, texts: Sequence[str], query: bool = False) -> list[Any]:
+        return [np.random.default_rng(crc32(text.encode())).standard_normal(self.dim) for text in texts]
+
+
+class Moody(Bag):
+    """A Bag that fails, or takes its time, when told to."""
+
+    failing = False
+    seconds = 0.0
+
+    def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
+        time.sleep(self.seconds)
+        if self.failing:
+            raise ConnectionError("the model is on holiday")
+        return super().embed(texts, query)
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    def __init__(self, now: datetime = NOON) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_(self, **span: float) -> datetime:
+        self.now += timedelta(**span)
+        return self.now
+
+
+BAG = Bag()
+
+
+def open_mind(path: Path, embedder: Embedder | None = BAG, **options: Any) -> Mind:
+    """A mind that lives at noon, with a toy embedder unless told otherwise."""
+    return Mind(path, **{"clock": Clock(), "durability": "fast", "embedder": embedder, **options})
+
+
+def ids(recall: Recall) -> list[str]:
+    return [result.memory.id for result in recall]
+
+
+def texts(recall: Recall) -> list[str]:
+    return [result.text for result in recall]
+
+
+def nodes(tree: Explanation) -> Iterator[Explanation]:
+    """The tree's nodes, top down."""
+    yield tree
+    for part in tree.parts:
+        yield from nodes(part)
+
+
+def step(recall: Recall, name: str) -> dict[str, Any]:
+    """The one step of the trace with this name, as a user reads it."""
+    (found,) = [each for each in recall.trace.as_dict()["steps"] if each["name"] == name]
+    return dict(found)
+
+
+def told(recall: Recall) -> bytes:
+    """Everything that a recall says, but how long it took."""
+    trace = copy.deepcopy(recall.trace.as_dict())
+    del trace["milliseconds"]
+    for each in trace["steps"]:
+        del each["milliseconds"]
+    results = [[r.rank, r.score, r.memory.id, r.text, r.why.as_dict()] for r in recall]
+    return json.dumps({"trace": trace, "results": results}, ensure_ascii=False).encode()

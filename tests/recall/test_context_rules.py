@@ -1,0 +1,217 @@
+"""How a context is judged: equality, comparisons and distances, and what cannot be decided (R12, R13)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from recollect import Filter, InvalidInput, Mind, Near
+
+from .kit import ids, open_mind
+
+CONTEXTS: dict[str, dict[str, Any]] = {
+    "one": {"v": 1, "at": [1, 0]},
+    "true": {"v": True, "at": [3, 4]},
+    "text": {"v": "1", "at": [0]},
+    "half": {"v": 0.5, "at": ["0", "0"]},
+    "null": {"v": None, "at": [True, False]},
+    "list": {"v": [1, True], "at": []},
+    "object": {"v": {"deep": 2}, "at": {"x": 0}},
+    "missing": {},
+}
+ALL = set(CONTEXTS)
+
+
+@pytest.fixture(scope="module")
+def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mind]:
+    with open_mind(tmp_path_factory.mktemp("context") / "memory.db") as mind:
+        mind.remember_many({"text": "cup", "id": id, "context": context} for id, context in CONTEXTS.items())
+        yield mind
+
+
+def found(mind: Mind, filter: Any) -> set[str]:
+    return set(ids(mind.recall("cup", filter=filter, track=False)))
+
+
+EQUALITY: list[tuple[Any, set[str]]] = [
+    (1, {"one"}),
+    (1.0, {"one"}),
+    (True, {"true"}),
+    (False, set()),
+    ("1", {"text"}),
+    (None, {"null"}),
+    ([1, True], {"list"}),
+    ([1, 1], set()),
+    ([True, 1], set()),
+    ({"deep": 2}, {"object"}),
+    ({}, set()),
+]
+
+
+@pytest.mark.contract("R12")
+@pytest.mark.parametrize(("wanted", "expected"), EQUALITY, ids=repr)
+def test_equality_is_that_of_json_and_true_is_not_1(mind: Mind, wanted: Any, expected: set[str]) -> None:
+    assert found(mind, Filter(context={"v": wanted})) == expected
+
+
+@pytest.mark.contract("R12")
+@pytest.mark.parametrize(("wanted", "expected"), EQUALITY, ids=repr)
+def test_ne_matches_all_others_with_a_different_type_or_nothing_there(
+    mind: Mind, wanted: Any, expected: set[str]
+) -> None:
+    assert found(mind, Filter(context={"v": {"$ne": wanted}})) == ALL - expected
+    assert found(mind, ~Filter(context={"v": wanted})) == ALL - expected
+
+
+@pytest.mark.contract("R12")
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({"$lt": 1}, {"half"}),
+        ({"$lte": 1}, {"half", "one"}),
+        ({"$gt": 0.5}, {"one"}),
+        ({"$gte": 0.5}, {"half", "one"}),
+        ({"$gte": 0.5, "$lt": 1}, {"half"}),
+        ({"$gt": "0"}, {"text"}),
+        ({"$lt": True}, set()),
+        ({"$gt": None}, set()),
+        ({"$gte": [1]}, set()),
+        ({"$gt": 0, "$ne": 1}, {"half"}),
+    ],
+    ids=repr,
+)
+def test_a_comparison_with_another_type_is_no_match(mind: Mind, wanted: Any, expected: set[str]) -> None:
+    assert found(mind, Filter(context={"v": wanted})) == expected
+
+
+@pytest.mark.contract("R12")
+def test_what_a_comparison_cannot_decide_is_out_also_under_negation(mind: Mind) -> None:
+    assert found(mind, ~Filter(context={"v": {"$lt": 1}})) == {"one"}
+    assert found(mind, ~Filter(context={"v": {"$lt": True}})) == set()
+    assert found(mind, ~(Filter(context={"v": {"$lt": 1}}) & Filter(kind="memory"))) == {"one"}
+
+
+@pytest.mark.contract("R12")
+def test_what_is_false_for_another_reason_is_in_under_negation(mind: Mind) -> None:
+    """No comparison can save a conjunction that has already failed."""
+    assert found(mind, ~(Filter(context={"v": {"$lt": 1}}) & Filter(kind="another"))) == ALL
+    assert found(mind, ~Filter(context={"v": {"$lt": 1}, "w": "there is none"})) == ALL
+
+
+@pytest.mark.contract("R12")
+def test_a_path_leads_through_objects_only(mind: Mind) -> None:
+    assert found(mind, Filter(context={"v.deep": 2})) == {"object"}
+    assert found(mind, Filter(context={"v.deep": {"$gte": 2}})) == {"object"}
+    assert found(mind, Filter(context={"v.0": 1})) == set()
+    assert found(mind, Filter(context={"v.deep.deeper": {"$ne": 0}})) == ALL
+    assert found(mind, Filter(context={"": {"$ne": 0}, ".": {"$ne": 0}})) == ALL
+
+
+@pytest.mark.contract("R12")
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"$near": 1},
+        {"$lt": 1, "$in": [1]},
+        {"$lt": 1, "plain": 2},
+        {"$": 1},
+    ],
+    ids=repr,
+)
+def test_what_is_no_operator_is_a_clear_error(mind: Mind, wanted: Any) -> None:
+    with pytest.raises(InvalidInput, match="operator"):
+        mind.recall("cup", filter=Filter(context={"v": wanted}))
+
+
+@pytest.mark.contract("R12")
+@pytest.mark.parametrize(
+    "context", ["v", ["v"], 3, {1: 1}, {"v": {1: 1}}, {"v": {1}}, {"v": float("nan")}, {"v": {"$lt": float("inf")}}]
+)
+def test_what_is_no_json_object_is_a_clear_error(mind: Mind, context: Any) -> None:
+    with pytest.raises(InvalidInput):
+        mind.recall("cup", filter=Filter(context=context))
+
+
+@pytest.mark.contract("R13")
+@pytest.mark.parametrize(
+    ("near", "expected"),
+    [
+        (Near("at", [0, 0], 5), {"one", "true"}),
+        (Near("at", (0, 0), 4.999), {"one"}),
+        (Near("at", [1, 0], 0), {"one"}),
+        (Near("at", [0], 9), {"text"}),
+        (Near("at", [0, 0, 0], 99), set()),
+        (Near("at.x", [0], 9), set()),
+        (Near("nowhere", [0, 0], 9), set()),
+    ],
+    ids=repr,
+)
+def test_a_distance_counts_up_to_the_cutoff_and_in_the_same_dimension(
+    mind: Mind, near: Near, expected: set[str]
+) -> None:
+    assert found(mind, Filter(near=near)) == expected
+
+
+@pytest.mark.contract("R13")
+def test_without_usable_coordinates_a_memory_is_out_also_under_negation(mind: Mind) -> None:
+    assert found(mind, ~Filter(near=Near("at", [0, 0], 2))) == {"true"}
+    assert found(mind, ~Filter(near=Near("at", [0, 0, 0], 2))) == set()
+
+
+@pytest.mark.contract("R13")
+@pytest.mark.parametrize(
+    "near",
+    [
+        Near("at", [], 1),
+        Near("at", ["0", 0], 1),  # type: ignore[list-item]
+        Near("at", [True, 0], 1),
+        Near("at", [float("nan"), 0], 1),
+        Near("at", "00", 1),  # type: ignore[arg-type]
+        Near("at", 3, 1),  # type: ignore[arg-type]
+        Near("at", [0, 0], -1),
+        Near("at", [0, 0], float("nan")),
+        Near("at", [0, 0], "1"),  # type: ignore[arg-type]
+        Near(3, [0, 0], 1),  # type: ignore[arg-type]
+        {"field": "at", "target": [0, 0], "within": 1, "more": 1},
+        {"field": "at"},
+        "here",
+    ],
+    ids=repr,
+)
+def test_a_malformed_place_is_a_clear_error(mind: Mind, near: Any) -> None:
+    with pytest.raises(InvalidInput, match="near"):
+        mind.recall("cup", filter={"near": near})
+
+
+@pytest.mark.contract("R13")
+def test_a_place_that_is_no_near_is_a_clear_error_inside_a_filter_too(mind: Mind) -> None:
+    place: Any = {"field": "at", "target": [1, 0], "within": 0}
+    with pytest.raises(InvalidInput, match="near"):
+        mind.recall("cup", filter=Filter(near=place))
+
+
+@pytest.mark.parametrize(
+    "filter",
+    [
+        {"sesion": "s1"},
+        {"not": {"tag": "x"}},
+        {"not": 3},
+        "session",
+        7,
+        Filter(user=3),  # type: ignore[arg-type]
+        Filter(user=[3]),  # type: ignore[list-item]
+        Filter(tags=3),  # type: ignore[arg-type]
+        Filter(path=3),  # type: ignore[arg-type]
+        Filter(classification="2"),  # type: ignore[arg-type]
+        Filter(min_confidence=2),
+        Filter(min_confidence="high"),  # type: ignore[arg-type]
+        Filter(since="yesterday"),
+        Filter(until=True),
+    ],
+    ids=repr,
+)
+def test_a_filter_that_cannot_be_is_a_clear_error(mind: Mind, filter: Any) -> None:
+    with pytest.raises(InvalidInput):
+        mind.recall("cup", filter=filter)
