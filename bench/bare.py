@@ -1,8 +1,7 @@
 """The raw parts by hand: SQLite without us, an FTS5 table, and a product of a matrix with a vector."""
 
-from __future__ import annotations
-
 import json
+import secrets
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,7 +53,7 @@ class Bare:
     def _row(self, text: str) -> tuple[Any, ...]:
         row, self._next = self._next, self._next + 1
         context = json.dumps({"origin": "bench", "number": row})
-        return row, f"{row:016x}", "main", "fact", "active", time.time_ns() // 1000, context, text
+        return row, secrets.token_hex(8), "main", "fact", "active", time.time_ns() // 1000, context, text
 
 
 def nearest(matrix: Vectors, vector: Vectors, k: int = 10) -> Any:

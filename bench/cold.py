@@ -1,7 +1,5 @@
 """One process, one file just opened, two recalls: prints how long they took and what memory they needed."""
 
-from __future__ import annotations
-
 import json
 import resource
 import sys
@@ -31,23 +29,14 @@ def held() -> int:
 
 
 def main(path: str, question: str) -> None:
-    minds = []
+    minds: list[Mind] = []
     opening = clocked(lambda _: minds.append(Mind(path, embedder=Anything())))(0)
     before = held()
-    first, second = (clocked(lambda _: minds[0].recall(question, 10, track=False))(turn) for turn in range(2))
-    print(
-        json.dumps(
-            {
-                "opening": opening.wall,
-                "first": first.wall,
-                "first_cpu": first.cpu,
-                "second": second.wall,
-                "second_cpu": second.cpu,
-                "grown": held() - before,
-                "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024),
-            }
-        )
-    )
+    recall = clocked(lambda _: minds[0].recall(question, 10, track=False))
+    first, second = recall(0), recall(1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    times = {"opening": opening.wall, "first": (first.wall, first.cpu), "second": (second.wall, second.cpu)}
+    print(json.dumps({**times, "grown": held() - before, "peak": peak}))
 
 
 if __name__ == "__main__":

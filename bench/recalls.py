@@ -17,7 +17,7 @@ import apsw
 
 from bench.bare import Bare, fetch, nearest
 from bench.report import HOME, Figure, Report
-from bench.rounds import Timing, clocked, interleave, summed
+from bench.rounds import Timing, clocked, interleave, middle, summed
 from bench.texts import Asked, LookUp, Vectors, World
 from recollect import Mind
 
@@ -56,7 +56,7 @@ def fill(folder: Path, size: int) -> Scene:
 
 def against_parts(scene: Scene, rounds: int, report: Report) -> None:
     """Whole hybrid recall against the sum of a bare FTS5 statement, a bare vector scan and fetching k rows."""
-    questions, chance = scene.ask(rounds), random.Random(1)
+    questions, others, chance = scene.ask(rounds), scene.ask(rounds), random.Random(1)
     picked = [chance.sample(scene.ids, K) for _ in questions]
     bare = Bare(scene.path.with_suffix(".bare.db"))
     bare.add_many(scene.texts)
@@ -72,7 +72,7 @@ def against_parts(scene: Scene, rounds: int, report: Report) -> None:
         taken = interleave(
             {
                 "tracked": clocked(lambda n: mind.recall(questions[n].text, K), log),
-                "untracked": clocked(lambda n: mind.recall(questions[n].text, K, track=False)),
+                "untracked": clocked(lambda n: mind.recall(others[n].text, K, track=False)),
                 "FTS5": clocked(lambda n: bare.match(questions[n].words)),
                 "scan": clocked(lambda n: nearest(scene.vectors, questions[n].vector, K)),
                 "fetch": clocked(lambda n: fetch(rows, picked[n])),
@@ -84,12 +84,8 @@ def against_parts(scene: Scene, rounds: int, report: Report) -> None:
     report.compare(f"recall, {scene.size:,}", taken["tracked"], parts, "FTS5 + scan + fetch", 1.5)
     report.compare(f"recall, {scene.size:,}, track=False", taken["untracked"], parts, "FTS5 + scan + fetch", 1.5)
     for name in ("FTS5", "scan", "fetch"):
-        report.figures.append(Figure(f"  bare {name}, {scene.size:,}", reference=_middle(taken[name])))
+        report.figures.append(Figure(f"  bare {name}, {scene.size:,}", reference=middle(taken[name])))
     report.details[f"steps at {scene.size:,} (ms)"] = {name: round(median(all_), 3) for name, all_ in steps.items()}
-
-
-def _middle(timings: list[Timing]) -> Timing:
-    return Timing(median(each.wall for each in timings), median(each.cpu for each in timings))
 
 
 def cold(scene: Scene, rounds: int, report: Report) -> None:
@@ -100,9 +96,8 @@ def cold(scene: Scene, rounds: int, report: Report) -> None:
     for _ in range(rounds):
         done = subprocess.run(command, cwd=HOME.parent, capture_output=True, text=True, check=True)
         runs.append(json.loads(done.stdout))
-    timing = Timing(median(run["first"] for run in runs), median(run["first_cpu"] for run in runs))
-    again = Timing(median(run["second"] for run in runs), median(run["second_cpu"] for run in runs))
-    report.figures.append(Figure(f"first recall after opening, {scene.size:,}", timing, again, "the second", turns=rounds))
+    first, second = ([Timing(*run[which]) for run in runs] for which in ("first", "second"))
+    report.compare(f"first recall after opening, {scene.size:,}", first, second, "the second", None)
     size = sum(os.path.getsize(each) for each in scene.path.parent.glob(f"{scene.path.name}*"))
     grown = median(run["grown"] for run in runs)
     report.details[f"file and memory at {scene.size:,}"] = {

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,13 +18,12 @@ from rich.table import Table
 from bench.rounds import Timing, middle
 
 HOME = Path(__file__).resolve().parent
-PACKAGES = ("recollect", "apsw", "numpy")
 COLUMNS = ("what", "ours", "reference", "ratio", "goal", "met")
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured thing beside another; times are seconds (medians)."""
+    """One measured thing beside another; times are medians."""
 
     name: str
     ours: Timing | None = None
@@ -34,35 +32,32 @@ class Figure:
     goal: float | None = None
     adds: bool = False  # the goal is on ours − reference in seconds, not on the ratio
     turns: int = 0
-    note: str = ""
 
     @property
     def ratio(self) -> float | None:
         return self.ours.wall / self.reference.wall if self.ours and self.reference else None
 
     @property
-    def cpu_ratio(self) -> float | None:
-        return self.ours.cpu / self.reference.cpu if self.ours and self.reference and self.reference.cpu else None
+    def added(self) -> float | None:
+        return self.ours.wall - self.reference.wall if self.ours and self.reference else None
 
     @property
     def met(self) -> bool | None:
-        if self.goal is None:
-            return None
-        if not (self.ours and self.reference and self.ratio):
-            return False
-        return (self.ours.wall - self.reference.wall if self.adds else self.ratio) <= self.goal
+        """Whether the goal is reached; what could not be measured has not reached it."""
+        measured = self.added if self.adds else self.ratio
+        return None if self.goal is None else measured is not None and measured <= self.goal
 
     def cells(self) -> tuple[str, ...]:
-        ratio = "" if self.ratio is None else f"{self.ratio:.2f} (cpu {self.cpu_ratio or 0:.2f})"
-        if self.adds and self.ours and self.reference:
-            ratio = f"+{(self.ours.wall - self.reference.wall) * 1e3:.0f} ms"
-        goal = "" if self.goal is None else f"≤ +{self.goal * 1e3:.0f} ms" if self.adds else f"≤ {self.goal}"
-        reference = " ".join((self.against, shown(self.reference))).strip() or self.note
+        ratio = goal = ""
+        if self.ours and self.reference and self.adds:
+            added, cpu = self.ours.wall - self.reference.wall, self.ours.cpu - self.reference.cpu
+            ratio = f"+{added * 1e3:.0f} ms (cpu +{cpu * 1e3:.0f})"
+        elif self.ours and self.reference:
+            ratio = f"{self.ours.wall / self.reference.wall:.2f} (cpu {self.ours.cpu / self.reference.cpu:.2f})"
+        if self.goal is not None:
+            goal = f"≤ +{self.goal * 1e3:.0f} ms" if self.adds else f"≤ {self.goal}"
         met = {None: "", True: "yes", False: "NO"}[self.met]
-        return self.name, shown(self.ours), reference, ratio, goal, met
-
-    def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "ratio": self.ratio, "cpu_ratio": self.cpu_ratio, "met": self.met}
+        return self.name, _shown(self.ours), f"{self.against} {_shown(self.reference)}".strip(), ratio, goal, met
 
 
 @dataclass(slots=True)
@@ -71,7 +66,7 @@ class Report:
 
     area: str
     figures: list[Figure] = field(default_factory=list)
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def compare(
         self,
@@ -79,7 +74,7 @@ class Report:
         ours: list[Timing],
         reference: list[Timing],
         against: str,
-        goal: float | None = None,
+        goal: float | None,
         adds: bool = False,
     ) -> None:
         self.figures.append(Figure(name, middle(ours), middle(reference), against, goal, adds, len(ours)))
@@ -87,46 +82,54 @@ class Report:
     def show(self, console: Console) -> None:
         table = Table(*COLUMNS, title=f"speed: {self.area}")
         for figure in self.figures:
-            colour = {None: "", True: "green", False: "red"}[figure.met]
-            table.add_row(*figure.cells(), style=colour)
+            table.add_row(*figure.cells(), style={None: "", True: "green", False: "red"}[figure.met])
         console.print(table)
         for name, values in self.details.items():
-            console.print(f"[bold]{name}[/bold]  {line(values)}", soft_wrap=True)
+            console.print(f"[bold]{name}[/bold]: {_line(values)}", soft_wrap=True)
 
     def keep(self, folder: Path) -> None:
         facts = machine()
-        whole = {"area": self.area, **facts, "figures": [f.as_dict() for f in self.figures], "details": self.details}
+        figures = [{**asdict(each), "ratio": each.ratio, "met": each.met} for each in self.figures]
+        whole = {"area": self.area, "facts": facts, "figures": figures, "details": self.details}
         folder.mkdir(exist_ok=True)
-        (folder / f"{self.area}.json").write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
-        (folder / f"{self.area}.md").write_text(self._markdown(facts))
+        (folder / f"{self.area}.json").write_text(_nameless(json.dumps(whole, indent=1, ensure_ascii=False)))
+        (folder / f"{self.area}.md").write_text(_nameless(self._markdown(facts)))
 
-    def _markdown(self, facts: Mapping[str, Any]) -> str:
+    def _markdown(self, facts: dict[str, Any]) -> str:
         rows = [COLUMNS, ("---",) * len(COLUMNS), *(figure.cells() for figure in self.figures)]
         table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-        details = "\n".join(f"- {name}: {line(values)}" for name, values in self.details.items())
-        made = f"Made by `python bench/speed.py {self.area}`; medians of interleaved turns, ratios by wall time."
-        return f"# Speed: {self.area}\n\n{made}\n{line(facts)}\n\n{table}\n\n{details}\n"
+        details = "\n".join(f"- {name}: {_line(values)}" for name, values in self.details.items())
+        made = f"Made by `python bench/speed.py {self.area}`: medians of interleaved turns, ratios by wall time"
+        return f"# Speed: {self.area}\n\n{made} (by CPU time in brackets).\n{_line(facts)}.\n\n{table}\n\n{details}"
 
 
-def shown(timing: Timing | None) -> str:
+def _nameless(text: str) -> str:
+    """Without the paths of this machine, which errors may mention."""
+    return text.replace(str(HOME.parent), ".").replace(str(Path.home()), "~") + "\n"
+
+
+def _shown(timing: Timing | None) -> str:
     if timing is None:
         return ""
     return f"{timing.wall * 1e3:.2f} ms" if timing.wall >= 1e-3 else f"{timing.wall * 1e6:.0f} µs"
 
 
-def line(values: Any) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items()) if isinstance(values, Mapping) else values
+def _line(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def machine() -> dict[str, Any]:
+    """What the figures depend on; nothing that would name this machine."""
+    changed = " + changes" if _git("status", "--porcelain", "--", "../recollect") else ""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "commit": _git("rev-parse", "--short", "HEAD") + (" + changes" if _git("status", "--porcelain") else ""),
+        "commit": _git("rev-parse", "--short", "HEAD") + changed,
         "cpu": _cpu(),
         "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),  # ours is about 1; more is other people's work
         "system": platform.system(),
         "python": platform.python_version(),
-        **{name: version(name) for name in PACKAGES},
+        **{name: version(name) for name in ("recollect", "apsw", "numpy")},
     }
 
 
@@ -136,6 +139,6 @@ def _git(*words: str) -> str:
 
 def _cpu() -> str:
     about = Path("/proc/cpuinfo")
-    lines: Sequence[str] = about.read_text().splitlines() if about.exists() else ()
-    named = next((each.split(":", 1)[1].strip() for each in lines if each.startswith("model name")), "")
-    return named or platform.processor() or platform.machine()
+    lines = about.read_text().splitlines() if about.exists() else []
+    named = [each.split(":", 1)[1].strip() for each in lines if each.startswith("model name")]
+    return named[0] if named else platform.processor()

@@ -21,7 +21,7 @@ def against_bare_python(turns: int, report: Report) -> None:
     for name, (arguments, goal) in cases.items():
         problem = _problem(arguments)
         if problem:
-            report.figures.append(Figure(name, goal=goal, adds=True, note=f"failed: {problem}"))
+            report.figures.append(Figure(name, None, None, f"failed: {problem}", goal, adds=True))
         else:
             working[name] = _run(arguments)
     taken = interleave({"bare": _run(["-c", "pass"]), **working}, turns, warm=2)

@@ -1,7 +1,5 @@
 """Durable writes beside the bare transaction on the same disk."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bench.bare import Bare

@@ -113,6 +113,10 @@ class Mind:
         self, items: Iterable[str | Memory | Mapping[str, Any]], *, progress: Progress | None = None
     ) -> Receipt:
         """Keep many memories in one transaction: all of them, or none."""
+        if isinstance(items, (str, Mapping)) or not isinstance(items, Iterable):
+            raise InvalidInput(
+                f"remember_many takes a list of memories, not {check.short(items)}; use remember for one."
+            )
         memories = [self._numbered(number, item) for number, item in enumerate(items, 1)]
         return _receipt(self._write("remember", memories, progress))
 
@@ -130,9 +134,8 @@ class Mind:
         """Let memories go: no recall returns them. ``undo`` brings them back."""
         whole = self._store.resolve(ids)
         with self._store.change("forget", check.string(reason, "reason")) as change:
-            for id in whole:
-                change.revise(id, lambda memory: replace(memory, status="forgotten"))
-        return len(whole)
+            written = [change.revise(id, lambda memory: replace(memory, status="forgotten")) for id in whole]
+        return sum(each.what == "changed" for each in written)
 
     def link(self, source: str, target: str, kind: str = "supports", weight: float = 1.0) -> Edge:
         """Connect two memories. The same link again sets its weight."""
@@ -217,10 +220,12 @@ class Mind:
         self, filter: AnyFilterOrMapping | None = None, *, limit: int | None = None, offset: int = 0
     ) -> Sequence[Memory]:
         """Memories that pass a filter, newest first; forgotten ones only when the filter names that status."""
+        first = check.count(offset, "offset")
+        last = None if limit is None else first + check.count(limit, "limit")
         with self._store.view() as view:
             known = tuple(each for each in STATUSES if each != "forgotten")
             mask = view.mask(self._scoped(filter), known, self.clock(), hidden=True)
-            rows = view.newest(mask)[offset : None if limit is None else offset + limit]
+            rows = view.newest(mask)[first:last]
             return view.memories(rows)
 
     def edges(self, *ids: str) -> Sequence[Edge]:
@@ -363,9 +368,9 @@ class Mind:
         vectors = self._vectors([embedding_text(memory) for memory in memories], progress)
         with self._store.change(verb) as change:
             written = [change.remember(memory) for memory in memories]
-            for memory, place in zip(memories, written, strict=True):
-                if memory.use is not UNUSED and memory.use != UNUSED:
-                    change.set_use(place.row, memory.use)
+            for memory, each in zip(memories, written, strict=True):
+                if each.what == "added" and memory.use != UNUSED:
+                    change.set_use(each.row, memory.use)
             fresh = [at for at, each in enumerate(written[: len(vectors)]) if each.what != "same"]
             if fresh and self.embedder is not None:
                 space = Space(self.embedder.name, self.embedder.dim)

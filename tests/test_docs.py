@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -28,7 +29,8 @@ def test_the_python_of_the_readme_runs_and_prints_what_it_says(code: str, printe
 
 
 def test_the_demo_answers_three_questions() -> None:
-    done = subprocess.run([sys.executable, "examples/demo.py"], cwd=ROOT, capture_output=True, text=True)
+    wide = {**os.environ, "COLUMNS": "120"}
+    done = subprocess.run([sys.executable, "examples/demo.py"], cwd=ROOT, capture_output=True, text=True, env=wide)
     assert done.returncode == 0, done.stderr
     for answer in ("on the top shelf", "Wine glasses break above 6 N", "the charging dock is now in the hallway"):
         assert answer in done.stdout

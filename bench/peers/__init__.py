@@ -1,2 +1,1 @@
-"""Peers: other memories, each in an environment of its own, asked the same questions in the same rounds."""
-def against_peers(*a: object) -> None: ...
+"""Peers: other memories, each in an environment of its own, spoken to in JSON lines."""

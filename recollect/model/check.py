@@ -13,6 +13,7 @@ from recollect.errors import InvalidInput
 from recollect.model.memory import STATUSES, Edge, EntityEdge, Memory, Use
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LONGEST_ID = 10_000
 MICROSECOND = timedelta(microseconds=1)
 
 
@@ -77,7 +78,11 @@ def moments(value: object, name: str) -> tuple[datetime, ...]:
 
 
 def number(value: object, name: str, low: float = -math.inf, high: float = math.inf) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    try:
+        usable = not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value)
+    except OverflowError:
+        usable = False
+    if not usable or not isinstance(value, (int, float)):
         raise InvalidInput(f"{name} must be a number, not {short(value)}.")
     if not low <= value <= high:
         raise InvalidInput(f"{name} must be between {low:g} and {high:g}, not {short(value)}.")
@@ -94,6 +99,20 @@ def whole(value: object, name: str) -> int:
     return value
 
 
+def count(value: object, name: str) -> int:
+    number = whole(value, name)
+    if number < 0:
+        raise InvalidInput(f"{name} cannot be below 0, and {number} is.")
+    return number
+
+
+def identity(value: object, name: str) -> str:
+    text = string(value, name)
+    if len(text) > LONGEST_ID:
+        raise InvalidInput(f"{name} has at most {LONGEST_ID} characters, and this one has {len(text):,}.")
+    return text
+
+
 def line_range(value: object, name: str) -> tuple[int, int]:
     if isinstance(value, Iterable) and not isinstance(value, str):
         pair = tuple(whole(each, name) for each in value)
@@ -106,11 +125,11 @@ def json_object(value: object, name: str) -> dict[str, Any]:
     """A private copy of a JSON object, so that later changes by the caller do not reach it."""
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{name} must be a JSON object (a dict), not {short(value)}.")
-    keys_are_strings(value, name)
     try:
         copy = json.loads(clean(json.dumps(dict(value), allow_nan=False, ensure_ascii=False)))
     except (TypeError, ValueError, RecursionError) as problem:
         raise InvalidInput(f"{name} must hold JSON values only: {problem}.") from None
+    keys_are_strings(value, name)
     if not isinstance(copy, dict):
         raise InvalidInput(f"{name} must be a JSON object (a dict), not {short(value)}.")
     return copy
@@ -142,9 +161,9 @@ def use(value: object, name: str) -> Use:
         raise InvalidInput(f"{name} has no field {', '.join(sorted(map(repr, unknown)))}.")
     return Use(
         last_accessed=optional(moment)(said.get("last_accessed"), f"{name}.last_accessed"),
-        access_count=whole(said.get("access_count", 0), f"{name}.access_count"),
-        return_count=whole(said.get("return_count", 0), f"{name}.return_count"),
-        recall_count=whole(said.get("recall_count", 0), f"{name}.recall_count"),
+        access_count=count(said.get("access_count", 0), f"{name}.access_count"),
+        return_count=count(said.get("return_count", 0), f"{name}.return_count"),
+        recall_count=count(said.get("recall_count", 0), f"{name}.recall_count"),
         last_recalled=optional(moment)(said.get("last_recalled"), f"{name}.last_recalled"),
         recall_times=moments(said.get("recall_times", ()), f"{name}.recall_times"),
     )
@@ -156,12 +175,13 @@ def optional(check: Callable[[object, str], Any]) -> Callable[[object, str], Any
 
 CHECKS: dict[str, Callable[[object, str], Any]] = {
     **dict.fromkeys(
-        "text title summary original id collection user kind topic tier source external_id path session "
-        "speaker role".split(),
+        "text title summary original collection user kind topic tier source path session speaker role".split(),
         string,
     ),
     **dict.fromkeys("keywords tags entities files flags emotion_tags".split(), strings),
     **dict.fromkeys("created updated valid_from valid_to expires".split(), optional(moment)),
+    "id": identity,
+    "external_id": identity,
     "context": json_object,
     "classification": whole,
     "status": status,
@@ -209,6 +229,9 @@ def changed(memory: Memory, said: Mapping[str, object]) -> Memory:
         if name in said:
             raise InvalidInput(f"A memory's {name} cannot be edited.")
     made = details(said)
+    for name in ("created", "updated"):
+        if name in made and made[name] is None:
+            raise InvalidInput(f"{name} cannot be taken away from a memory.")
     if "text" in made and not made["text"].strip():
         raise InvalidInput("A memory's text cannot become blank; use forget to let it go.")
     return ordered(replace(memory, **made))

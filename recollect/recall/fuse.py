@@ -23,6 +23,8 @@ Over = Literal["best", "range", "itself", "saturated"]
 class Share:
     """A cue's share of the score: its weight, and how its own score is brought to a common scale.
 
+    Cues whose scores are of one kind may share: ``plus`` names those that are added to the first before scaling.
+
     ``best``: score ÷ best; ``range``: (score − worst) ÷ (best − worst), both among the first page;
     ``itself``: max(0, score); ``saturated``: score ÷ (1 + score).
     """
@@ -30,6 +32,7 @@ class Share:
     cue: str
     weight: float
     over: Over
+    plus: tuple[str, ...] = ()
 
 
 class Blend:
@@ -56,10 +59,11 @@ class Blend:
         by_cue = {each.cue: each for each in active}
         parts = []
         for share in self.shares:
-            if share.cue in by_cue:
-                mine = by_cue[share.cue]
-                raw = _scored(run, cues[share.cue], mine, keys) if self.fill else _own(mine, keys)
-                parts.append(_share(share, raw, pages == 0))
+            mine = [by_cue[name] for name in (share.cue, *share.plus) if name in by_cue]
+            raw = [_scored(run, cues[each.cue], each, keys) if self.fill else _own(each, keys) for each in mine]
+            if raw:
+                together = raw[0] if len(raw) == 1 else total(" + ".join(each.cue for each in mine), *raw)
+                parts.append(_share(share, together, pages == 0))
         score = total("blend", *parts) if parts else leaf(np.zeros(len(keys)), "blend")
         return Hits(keys, score, pages).sorted()
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from recollect.recall.recipe import Cue, Recipe
 from recollect.recall.trace import Step, Trace
 from recollect.store.base import Mask, Rows, View
 
+T = TypeVar("T")
 CONTAINED = ("cue", "stage", "after")  # a failure here leaves the other steps answering
 
 
@@ -128,17 +129,29 @@ class Run:
         """The question's vector; a Skip without an embedder or when it takes longer than the deadline."""
         if self.embedder is None:
             raise Skip("there is no embedder")
+        if self._vector is None and self.deadline is None:  # nobody waits: no need for a thread
+            self._vector = Future()
+            self._vector.set_result(checked(self.embedder, [self.question.text], query=True)[0])
         self.start_vector()
         assert self._vector is not None
+        return self._awaited(self._vector, "the question was embedded")
+
+    def in_time(self, work: Callable[[], T], doing: str) -> T:
+        """The outcome of slow work; a Skip when it takes longer than the deadline, and then it is left to itself."""
+        return work() if self.deadline is None else self._awaited(_beside(work), doing)
+
+    def _awaited(self, outcome: Future[T], doing: str) -> T:
         try:
-            return self._vector.result(self.remaining())
+            return outcome.result(self.remaining())
         except FutureTimeout:
-            raise Skip("the deadline passed while the question was embedded") from None
+            if outcome.done():  # the work itself has raised a TimeoutError
+                raise
+            raise Skip(f"the deadline passed while {doing}") from None
 
 
-def _beside(work: Callable[[], NDArray[np.float32]]) -> Future[NDArray[np.float32]]:
+def _beside(work: Callable[[], T]) -> Future[T]:
     """Run in a thread that does not keep the program alive: a model that hangs must not hang its exit."""
-    future: Future[NDArray[np.float32]] = Future()
+    future: Future[T] = Future()
 
     def run() -> None:
         try:
@@ -146,5 +159,5 @@ def _beside(work: Callable[[], NDArray[np.float32]]) -> Future[NDArray[np.float3
         except BaseException as problem:
             future.set_exception(problem)
 
-    Thread(target=run, name="recollect-embed", daemon=True).start()
+    Thread(target=run, name="recollect-model", daemon=True).start()
     return future

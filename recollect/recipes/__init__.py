@@ -20,7 +20,7 @@ def named(recipe: str | Recipe, **settings: Any) -> Recipe:
         if settings:
             raise InvalidInput(f"Settings ({', '.join(settings)}) go with a recipe's name, not with a finished recipe.")
         return recipe
-    if recipe not in RECIPES:
+    if not isinstance(recipe, str) or recipe not in RECIPES:
         raise InvalidInput(f"There is no recipe {recipe!r}; there are: {', '.join(RECIPES)}.")
     make = RECIPES[recipe]
     known = inspect.signature(make).parameters

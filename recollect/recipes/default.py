@@ -29,8 +29,7 @@ def default() -> Recipe:
             Vectors(depth=paged(PAGE)),
         ),
         fuse=Blend(
-            Share("words", 0.5, over="best"),
-            Share("trigrams", 0.3, over="best"),
+            Share("words", 0.5, over="best", plus=("trigrams",)),
             Share("vectors", 0.5, over="range"),
             page=PAGE,
         ),

@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import EmbeddingError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import AnyFilter
 
@@ -28,6 +29,16 @@ class Space:
 
     name: str
     dim: int
+
+
+def check_space(held: Space | None, given: Space, path: str) -> None:
+    """Refuse an embedder whose vectors could not be compared with those in the file."""
+    if held is not None and held != given:
+        raise EmbeddingError(
+            f"The vectors in {path} were made by {held.name!r} ({held.dim} dimensions), not by {given.name!r} "
+            f"({given.dim}). Open it with that embedder, or with embedder=None (words alone), or make all vectors "
+            "anew with Mind.reembed(path, embedder=…) or 'recollect reembed'."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +129,9 @@ class View(Protocol):
 
     @property
     def lexicon(self) -> Lexicon: ...
+
+    def check_space(self, space: Space) -> None:
+        """Refuse a model whose vectors could not be compared with those that are here."""
 
     def mask(
         self,

@@ -92,3 +92,12 @@ def test_an_expired_memory_is_out_from_the_moment_of_its_end(tmp_path: Path) -> 
         assert known(mind, None) == set()
         assert known(mind, APRIL) == {"brief"}
         assert [memory.id for memory in mind.list()] == ["brief"]
+
+
+@pytest.mark.contract("A4")
+def test_an_expired_memory_comes_when_it_is_asked_for(mind: Mind) -> None:
+    mind.remember("cup", id="brief", created=MARCH, expires=APRIL)
+    mind.remember("cup", id="lasting", created=MARCH)
+    assert known(mind, None) == {"lasting"}
+    assert known(mind, None, Filter(expired=True)) == {"lasting", "brief"}
+    assert known(mind, None, Filter(expired=False)) == {"lasting"}

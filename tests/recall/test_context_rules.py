@@ -51,13 +51,13 @@ EQUALITY: list[tuple[Any, set[str]]] = [
 
 
 @pytest.mark.contract("R12")
-@pytest.mark.parametrize(("wanted", "expected"), EQUALITY, ids=repr)
+@pytest.mark.parametrize(("wanted", "expected"), EQUALITY)
 def test_equality_is_that_of_json_and_true_is_not_1(mind: Mind, wanted: Any, expected: set[str]) -> None:
     assert found(mind, Filter(context={"v": wanted})) == expected
 
 
 @pytest.mark.contract("R12")
-@pytest.mark.parametrize(("wanted", "expected"), EQUALITY, ids=repr)
+@pytest.mark.parametrize(("wanted", "expected"), EQUALITY)
 def test_ne_matches_all_others_with_a_different_type_or_nothing_there(
     mind: Mind, wanted: Any, expected: set[str]
 ) -> None:
@@ -80,7 +80,6 @@ def test_ne_matches_all_others_with_a_different_type_or_nothing_there(
         ({"$gte": [1]}, set()),
         ({"$gt": 0, "$ne": 1}, {"half"}),
     ],
-    ids=repr,
 )
 def test_a_comparison_with_another_type_is_no_match(mind: Mind, wanted: Any, expected: set[str]) -> None:
     assert found(mind, Filter(context={"v": wanted})) == expected
@@ -118,7 +117,6 @@ def test_a_path_leads_through_objects_only(mind: Mind) -> None:
         {"$lt": 1, "plain": 2},
         {"$": 1},
     ],
-    ids=repr,
 )
 def test_what_is_no_operator_is_a_clear_error(mind: Mind, wanted: Any) -> None:
     with pytest.raises(InvalidInput, match="operator"):
@@ -146,7 +144,6 @@ def test_what_is_no_json_object_is_a_clear_error(mind: Mind, context: Any) -> No
         (Near("at.x", [0], 9), set()),
         (Near("nowhere", [0, 0], 9), set()),
     ],
-    ids=repr,
 )
 def test_a_distance_counts_up_to_the_cutoff_and_in_the_same_dimension(
     mind: Mind, near: Near, expected: set[str]
@@ -178,7 +175,6 @@ def test_without_usable_coordinates_a_memory_is_out_also_under_negation(mind: Mi
         {"field": "at"},
         "here",
     ],
-    ids=repr,
 )
 def test_a_malformed_place_is_a_clear_error(mind: Mind, near: Any) -> None:
     with pytest.raises(InvalidInput, match="near"):
@@ -210,7 +206,6 @@ def test_a_place_that_is_no_near_is_a_clear_error_inside_a_filter_too(mind: Mind
         Filter(since="yesterday"),
         Filter(until=True),
     ],
-    ids=repr,
 )
 def test_a_filter_that_cannot_be_is_a_clear_error(mind: Mind, filter: Any) -> None:
     with pytest.raises(InvalidInput):

@@ -82,6 +82,8 @@ CASES: dict[str, tuple[Filter | Not, str]] = {
     "not classification": (~Filter(classification=5), "high"),
     "min_confidence": (Filter(min_confidence=0.9), "high"),
     "not min_confidence": (~Filter(min_confidence=0.5), "low"),
+    "confidence_decay": (Filter(min_confidence=0.5, confidence_decay=0.999), "high"),
+    "not confidence_decay": (~Filter(min_confidence=0.2, confidence_decay=0.999), "low"),
     "since": (Filter(since=LATE), "high"),
     "not since": (~Filter(since=EARLY), "low"),
     "until": (Filter(until=EARLY), "low"),

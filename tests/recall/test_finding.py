@@ -11,7 +11,7 @@ import pytest
 
 from recollect import InvalidInput, Mind
 
-from .kit import ids, open_mind, step
+from .kit import ids, open_mind, step, texts
 
 BESIDE = [
     "The charging dock stands in the hall.",
@@ -143,6 +143,12 @@ def test_stop_words_are_dropped_when_there_are_others(mind: Mind) -> None:
     assert ids(mind.recall("where is the cup")) == [id]
 
 
+@pytest.mark.parametrize(("word", "query"), [("willing", "will she be willing to help"), ("doe", "does a doe jump")])
+def test_a_stop_word_does_not_take_a_word_of_the_same_stem_with_it(mind: Mind, word: str, query: str) -> None:
+    mind.remember(f"here it says {word}")
+    assert word in step(mind.recall(query), "ContentWords")["detail"]["words"].split(", ")
+
+
 def test_a_question_of_stop_words_alone_is_looked_up_as_it_is(mind: Mind) -> None:
     id = mind.remember("To be or not to be").id
     assert ids(mind.recall("to be or not to be"))[0] == id
@@ -158,6 +164,13 @@ def test_a_word_that_is_known_is_not_taken_for_a_typo(mind: Mind) -> None:
 
 def test_nothing_in_common_finds_nothing(mind: Mind) -> None:
     assert ids(mind.recall("xylophone")) == []
+
+
+@pytest.mark.parametrize("query", ["à", "в", "ő", "γ", "da", "në"])
+def test_a_letter_or_two_of_an_alphabet_do_not_find_the_words_that_contain_them(mind: Mind, query: str) -> None:
+    """In scripts without spaces one sign is a word; elsewhere it is a preposition, and is in every other word."""
+    mind.remember_many(["bananas and dates", "погода завтра", "γάμμα", "ordinary connection"])
+    assert texts(mind.recall(query)) == []
 
 
 @pytest.mark.parametrize("query", ["", "  \n\t ", "\u3000"])

@@ -10,14 +10,14 @@ from recollect.recall.run import Run
 class Parallel:
     """All of them, each on its own: one that fails or has nothing leaves the others their say.
 
-    The question is embedded beside the first cue. Cues may read what those before them found.
+    Cues may read what those before them found. With a deadline, the question is embedded beside the first cue.
     """
 
     def __init__(self, *parts: Cue | Plan) -> None:
         self._parts = parts
 
     def gather(self, run: Run) -> list[Found]:
-        if any(getattr(cue, "embeds", False) for cue in self.cues()):
+        if run.deadline is not None and any(getattr(cue, "embeds", False) for cue in self.cues()):
             run.start_vector()
         return [found for part in self._parts for found in gathered(part, run)]
 

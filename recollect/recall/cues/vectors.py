@@ -11,7 +11,7 @@ from recollect.recall.arithmetic import Expr, leaf
 from recollect.recall.hits import Found
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Rows
+from recollect.store.base import Rows, Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class Vectors:
 
     def find(self, run: Run) -> Found:
         vector = run.vector()
+        if run.embedder is not None:
+            run.view.check_space(Space(run.embedder.name, run.embedder.dim))
         rows, cosines = run.view.nearest(vector, run.mask, self.depth(run.k))
         if not len(rows) and run.mask.count:
             raise Skip("no memory here has a vector")

@@ -17,10 +17,10 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import EmbeddingError, NotFound
+from recollect.errors import NotFound
 from recollect.model import Edge, EntityEdge, Memory, Use
 from recollect.model.check import from_micros, micros
-from recollect.store.base import Space, Undone, Written
+from recollect.store.base import Space, Undone, Written, check_space
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.image import active_space
 from recollect.store.sqlite.records import COLUMNS, CREATED, ID, SELECT, UPDATED, from_row, to_row, use_to_row
@@ -170,9 +170,11 @@ class SqliteChange:
         return Written(row, id, "added", self.now)
 
     def _rewrite(self, row: int, held: Memory, memory: Memory) -> Written:
-        if memory == held or replace(memory, updated=memory.updated or held.updated) == held:
+        former, latter = to_row(held), to_row(memory)
+        latter[UPDATED] = former[UPDATED] if latter[UPDATED] is None else latter[UPDATED]
+        if latter == former:
             return Written(row, held.id, "same", self.now)
-        self._keep("memory", row, to_row(held))
+        self._keep("memory", row, former)
         if memory.updated in (None, held.updated):
             memory = replace(memory, updated=self.now)
         self.connection.execute(UPDATE, (self.version, *to_row(memory), row))
@@ -252,8 +254,11 @@ class SqliteChange:
         kept = fetch(
             self.connection, "SELECT what, row, record FROM former WHERE version = ? ORDER BY _rowid_ DESC", (version,)
         )
+        fresh = {row for (row,) in added}
         for what, row, record in kept:
-            self._return(what, row, json.loads(record))
+            values = json.loads(record)
+            if values[-1] != version if what != "memory" else row not in fresh:  # not of this change itself
+                self._return(what, row, values)
         self.connection.execute("DELETE FROM former WHERE version = ?", (version,))
         self.connection.execute("UPDATE changes SET undone = 1 WHERE version = ?", (version,))
         assert self.version > version  # the undo is a change of its own, which images follow
@@ -282,13 +287,3 @@ class SqliteChange:
             case _:
                 places = ", ".join("?" * len(values))
                 self.connection.execute(f"INSERT OR REPLACE INTO entity_edges VALUES ({places})", values)
-
-
-def check_space(held: Space | None, given: Space, path: str) -> None:
-    """Refuse an embedder whose vectors could not be compared with those in the file."""
-    if held is not None and held != given:
-        raise EmbeddingError(
-            f"The vectors in {path} were made by {held.name!r} ({held.dim} dimensions), not by {given.name!r} "
-            f"({given.dim}). Open it with that embedder, or with embedder=None (words alone), or make all vectors "
-            "anew with Mind.reembed(path, embedder=…) or 'recollect reembed'."
-        )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +14,8 @@ from typing import Any
 
 import apsw
 
-from recollect.errors import StoreError
-from recollect.store.sqlite.migrations import migrate
+from recollect.errors import InvalidInput, StoreError
+from recollect.store.sqlite.migrations import check_ours, migrate
 
 BUSY_MILLISECONDS = 30_000
 READONLY_ERRORS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)
@@ -30,28 +32,37 @@ class Connections:
         self._all: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self._lock = Lock()
         self._closed = False
+        _check_name(path)
         self._uri = f"file:{_quoted(path)}"
-        if Path(path).is_dir():
-            raise StoreError(f"{path} is a folder; give the path of a file in it, such as {path}/memory.db.")
         with saying(path):
             self._open_first()
+        _everyone.add(self)
 
     def get(self) -> apsw.Connection:
-        """This thread's connection (a forked process gets its own: SQLite must not cross a fork)."""
+        """This thread's connection."""
         if self._closed:
             raise StoreError(f"{self.path} is closed. Open a new Mind to go on.")
-        held = getattr(self._local, "held", None)
-        if held is None or held[0] != os.getpid():
+        connection: apsw.Connection | None = getattr(self._local, "held", None)
+        if connection is None:
             with saying(self.path):
-                held = (os.getpid(), self._open(self._uri))
-            self._local.held = held
-        connection: apsw.Connection = held[1]
+                connection = self._local.held = self._open(self._uri)
         return connection
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            for connection in list(self._all):
+            self._let_go()
+
+    def after_fork(self) -> None:
+        """In a forked child: SQLite must not cross a fork, so what was inherited is closed, and opened anew on need."""
+        self._lock = Lock()
+        self._let_go()
+        self._local = local()
+        self._all = weakref.WeakSet()
+
+    def _let_go(self) -> None:
+        for connection in list(self._all):
+            with contextlib.suppress(apsw.Error):  # one that is in use right now closes with its thread
                 connection.close()
 
     def _open_first(self) -> None:
@@ -59,13 +70,17 @@ class Connections:
         if not self.readonly:
             try:
                 connection = self._open(self._uri)
-                migrate(connection, self.path)
-                self._local.held = (os.getpid(), connection)
-                return
+                check_ours(connection, self.path)
+                if not connection.readonly("main"):
+                    _to_wal(connection)
+                    migrate(connection, self.path)
+                    self._local.held = connection
+                    return
+                connection.close()
             except READONLY_ERRORS:
                 if not os.path.exists(self.path):
                     raise
-                self.readonly = True
+            self.readonly = True
         try:
             connection = self._open(self._uri)
             connection.pragma("application_id")
@@ -75,8 +90,8 @@ class Connections:
             connection = self._open(self._uri)
         if not connection.execute("SELECT count(*) FROM sqlite_schema").get:
             raise StoreError(f"{self.path} is empty and cannot be written to.")
-        migrate(connection, self.path)
-        self._local.held = (os.getpid(), connection)
+        check_ours(connection, self.path)
+        self._local.held = connection
 
     def _open(self, uri: str) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_URI
@@ -87,13 +102,47 @@ class Connections:
         connection = apsw.Connection(uri, flags=flags)
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         if not self.readonly:
-            connection.pragma("journal_mode", "wal")
             connection.pragma("synchronous", "FULL" if self.durable else "NORMAL")
         connection.pragma("temp_store", "memory")
         connection.pragma("secure_delete", True)
         with self._lock:
             self._all.add(connection)
         return connection
+
+
+_everyone: weakref.WeakSet[Connections] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for connections in list(_everyone):
+        connections.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _to_wal(connection: apsw.Connection) -> None:
+    """Switch to WAL, once a file. SQLite does not wait for others while it does, so we do."""
+    for _ in range(200):
+        try:
+            if connection.pragma("journal_mode", "wal") == "wal":
+                return
+        except apsw.BusyError:
+            pass
+        time.sleep(0.05)
+    raise apsw.BusyError("the journal mode could not be changed")
+
+
+def _check_name(path: str) -> None:
+    try:
+        usable = "\0" not in path and bool(path.encode("utf-8"))
+    except UnicodeEncodeError:
+        usable = False
+    if not usable:
+        raise InvalidInput(f"No file can have this name: {path!r}.")
+    if Path(path).is_dir():
+        raise StoreError(f"{path} is a folder; give the path of a file in it, such as {path}/memory.db.")
 
 
 def _quoted(path: str) -> str:
@@ -113,6 +162,8 @@ def saying(path: str) -> Iterator[None]:
         yield
     except apsw.NotADBError as problem:
         raise StoreError(f"{path} is not a Recollect memory (not an SQLite database at all).") from problem
+    except apsw.ConstraintError as problem:
+        raise InvalidInput("Another memory of that collection has this external id already.") from problem
     except apsw.FullError as problem:
         raise StoreError(f"The disk is full; nothing was written to {path}.") from problem
     except (apsw.BusyError, apsw.LockedError) as problem:

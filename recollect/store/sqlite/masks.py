@@ -101,6 +101,8 @@ class MaskMaker:
                 yes, no = self._all(filter.of)
                 return [(f"not ({describe(filter.of)})", (no, yes))]
             case Filter():
+                if filter.expired not in (None, True, False):
+                    raise InvalidInput(f"expired must be true or false, not {check.short(filter.expired)}.")
                 decay = (
                     1.0 if filter.confidence_decay is None else check.unit(filter.confidence_decay, "confidence_decay")
                 )

@@ -105,7 +105,7 @@ MIGRATIONS: dict[str, str] = {
 
 def migrate(connection: apsw.Connection, path: str) -> None:
     """Bring the file to the current shape, or refuse one that is not ours or is newer than this program."""
-    if _is_current(connection, path):
+    if check_ours(connection, path):
         return
     with _immediately(connection):
         applied = _applied(connection, path)
@@ -120,7 +120,8 @@ def migrate(connection: apsw.Connection, path: str) -> None:
                 connection.execute("INSERT INTO migrations VALUES (?, ?)", (name, now))
 
 
-def _is_current(connection: apsw.Connection, path: str) -> bool:
+def check_ours(connection: apsw.Connection, path: str) -> bool:
+    """Refuse another program's file, or one from the future; is this one up to date?"""
     applied = _applied(connection, path)
     newer = applied - MIGRATIONS.keys()
     if newer:

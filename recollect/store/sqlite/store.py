@@ -20,9 +20,9 @@ from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.model import Edge, EntityEdge, Memory, Use, check
 from recollect.model.check import from_micros, micros
 from recollect.model.filter import AnyFilter
-from recollect.store.base import Floats, Links, Rows, Space, StoreStatus, Touch, Undone
+from recollect.store.base import Floats, Links, Rows, Space, StoreStatus, Touch, Undone, check_space
 from recollect.store.sqlite.arrays import best
-from recollect.store.sqlite.change import SqliteChange, check_space
+from recollect.store.sqlite.change import SqliteChange
 from recollect.store.sqlite.connections import Connections, fetch, saying
 from recollect.store.sqlite.image import Follower, Image, active_space
 from recollect.store.sqlite.lexicon import SqliteLexicon
@@ -40,7 +40,8 @@ SPARSE = 8  # a mask with fewer than 1 in so many slots is scanned alone
 class SqliteView:
     """One snapshot of the file and the image that belongs to it."""
 
-    def __init__(self, image: Image, connection: apsw.Connection, follower: Follower) -> None:
+    def __init__(self, path: str, image: Image, connection: apsw.Connection, follower: Follower) -> None:
+        self.path = path
         self.image = image
         self.connection = connection
         self.follower = follower
@@ -59,6 +60,9 @@ class SqliteView:
         hidden: bool = False,
     ) -> SlotMask:
         return MaskMaker(self.image, self._column, self._last_accessed).make(filter, statuses, now, as_of, hidden)
+
+    def check_space(self, space: Space) -> None:
+        check_space(self.image.space, space, self.path)
 
     def nearest(self, vector: NDArray[np.float32], mask: SlotMask, limit: int) -> tuple[Rows, Floats]:
         image = self.image
@@ -132,7 +136,7 @@ class SqliteView:
             "WHERE m.row IN (SELECT value FROM json_each(?))"
         )
         found = {row: from_row(values) for row, *values in self.connection.execute(sql, (_listed(rows),))}
-        return [found[row] for row in rows.tolist()]
+        return [found[row] for row in rows.tolist() if row in found]
 
     def _last_accessed(self) -> dict[int, int]:
         sql = "SELECT row, last_accessed FROM use WHERE last_accessed IS NOT NULL"
@@ -193,7 +197,7 @@ class SqliteStore:
                 try:
                     image = self._follower.at(connection, _version(connection))
                     if image is not None:
-                        yield SqliteView(image, connection, self._follower)
+                        yield SqliteView(self.path, image, connection, self._follower)
                 finally:
                     connection.execute("COMMIT")
 
@@ -226,7 +230,7 @@ class SqliteStore:
     def resolve(self, ids: Sequence[str]) -> list[str]:
         connection, whole = self._connections.get(), []
         with saying(self.path):
-            for id in (check.string(id, "id") for id in ids):
+            for id in (check.identity(id, "id") for id in ids):
                 if connection.execute("SELECT 1 FROM memories WHERE id = ?", (id,)).get:
                     whole.append(id)
                     continue

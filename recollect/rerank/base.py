@@ -1,0 +1,69 @@
+"""What a reranker is, how its answer is checked, and how a name becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import InvalidInput, RecollectError
+
+Scores = NDArray[np.float64]
+
+
+class RerankError(RecollectError):
+    """The second opinion could not be had, or could not be used."""
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Says how well each text answers the question.
+
+    class Shortest:
+        name = "shortest first"
+        def rerank(self, query, texts):
+            return [-len(text) for text in texts]
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float] | NDArray[Any]:
+        """One score a text, in their order; higher is better, on any scale."""
+
+
+def checked(reranker: Reranker, query: str, texts: Sequence[str]) -> Scores:
+    """The reranker's scores, one finite number a text, or a RerankError."""
+    if not texts:
+        return np.empty(0)
+    try:
+        answer = np.asarray(reranker.rerank(query, texts), dtype=np.float64)
+    except Exception as problem:
+        raise RerankError(f"Reranker {reranker.name!r} failed: {problem or type(problem).__name__}") from problem
+    if answer.ndim != 1:
+        raise RerankError(
+            f"Reranker {reranker.name!r} gave an array of shape {answer.shape} for {len(texts)} texts; "
+            f"it must give one score a text."
+        )
+    if len(answer) != len(texts):
+        raise RerankError(f"Reranker {reranker.name!r} gave {len(answer)} scores for {len(texts)} texts.")
+    if not np.isfinite(answer).all():
+        raise RerankError(f"Reranker {reranker.name!r} gave a score that is NaN or infinite.")
+    return answer
+
+
+def resolve(reranker: Reranker | str | None) -> Reranker | None:
+    """``"late"`` compares token by token with the local model, None means none, else it must be a reranker."""
+    if reranker is None:
+        return None
+    if reranker == "late":
+        from recollect.rerank.late import LateInteraction
+
+        return LateInteraction()
+    if isinstance(reranker, str | type) or not isinstance(reranker, Reranker):
+        raise InvalidInput(
+            f"reranker must be 'late', None or an object with name and rerank(query, texts), not {reranker!r}."
+        )
+    return reranker

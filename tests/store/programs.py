@@ -1,0 +1,197 @@
+"""Programs that tests run beside themselves, to share a file with them, be interrupted or be killed.
+
+python -m tests.store.programs NAME ARGUMENT…
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from recollect import Mind, RecollectError, StoreError
+from tests.store.looking import rare_word
+
+ROOT = Path(__file__).parents[2]
+
+
+def start(name: str, *arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.store.programs", name, *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def run(name: str, *arguments: object, timeout: float = 30) -> Any:
+    """Run a program to its end; the last line that it prints is its answer, as JSON."""
+    with start(name, *arguments) as process:
+        try:
+            said, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    assert process.returncode == 0, said
+    return json.loads(said.splitlines()[-1])
+
+
+def say(answer: object) -> None:
+    print(json.dumps(answer), flush=True)
+
+
+# The programs.
+
+
+def write(path: str, label: str, count: str) -> None:
+    """Remember one after the other, from the moment at which the parent says go."""
+    with Mind(path, embedder=None) as mind:
+        say("ready")
+        sys.stdin.readline()
+        for number in range(int(count)):
+            mind.remember(f"{label} {number}", external_id=f"{label}-{number}")
+    say("done")
+
+
+def write_until_killed(path: str, first: str) -> None:
+    """Remember one, then five at once, and so on; what is printed has been acknowledged."""
+    with Mind(path, embedder=None) as mind:
+        say("ready")
+        number = int(first)
+        while True:
+            ids = [mind.remember(f"single {rare_word(number)}").id]
+            many = [f"batch {first} {rare_word(number + more)}" for more in range(1, 6)]
+            say([[ids[0], rare_word(number)]])
+            receipt = mind.remember_many({"text": text, "topic": f"{first}-{number}"} for text in many)
+            say([[id, rare_word(number + more)] for more, id in enumerate(receipt.ids, 1)])
+            number += 6
+
+
+def answer(path: str) -> None:
+    """Recall whatever is asked, a line a question, in one mind that stays open."""
+    with Mind(path, embedder=None) as mind:
+        say("ready")
+        for question in sys.stdin:
+            say([result.text for result in mind.recall(question.strip())])
+
+
+def write_many(path: str, verb: str, count: str) -> None:
+    """One big write, and a small one after it was interrupted."""
+    with Mind(path, embedder=None) as mind:
+
+        def progress(done: int, of: int) -> None:
+            if done == of:  # everything is prepared; the transaction comes next
+                say("writing")
+
+        records = [{"text": f"bulk number {number} of many"} for number in range(int(count))]
+        try:
+            if verb == "import":
+                mind.import_(records, progress=progress)
+            else:
+                mind.remember_many(records, progress=progress)
+        except KeyboardInterrupt:
+            mind.remember("still here after the interruption")
+            say("interrupted")
+
+
+def look_as_nobody(path: str) -> None:
+    """As a user without rights: recall, then try to write."""
+    import recollect.recipes  # nobody may not read the library, so all of it comes first
+
+    assert recollect.recipes.RECIPES
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+    seen: dict[str, Any] = {}
+    try:
+        with Mind(path, embedder=None) as mind:
+            seen["found"] = [result.text for result in mind.recall("cup")]
+            seen["found again"] = [result.text for result in mind.recall("cup")]
+            seen["readonly"] = mind.status().store.readonly
+            try:
+                mind.remember("a cup of nobody's")
+            except RecollectError as problem:
+                seen["refusal"] = [type(problem).__name__, str(problem)]
+    except RecollectError as problem:
+        seen["closed door"] = [type(problem).__name__, str(problem)]
+    say(seen)
+
+
+def fork_and_share(path: str) -> None:
+    """A mind that is open while the process forks serves parent and child."""
+    mind = Mind(path, embedder=None)
+    mind.remember("before the fork")
+    mind.recall("fork")
+    child = os.fork()
+    for number in range(20):
+        mind.remember(f"{'parent' if child else 'child'} {number}")
+        assert mind.recall(f"{'parent' if child else 'child'} {number}", k=1)
+    if child == 0:
+        mind.close()
+        os._exit(0)
+    _, ended = os.waitpid(child, 0)
+    mind.close()
+    say(os.waitstatus_to_exitcode(ended))
+
+
+def fork_and_leave(path: str) -> None:
+    """The parent closes its mind first; the child, forked from it, goes on to write."""
+    mind = Mind(path, embedder=None)
+    mind.remember("before the fork")
+    closed, wake = os.pipe()
+    child = os.fork()
+    if child == 0:
+        mind.recall("fork")
+        os.read(closed, 1)
+        mind.remember("after the parent left")
+        os._exit(0)
+    mind.recall("fork")
+    threading.Event().wait(0.3)  # until the child has looked, too
+    mind.close()
+    os.write(wake, b".")
+    _, ended = os.waitpid(child, 0)
+    say(os.waitstatus_to_exitcode(ended))
+
+
+class Lengths:
+    """An embedder that needs no model."""
+
+    name, dim = "lengths", 2
+
+    def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
+        return [[float(len(text)), 1.0] for text in texts]
+
+
+def fork_and_embed(path: str) -> None:
+    """A question that needs a vector, asked in a child whose parent has asked before."""
+    mind = Mind(path, embedder=Lengths())
+    mind.remember("The cup is on the shelf.")
+    mind.recall("cup")
+    child = os.fork()
+    if child == 0:
+        found = mind.recall("cup")
+        os._exit(0 if found and not found.trace.failures else 3)
+    timer = threading.Timer(8, os.kill, (child, 9))
+    timer.start()
+    _, ended = os.waitpid(child, 0)
+    timer.cancel()
+    mind.close()
+    say(os.waitstatus_to_exitcode(ended))
+
+
+def open_at_once(path: str) -> None:
+    """Open a file that is not there yet, at the same moment as others."""
+    say("ready")
+    sys.stdin.readline()
+    try:
+        with Mind(path, embedder=None) as mind:
+            mind.remember("opened")
+    except StoreError as problem:
+        say(str(problem))
+    else:
+        say("opened")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])

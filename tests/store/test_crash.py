@@ -1,0 +1,89 @@
+"""Pulling the plug: a writer is killed at any moment, and what it had acknowledged is there."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from recollect import Mind
+from tests.store import programs
+from tests.store.looking import assert_whole, rare_word
+
+
+def write_and_kill(path: Path, first: int, after: float) -> dict[str, str]:
+    """Let a process write for so many seconds; the ids that it got back, with the word of each."""
+    with programs.start("write_until_killed", path, first) as writer:
+        assert writer.stdout is not None
+        if after > 0:
+            assert writer.stdout.readline() == '"ready"\n'
+            time.sleep(after)
+        else:
+            time.sleep(0.25 + after)  # while it opens the file
+        writer.send_signal(signal.SIGKILL)
+        said, _ = writer.communicate(timeout=30)
+    whole_lines = said.splitlines(keepends=True)
+    acknowledged = [json.loads(line) for line in whole_lines if line.endswith("]\n")]
+    return {id: word for pairs in acknowledged for id, word in pairs}
+
+
+def kill_writers(path: Path, times: int, seed: int) -> None:
+    chance = random.Random(seed)
+    acknowledged: dict[str, str] = {}
+    for round in range(times):
+        after = -chance.uniform(0, 0.1) if round % 10 == 9 else chance.uniform(0.001, 0.08)
+        acknowledged |= write_and_kill(path, round * 100_000, after)
+    assert len(acknowledged) > times
+    with Mind(path, embedder=None) as mind:
+        for id, word in acknowledged.items():
+            assert word in mind.show(id).text
+            assert [result.memory.id for result in mind.recall(word, k=1, track=False)] == [id]
+        batches = Counter(memory.topic for memory in mind.list() if memory.topic)
+        assert set(batches.values()) == {5}, "a batch was written in part"
+        # A write may have landed whose acknowledgement was cut off, but only the last one of each life.
+        assert len(mind.list()) <= len(acknowledged) + 6 * times
+        mind.remember(f"life goes on {rare_word(2**31)}")
+        assert mind.recall(rare_word(2**31), k=1)
+    assert_whole(path)
+
+
+def test_a_pulled_plug_loses_nothing_acknowledged(path: Path) -> None:
+    kill_writers(path, times=5, seed=5)
+
+
+@pytest.mark.slow
+def test_fifty_pulled_plugs_lose_nothing_acknowledged(path: Path) -> None:
+    kill_writers(path, times=50, seed=50)
+
+
+def test_a_reader_that_was_open_when_the_writer_died_goes_on(path: Path, mind: Mind) -> None:
+    mind.remember("there before")
+    assert mind.recall("before")
+    acknowledged = write_and_kill(path, 0, 0.05)
+    assert acknowledged
+    for id, word in acknowledged.items():
+        assert [result.memory.id for result in mind.recall(word, k=1)] == [id]
+    assert mind.remember("there after").text == "there after"
+    assert_whole(path)
+
+
+def test_a_bulk_write_that_is_killed_leaves_nothing_of_itself(path: Path, mind: Mind) -> None:
+    mind.remember("there from the beginning")
+    with programs.start("write_many", path, "remember_many", 40_000) as writer:
+        assert writer.stdout is not None
+        while writer.stdout.readline() != '"writing"\n':
+            assert writer.poll() is None
+        time.sleep(0.3)
+        assert writer.poll() is None, "it was done before it was killed"
+        writer.kill()
+        writer.communicate(timeout=30)
+    assert [memory.text for memory in mind.list()] == ["there from the beginning"]
+    assert mind.remember("there after").text == "there after"
+    with Mind(path, embedder=None) as fresh:
+        assert [memory.text for memory in fresh.list()] == ["there after", "there from the beginning"]
+    assert_whole(path)

@@ -1,0 +1,117 @@
+"""Where writing is not allowed: reading goes on, nothing is noted, and a write says why it cannot be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Mind, StoreError
+from tests.store import programs
+from tests.store.looking import held, texts
+
+nobody = pytest.mark.skipif(os.geteuid() != 0, reason="NOT RUN: only root can become a user without rights")
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A memory in a folder that every user can reach."""
+    folder = Path(tempfile.mkdtemp(prefix="recollect-test-"))
+    folder.chmod(0o755)
+    with Mind(folder / "memory.db", embedder=None) as mind:
+        mind.remember("The blue cup is on the top shelf.")
+    yield folder / "memory.db"
+    shutil.rmtree(folder)
+
+
+@nobody
+@pytest.mark.parametrize(
+    ("file", "folder"),
+    [(0o444, 0o755), (0o444, 0o777), (0o666, 0o755)],
+    ids=["neither", "file unwritable", "folder unwritable"],
+)
+def test_without_the_right_to_write_recall_works_and_leaves_no_trace(shared: Path, file: int, folder: int) -> None:
+    shared.chmod(file)
+    shared.parent.chmod(folder)
+    before = shared.read_bytes()
+    seen = programs.run("look_as_nobody", shared)
+    assert seen["found"] == seen["found again"] == ["The blue cup is on the top shelf."]
+    assert seen["refusal"][0] == "StoreError"
+    assert "read-only" in seen["refusal"][1]
+    assert seen["readonly"] is True
+    assert shared.read_bytes() == before
+    with Mind(shared, embedder=None) as mind:
+        assert [memory.use.access_count for memory in mind.list()] == [0]
+
+
+@nobody
+def test_a_reader_without_rights_sees_what_a_writer_beside_it_has_just_written(shared: Path) -> None:
+    with Mind(shared, embedder=None) as writer:
+        writer.remember("The second cup is in the sink.")
+        seen = programs.run("look_as_nobody", shared)
+    assert sorted(seen["found"]) == ["The blue cup is on the top shelf.", "The second cup is in the sink."]
+
+
+@nobody
+def test_a_file_that_may_not_be_read_is_refused_in_our_words(shared: Path) -> None:
+    shared.chmod(0o600)
+    seen = programs.run("look_as_nobody", shared)
+    assert seen["closed door"][0] == "StoreError"
+    assert str(shared) in seen["closed door"][1]
+
+
+@nobody
+def test_a_new_file_in_a_folder_without_rights_is_refused_in_our_words(shared: Path) -> None:
+    shared.unlink()
+    seen = programs.run("look_as_nobody", shared)
+    assert seen["closed door"][0] == "StoreError"
+    assert str(shared) in seen["closed door"][1]
+
+
+WRITES: dict[str, Callable[[Any, str, str], Any]] = {
+    "remember": lambda mind, a, b: mind.remember("more"),
+    "remember_many": lambda mind, a, b: mind.remember_many(["more"]),
+    "edit": lambda mind, a, b: mind.edit(a, text="else"),
+    "forget": lambda mind, a, b: mind.forget(a),
+    "link": lambda mind, a, b: mind.link(a, b),
+    "unlink": lambda mind, a, b: mind.unlink(a, b),
+    "relate": lambda mind, a, b: mind.relate("alice", "knows", "bob"),
+    "import": lambda mind, a, b: mind.import_([{"text": "more"}]),
+    "undo": lambda mind, a, b: mind.undo(),
+}
+
+
+@pytest.mark.parametrize("verb", WRITES)
+def test_a_mind_opened_for_reading_refuses_to_write(path: Path, verb: str) -> None:
+    with Mind(path, embedder=None) as mind:
+        a, b = mind.remember("a cup").id, mind.remember("a plate").id
+        mind.link(a, b, kind="depends_on")
+    before = path.read_bytes()
+    with Mind(path, embedder=None, readonly=True) as reader:
+        with pytest.raises(StoreError, match="read-only"):
+            WRITES[verb](reader, a, b)
+        assert texts(reader, "cup") == ["a cup"]
+        assert reader.show(a).use.access_count == 0
+        assert reader.status().store.readonly
+    assert path.read_bytes() == before
+
+
+def test_a_mind_opened_for_reading_follows_what_others_write(path: Path, mind: Mind) -> None:
+    with Mind(path, embedder=None, readonly=True) as reader:
+        assert texts(reader, "cup") == []
+        cup = mind.remember("a cup")
+        assert texts(reader, "cup") == ["a cup"]
+        mind.forget(cup.id)
+        assert texts(reader, "cup") == []
+        assert held(reader) == held(mind)
+
+
+def test_opening_for_reading_makes_no_file(path: Path) -> None:
+    with pytest.raises(StoreError, match=str(path)):
+        Mind(path, embedder=None, readonly=True)
+    assert not path.exists()
