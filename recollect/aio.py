@@ -16,6 +16,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Unpack
 
+from recollect.errors import StoreError
 from recollect.mind import Mind as SyncMind
 from recollect.mind import Receipt, Status
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
@@ -27,14 +28,20 @@ from recollect.store.base import Undone
 class Mind:
     """``recollect.Mind`` with awaitable verbs; see there for what each does. Opened by ``async with`` or ``open``."""
 
-    sync: SyncMind
-
     def __init__(self, path: str | PathLike[str] = "memory.db", **options: Any) -> None:
         self._open = lambda: SyncMind(path, **options)
+        self._mind: SyncMind | None = None
 
     async def open(self) -> Mind:
-        self.sync = await asyncio.to_thread(self._open)
+        self._mind = await asyncio.to_thread(self._open)
         return self
+
+    @property
+    def sync(self) -> SyncMind:
+        """The mind behind this one."""
+        if self._mind is None:
+            raise StoreError("This mind is not open yet: use 'async with aio.Mind(…) as mind', or await mind.open().")
+        return self._mind
 
     async def remember(self, text: str | Memory, **details: Unpack[Details]) -> Memory:
         return await asyncio.to_thread(self.sync.remember, text, **details)
@@ -97,6 +104,10 @@ class Mind:
 
     async def embed_missing(self, **options: Any) -> int:
         return await asyncio.to_thread(self.sync.embed_missing, **options)
+
+    @staticmethod
+    async def reembed(path: str | PathLike[str], **options: Any) -> int:
+        return await asyncio.to_thread(SyncMind.reembed, path, **options)
 
     async def close(self) -> None:
         await asyncio.to_thread(self.sync.close)

@@ -30,12 +30,20 @@ class ContentWords:
     stop: frozenset[str] = ENGLISH
 
     def read(self, question: Question, run: Run) -> Question:
-        every = tuple({stem(word): word for word in reversed(words(question.text))}.values())[::-1]
+        every = tuple(dict.fromkeys(words(question.text)))
         about = tuple(word for word in every if word not in self.stop) or every
         run.note("words", _listed(about) or "none")
         if len(about) < len(every):
             run.note("stop words dropped", _listed([word for word in every if word in self.stop]))
-        return replace(question, words=every, terms=tuple(Term(word) for word in about))
+        return replace(question, words=every, terms=tuple(Term(word) for word in _apart(about)))
+
+
+def _apart(words: tuple[str, ...]) -> list[str]:
+    """The first of all words that look up the same."""
+    first: dict[str, str] = {}
+    for word in words:
+        first.setdefault(stem(word), word)
+    return list(first.values())
 
 
 def _listed(words: Sequence[str], most: int = 40) -> str:

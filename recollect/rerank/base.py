@@ -41,7 +41,7 @@ def checked(reranker: Reranker, query: str, texts: Sequence[str]) -> Scores:
     try:
         answer = np.asarray(reranker.rerank(query, texts), dtype=np.float64)
     except Exception as problem:
-        raise RerankError(f"Reranker {reranker.name!r} failed: {problem or type(problem).__name__}") from problem
+        raise RerankError(f"Reranker {reranker.name!r} failed: {str(problem) or type(problem).__name__}") from problem
     if answer.ndim != 1:
         raise RerankError(
             f"Reranker {reranker.name!r} gave an array of shape {answer.shape} for {len(texts)} texts; "

@@ -84,7 +84,9 @@ def _sets(text: str, count: int) -> Iterator[dict[int, float]]:
         if text[at] in "{[":
             try:
                 value, end = decoder.raw_decode(text, at)
-            except (ValueError, RecursionError):
+            except RecursionError:  # thousands of brackets: no reply at all
+                return
+            except ValueError:
                 value, end = None, after
             found = _marks(value, count)
             if found is not None:

@@ -47,7 +47,9 @@ class HttpReranker:
             said: dict[str, Any] = result if isinstance(result, dict) else {}
             at, score = said.get("index"), said.get("relevance_score", "nothing")
             if type(at) is not int or not 0 <= at < count:
-                raise RerankError(f"{self.service.shown} gave a score for document {at!r}; there are 0 to {count - 1}.")
+                raise RerankError(
+                    f"{self.service.shown} gave a score for document {at!r:.40}; there are 0 to {count - 1}."
+                )
             if type(score) not in (int, float) or not abs(score) < LARGEST:  # NaN is not less than anything
                 raise RerankError(f"{self.service.shown} gave document {at} no score to compare, but {score!r:.40}.")
             if not np.isnan(scores[at]):

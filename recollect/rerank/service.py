@@ -56,7 +56,7 @@ class Service:
         except httpx2.TimeoutException:
             raise RerankError(f"{self.shown} did not answer within {self.timeout:g} s.") from None
         except httpx2.HTTPError as problem:
-            raise RerankError(f"{self.shown} could not be asked: {problem or type(problem).__name__}") from None
+            raise RerankError(f"{self.shown} could not be asked: {str(problem) or type(problem).__name__}") from None
         said = self._excerpt(answer, key)
         if response.status_code in (401, 403):
             raise RerankError(

@@ -16,6 +16,8 @@ PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Anything that may be an identifier; it starts with a plain set of letters, which makes the search fast.
 COMPOUND = re.compile(r"[A-Z0-9_](?:(?<=_)|(?<=[A-Za-z0-9][A-Z])|(?<=[A-Za-z][0-9])|(?<=[0-9])(?=[A-Za-z]))")
 PLAIN = re.compile(r"[A-Z]?[a-z]+|[0-9]+|[A-Z]+")
+# Marks that are no part of a word, so that a text in plain English but for its quotes stays on the fast path.
+TYPOGRAPHY = dict.fromkeys(map(ord, "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u00a0\u2022\u00b7"), " ")
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 KANA = "\u3040-\u30ff\u31f0-\u31ff"
 # Scripts written without spaces (or, in Korean, with particles glued on): pairs of letters serve as words.
@@ -29,6 +31,8 @@ def words(text: str) -> list[str]:
     >>> words("Set maxRetries in HTTPServer")
     ['set', 'maxretries', 'max', 'retries', 'in', 'httpserver', 'http', 'server']
     """
+    if not text.isascii():
+        text = text.translate(TYPOGRAPHY)
     if text.isascii():
         if not COMPOUND.search(text):
             return ASCII_WORD.findall(text.lower())
@@ -75,6 +79,14 @@ def _spaceless(run: str) -> Iterator[str]:
 
 def _is_han(letter: str) -> bool:
     return unicodedata.name(letter, "").startswith("CJK")
+
+
+SPACELESS = re.compile(f"[{HAN}{PAIRED}ー]+")
+
+
+def is_spaceless(word: str) -> bool:
+    """Is it written in a script without spaces, where one letter can be a word?"""
+    return SPACELESS.fullmatch(word) is not None
 
 
 @lru_cache(maxsize=1)

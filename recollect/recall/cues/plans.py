@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from recollect.recall.hits import Found, nothing
 from recollect.recall.recipe import Cue, Plan
 from recollect.recall.run import Run
@@ -80,8 +82,8 @@ class Ladder:
 
 
 def gathered(part: Cue | Plan, run: Run) -> list[Found]:
-    return [run.find(part)] if isinstance(part, Cue) else part.gather(run)
+    return [run.find(cast(Cue, part))] if hasattr(part, "find") else part.gather(run)
 
 
 def cues_of(part: Cue | Plan) -> list[Cue]:
-    return [part] if isinstance(part, Cue) else part.cues()
+    return [cast(Cue, part)] if hasattr(part, "find") else part.cues()

@@ -11,6 +11,7 @@ from recollect.recall.hits import Found
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows, Term, WordQuery
+from recollect.text.words import is_spaceless
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Trigrams:
     def _query(self, run: Run) -> WordQuery:
         counts = run.found[self.of].detail.get("terms", {}) if self.of in run.found else {}
         missing = [term.word for term in run.question.terms if not counts.get(term.word)]
-        unknown = [word for word in missing if len(word) > 2 or not word.isascii()][: self.most]
+        unknown = [word for word in missing if len(word) > 2 or is_spaceless(word)][: self.most]
         if not unknown:
             raise Skip(f"too short to look for: {', '.join(missing)}" if missing else "every word was found as it is")
         alike: dict[str, float] = {}

@@ -79,11 +79,10 @@ class PositionBlend:
         _, scores = _opinion(run, hits, self.reranker, self.head, self.text)
         run.note("scores", [round(score, 4) for score in scores.tolist()])
         score = self._blend(hits, scores)
-        head, rest = score.values[: len(scores)], score.values[len(scores) :]
-        tail = rest[hits.page[len(scores) :] == hits.page[0]]  # later pages come later, whatever their scores
-        if not hits.ordered and tail.max(initial=-np.inf) <= head.min():
+        order = _before_the_rest(np.argsort(-score.values[: len(scores)], kind="stable"), len(hits))
+        falling = np.diff(score.values[order]) <= 0
+        if not hits.ordered and (falling | (np.diff(hits.page[order]) > 0)).all():  # the scores give that order
             return [Rescore(score)]
-        order = _before_the_rest(np.argsort(-head, kind="stable"), len(hits))
         return [Rescore(score), Reorder(order, "the tail stays below the head")]
 
     def _blend(self, hits: Hits, scores: Floats) -> Expr:

@@ -127,7 +127,7 @@ class SqliteLexicon:
             if not numbers:
                 matched.append((TermMatch(term, 0, 0, idf(documents, 0), NONE), NO_SLOTS))
                 continue
-            slots, times = self.image.postings.times(numbers, weights, len(self.image.rows))
+            slots, times = self.image.postings.times(numbers, weights)
             having = int(np.count_nonzero(mask.scope[slots]))
             here = int(np.count_nonzero(mask.slots[slots]))
             part = saturation(times, length[slots], average, query.k1, query.b)

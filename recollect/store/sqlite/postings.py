@@ -45,16 +45,14 @@ class Postings:
         cells = local.astype(np.int64) * len(FIELDS) + entries["field"]
         lengths = np.bincount(cells, weights=entries["times"], minlength=len(blobs) * len(FIELDS))
         added = _segment(
-            entries["term"], local + np.int32(first_slot), entries["field"].copy(), entries["times"].copy()
+            entries["term"].copy(), local + np.int32(first_slot), entries["field"].copy(), entries["times"].copy()
         )
         segments = [*self.segments, added]
         while len(segments) > 1 and len(segments[-2].slots) <= 2 * len(segments[-1].slots):
             segments[-2:] = [_merged(segments[-2], segments[-1])]
         return Postings(tuple(segments)), lengths.reshape(len(blobs), len(FIELDS)).astype(np.uint32)
 
-    def times(
-        self, terms: list[int], weights: NDArray[np.float64], slots: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def times(self, terms: list[int], weights: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Slots that have any of the terms in a field with weight, ascending, and Σ weight × times in each."""
         owners, amounts = [], []
         for term in terms:
@@ -65,18 +63,18 @@ class Postings:
                     amounts.append(weights[segment.fields[span]] * segment.times[span])
         if not owners:
             return np.empty(0, np.int32), np.empty(0, np.float64)
-        owner, amount = np.concatenate(owners), np.concatenate(amounts)
+        single = len(owners) == 1
+        owner = owners[0] if single else np.concatenate(owners)
+        amount = amounts[0] if single else np.concatenate(amounts)
         keep = amount > 0
         if not keep.all():
             owner, amount = owner[keep], amount[keep]
         if len(owner) < 2 or bool((owner[1:] > owner[:-1]).all()):
             return owner, amount
-        if len(owner) > slots // 16:
-            total = np.bincount(owner, weights=amount, minlength=slots)
-            found = np.flatnonzero(total)
-            return found.astype(np.int32), np.asarray(total[found], dtype=np.float64)
-        unique, place = np.unique(owner, return_inverse=True)
-        return unique.astype(np.int32), np.asarray(np.bincount(place, weights=amount), dtype=np.float64)
+        order = np.argsort(owner, kind="stable")
+        owner, amount = owner[order], amount[order]
+        starts = np.flatnonzero(np.append(True, owner[1:] != owner[:-1]))
+        return owner[starts], np.add.reduceat(amount, starts)
 
 
 def _segment(

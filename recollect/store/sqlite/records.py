@@ -59,6 +59,7 @@ READ: dict[str, Callable[[Any], Any]] = {
 READERS = tuple((at, READ[name]) for at, name in enumerate(COLUMNS) if name in READ)
 WRITERS = tuple((at, WRITE[name]) for at, name in enumerate(COLUMNS) if name in WRITE)
 ID, CREATED, UPDATED = (COLUMNS.index(name) for name in ("id", "created", "updated"))
+LINES = [each.name for each in fields(Memory)].index("lines")
 _plain = attrgetter(*COLUMNS[:-2])
 
 
@@ -76,14 +77,13 @@ def from_row(values: Sequence[Any]) -> Memory:
     read = list(values[: len(COLUMNS)])
     for at, reader in READERS:
         read[at] = reader(read[at])
-    *plain, first, last = read
-    named = dict(zip(COLUMNS, plain, strict=False))
-    if first is not None:
-        named["lines"] = (first, last)
+    last = read.pop()
+    first = read.pop()
+    read.insert(LINES, None if first is None else (first, last))
     used = values[len(COLUMNS) :]
     if used and used[1] is not None:
-        named["use"] = read_use(used)
-    return Memory(**named)
+        read.append(read_use(used))
+    return Memory(*read)
 
 
 def read_use(values: Sequence[Any]) -> Use:

@@ -66,20 +66,26 @@ class SqliteView:
 
     def nearest(self, vector: NDArray[np.float32], mask: SlotMask, limit: int) -> tuple[Rows, Floats]:
         image = self.image
-        slots = np.flatnonzero(mask.slots & image.has_vector)
-        if not len(slots):
+        allowed = mask.slots & image.has_vector
+        count = int(np.count_nonzero(allowed))
+        if not count:
             return np.empty(0, np.int64), np.empty(0)
-        if len(slots) * SPARSE < len(image.rows):
+        if count * SPARSE < len(image.rows):
+            slots = np.flatnonzero(allowed)
             rough = image.matrix[slots] @ vector
         else:
-            rough = (image.matrix @ vector)[slots]
+            slots = None
+            rough = image.matrix @ vector
+            if count < len(rough):
+                rough[~allowed] = -np.inf
         # The scan rounds, and not alike from place to place: what could be among the nearest gets an exact product.
-        if limit < len(slots):
-            floor = np.partition(rough, len(slots) - limit)[len(slots) - limit]
-            slots = slots[rough >= floor - ROUNDING]
-        exact = _dot(image.matrix[slots], vector)
-        chosen = best(exact, image.rows[slots], limit)
-        return image.rows[slots[chosen]], exact[chosen]
+        size = len(rough)
+        floor = np.partition(rough, size - limit)[size - limit] - ROUNDING if limit < count else -2.0
+        near = np.flatnonzero(rough >= floor)
+        near = near if slots is None else slots[near]
+        exact = _dot(image.matrix[near], vector)
+        chosen = best(exact, image.rows[near], limit)
+        return image.rows[near[chosen]], exact[chosen]
 
     def cosines(self, vector: NDArray[np.float32], rows: Rows) -> Floats:
         slots = self.image.slots(rows)
@@ -160,7 +166,7 @@ class SqliteView:
 
 def _dot(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> Floats:
     """Row by row in double precision: the same bits wherever a row lies."""
-    return np.asarray((matrix.astype(np.float64) * vector.astype(np.float64)).sum(axis=1))
+    return np.asarray(np.einsum("ij,j->i", matrix.astype(np.float64), vector.astype(np.float64)))
 
 
 def _listed(rows: Rows) -> str:

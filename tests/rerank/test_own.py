@@ -1,0 +1,75 @@
+"""A reranker of one's own: what is asked of it, and what its answers are checked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recollect import InvalidInput, RecollectError
+from recollect.rerank import LateInteraction, Reranker, RerankError, checked, resolve
+
+from .kit import Fixed, Liking
+
+
+def test_the_example_in_the_docs_is_a_reranker() -> None:
+    class Shortest:
+        name = "shortest first"
+
+        def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+            return [-len(text) for text in texts]
+
+    assert isinstance(Shortest(), Reranker)
+    assert checked(Shortest(), "q", ["aaa", "b"]).tolist() == [-3.0, -1.0]
+
+
+def test_a_reranker_gets_the_question_and_all_texts_at_once() -> None:
+    liking = Liking("red")
+    scores = checked(liking, "which?", ["a red cup", "a blue cup"])
+    assert scores.dtype == np.float64
+    assert liking.asked == [("which?", ["a red cup", "a blue cup"])]
+
+
+def test_no_texts_need_no_opinion() -> None:
+    assert checked(Fixed(RuntimeError("must not be asked")), "q", []).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        ([1.0], "gave 1 scores for 2 texts"),
+        ([], "gave 0 scores for 2 texts"),
+        ([1, 2, 3], "gave 3 scores for 2 texts"),
+        ([[1], [2]], r"\(2, 1\)"),
+        (None, r"shape \(\)"),
+        ([1.0, float("nan")], "NaN"),
+        ([1.0, None], "NaN"),
+        ([float("-inf"), 1.0], "infinite"),
+        (["good", "bad"], "failed"),
+        ({"0": 1.0}, "failed"),
+        (ConnectionError("the model is on holiday"), "failed: the model is on holiday"),
+        (TimeoutError(), "failed: TimeoutError"),
+        (InvalidInput("the reranker's own"), "failed: the reranker's own"),
+    ],
+)
+def test_an_answer_that_cannot_be_used_is_a_clear_error(answer: Any, complaint: str) -> None:
+    with pytest.raises(RerankError, match=complaint) as refusal:
+        checked(Fixed(answer), "q", ["a", "b"])
+    assert "'fixed'" in str(refusal.value)
+    assert isinstance(refusal.value, RecollectError)
+    assert not isinstance(refusal.value, InvalidInput)  # else it would end the recall
+
+
+def test_a_name_none_or_an_object_becomes_a_reranker() -> None:
+    liking = Liking()
+    assert resolve(None) is None
+    assert resolve(liking) is liking
+    assert isinstance(resolve("late"), LateInteraction)
+
+
+@pytest.mark.parametrize("given", ["cohere", 3, object(), Liking, lambda query, texts: []])
+def test_what_is_no_reranker_is_a_clear_error(given: Any) -> None:
+    with pytest.raises(InvalidInput, match="reranker must be"):
+        resolve(given)
