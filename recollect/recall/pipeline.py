@@ -11,7 +11,7 @@ import numpy as np
 from recollect.embed import Embedder
 from recollect.errors import InvalidInput
 from recollect.model import check
-from recollect.model.filter import AnyFilter
+from recollect.model.filter import All, AnyFilter
 from recollect.recall.absence import judge
 from recollect.recall.hits import Annotate, Dropped, Hits, apply
 from recollect.recall.question import Question
@@ -80,7 +80,9 @@ def _begin(request: Request, query: str, k: int, view: View, start: float) -> Ru
     """The filter comes first: one mask, for every cue, before any cut."""
     now = request.as_of or request.now
     began = time.perf_counter()
-    mask = view.mask(request.filter, request.recipe.statuses, now, request.as_of is not None)
+    filters = [each for each in (request.filter, request.recipe.filter) if each is not None]
+    joined = All(tuple(filters)) if filters else None
+    mask = view.mask(joined, request.recipe.statuses, now, request.as_of is not None)
     trace = Trace(query, request.recipe.name, view.version)
     deadline = None if request.deadline is None else start + request.deadline
     run = Run(request.recipe, Question(query), k, view, mask, now, request.now, trace, request.embedder, deadline)

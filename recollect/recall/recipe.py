@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from recollect.model.filter import AnyFilter
 from recollect.store.base import Rows, Store
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class Recipe:
     stages: Sequence[Stage] = ()
     after: Sequence[After] = ()
     statuses: Sequence[str] = ("active",)
+    filter: AnyFilter | None = None  # beside the caller's: both must let a memory through
     k: int = 10  # results when the caller does not say
     clamp: tuple[int, int] | None = None  # k is brought into this range
     about: str = ""
