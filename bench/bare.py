@@ -17,34 +17,45 @@ CREATE TABLE memories (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, collect
     status TEXT NOT NULL, created INTEGER NOT NULL, context TEXT NOT NULL, text TEXT NOT NULL);
 CREATE VIRTUAL TABLE f USING fts5(text);
 """
+TRIGRAMS = "CREATE VIRTUAL TABLE g USING fts5(text, tokenize = trigram)"
 INSERT = "INSERT INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 INDEX = "INSERT INTO f (rowid, text) VALUES (?, ?)"
+INDEX_TRIGRAMS = "INSERT INTO g (rowid, text) VALUES (?, ?)"
 MATCH = "SELECT rowid, bm25(f) AS s FROM f WHERE f MATCH ? ORDER BY s LIMIT 10"
 
 
 class Bare:
-    """A file of rows and their words, written and read with hand-written statements."""
+    """A file of rows and their words, written and read with hand-written statements.
 
-    def __init__(self, path: Path) -> None:
+    With ``trigrams`` it can also find misspelt words and parts of words, as a Mind can.
+    """
+
+    def __init__(self, path: Path, trigrams: bool = False) -> None:
         self.connection = apsw.Connection(str(path))
         self.connection.pragma("journal_mode", "wal")
         self.connection.pragma("synchronous", "FULL")
         for _ in self.connection.execute(TABLES):
             pass
+        self._indexes = [INDEX]
+        if trigrams:
+            self.connection.execute(TRIGRAMS)
+            self._indexes.append(INDEX_TRIGRAMS)
         self._next = 1
 
     def add(self, text: str) -> None:
         row = self._row(text)
         self.connection.execute("BEGIN IMMEDIATE")
         self.connection.execute(INSERT, row)
-        self.connection.execute(INDEX, (row[0], text))
+        for index in self._indexes:
+            self.connection.execute(index, (row[0], text))
         self.connection.execute("COMMIT")
 
     def add_many(self, texts: Sequence[str]) -> None:
         rows = [self._row(text) for text in texts]
         self.connection.execute("BEGIN IMMEDIATE")
         self.connection.executemany(INSERT, rows)
-        self.connection.executemany(INDEX, ((row[0], row[-1]) for row in rows))
+        for index in self._indexes:
+            self.connection.executemany(index, ((row[0], row[-1]) for row in rows))
         self.connection.execute("COMMIT")
 
     def match(self, words: Sequence[str]) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from recollect.store.base import Term
 from recollect.text.stop import ENGLISH
@@ -36,6 +36,18 @@ class ContentWords:
         if len(about) < len(every):
             run.note("stop words dropped", _listed([word for word in every if word in self.stop]))
         return replace(question, words=every, terms=tuple(Term(word) for word in _apart(about)))
+
+
+@dataclass(frozen=True, slots=True)
+class EveryWord:
+    """All words of the question, as they are or with their relatives."""
+
+    match: Literal["stem", "exact"] = "exact"
+
+    def read(self, question: Question, run: Run) -> Question:
+        every = tuple(dict.fromkeys(words(question.text)))
+        run.note("words", _listed(every) or "none")
+        return replace(question, words=every, terms=tuple(Term(word, match=self.match) for word in every))
 
 
 def _apart(words: tuple[str, ...]) -> list[str]:
