@@ -9,11 +9,13 @@ from typing import Any
 from recollect.errors import InvalidInput
 from recollect.recall.recipe import Recipe
 from recollect.recipes.default import default
+from recollect.recipes.openclaw import openclaw
 from recollect.recipes.openmem import openmem
 
 # Each makes a recipe; its keywords are the recipe's settings.
 RECIPES: dict[str, Callable[..., Recipe]] = {
     "default": default,
+    "openclaw": openclaw,
     "openmem": openmem,
 }
 

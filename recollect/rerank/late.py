@@ -16,8 +16,8 @@ Weigh = Callable[[str], float]  # what a token of the question counts
 def content(token: str) -> float:
     """1 for a word that a question is about, 0.3 for one that it is made of, 0 for punctuation.
 
-    Measured on heads of 20: as good as even weights on LoCoMo, better on RealTalk and VehicleMem. Counting how rare
-    a token is among the head alone was worse than this; an idf over the whole collection was better, if you have one.
+    Measured on heads of 20, 171 questions: like even weights on LoCoMo, better on RealTalk and VehicleMem. Counting how
+    rare a token is among the head alone was worse; an idf over the whole collection was better, if you have one.
     """
     if not any(letter.isalnum() for letter in token):
         return 0.0

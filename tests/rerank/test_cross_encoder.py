@@ -33,10 +33,11 @@ def tokenizer(padding: int | None = None) -> Tokenizer:
     return made
 
 
-def model(outputs: int = 1, output: str = "logits", extra: str = "") -> onnx.ModelProto:
+def model(outputs: int = 1, output: str = "logits", extra: str = "", positions: int = 512) -> onnx.ModelProto:
     """logit = the number of equal pairs (word of the first text, word of the second) − 1, seen through the mask.
 
-    With two outputs the first is 0 and the second that logit, as a classifier of no and yes has them.
+    With two outputs the first is 0 and the second that logit, as a classifier of no and yes has them. Like a real
+    model it looks up every position in a table, and fails beyond its end.
     """
 
     def ints(name: str) -> onnx.ValueInfoProto:
@@ -51,6 +52,9 @@ def model(outputs: int = 1, output: str = "logits", extra: str = "") -> onnx.Mod
         "both": np.array([1, 2], np.int64),
         "flat": np.array([-1, 1], np.int64),
         "one": np.array(1.0, np.float32),
+        "zero_at": np.array(0, np.int64),
+        "one_at": np.array(1, np.int64),
+        "positions": np.ones(positions, np.float32),
         "spread": np.array(spread, np.float32),
     }
     nodes = [
@@ -58,7 +62,12 @@ def model(outputs: int = 1, output: str = "logits", extra: str = "") -> onnx.Mod
         node("Cast", ["is_word"], ["word"], to=TensorProto.FLOAT),
         node("Cast", ["attention_mask"], ["seen"], to=TensorProto.FLOAT),
         node("Cast", ["token_type_ids"], ["type"], to=TensorProto.FLOAT),
-        node("Mul", ["word", "seen"], ["counted"]),
+        node("Shape", ["input_ids"], ["shape"]),
+        node("Gather", ["shape", "one_at"], ["width"]),
+        node("Range", ["zero_at", "width", "one_at"], ["at"]),
+        node("Gather", ["positions", "at"], ["position"]),
+        node("Mul", ["word", "seen"], ["seen_word"]),
+        node("Mul", ["seen_word", "position"], ["counted"]),
         node("Mul", ["counted", "type"], ["in_text"]),
         node("Sub", ["counted", "in_text"], ["in_question"]),
         node("Unsqueeze", ["input_ids", "second"], ["ids_down"]),
@@ -134,7 +143,7 @@ def test_no_text_is_too_empty_too_long_or_too_strange(tmp_path: Path, text: str)
 
 
 def test_a_tokenizer_that_pads_to_a_fixed_length_pads_to_the_batch_instead(tmp_path: Path) -> None:
-    encoder = CrossEncoder(folder(tmp_path, padding=64), tokens=32)
+    encoder = CrossEncoder(folder(tmp_path, model(positions=32), padding=64), tokens=32)
     assert checked(encoder, "cup", ["cup", "the door"]).tolist() == pytest.approx([sigmoid(0), sigmoid(-1)])
 
 

@@ -57,6 +57,20 @@ def test_every_text_of_a_batch_keeps_its_own_tokens() -> None:
         assert len(each.vectors) == len(each.tokens)
 
 
+@pytest.mark.parametrize(
+    ("word", "first", "second"),
+    [
+        ("zebra", "my favourite animal is the zebra", "zebra stripes are black and white"),
+        ("cup", "the cup", "cup of tea"),
+        ("oil", "oil the gripper", "the machine has lost its oil again"),
+    ],
+)
+def test_a_vector_belongs_to_its_token(word: str, first: str, second: str) -> None:
+    one, other = LocalEmbedder().token_vectors([first, second])
+    cosines = other.vectors @ one.vectors[one.tokens.index(word)]
+    assert other.tokens[int(cosines.argmax())] == word
+
+
 def test_the_local_model_is_a_token_embedder_and_late_interaction_a_reranker() -> None:
     assert isinstance(LocalEmbedder(), TokenEmbedder)
     assert isinstance(LateInteraction(), Reranker)

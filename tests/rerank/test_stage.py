@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from recollect import InvalidInput, Memory, Mind
+from recollect.recall.hits import Hits, Operation
+from recollect.recall.run import Run
 from recollect.recall.stages import Recency
 from recollect.recall.stages.rerank import Rerank, rerank_text
 from recollect.rerank import ChatReranker, HttpReranker
@@ -168,8 +170,25 @@ def test_a_reranker_is_not_asked_once_the_deadline_has_passed() -> None:
 def test_a_deadline_that_is_far_away_changes_nothing() -> None:
     with shelf(3) as mind:
         assert numbers(mind.recall("cup", recipe=with_stages(Rerank(Backwards())), deadline=60)) == [3, 2, 1]
-        late = mind.recall("cup", recipe=with_stages(Rerank(Fixed(TimeoutError("its own")))), deadline=60)
-    assert [failure.name for failure in late.trace.failures] == ["rerank"]
+
+
+class Impatient:
+    """A stage whose work has a time limit of its own."""
+
+    name = "impatient"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+        def give_up() -> Sequence[Operation]:
+            raise TimeoutError("my own")
+
+        return run.in_time(give_up, "it worked")
+
+
+@pytest.mark.parametrize("deadline", [None, 60])
+def test_a_time_limit_of_the_work_itself_is_not_taken_for_the_deadline(deadline: float | None) -> None:
+    with shelf(3) as mind:
+        recall = mind.recall("cup", recipe=with_stages(Impatient()), deadline=deadline)
+    assert [failure.reason for failure in recall.trace.failures] == ["TimeoutError: my own"]
 
 
 def test_a_reranker_that_hangs_does_not_keep_the_program_alive() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -68,6 +69,13 @@ def write_until_killed(path: str, first: str) -> None:
             number += 6
 
 
+def write_and_die(path: str, text: str) -> None:
+    """Remember, and be gone without closing anything."""
+    mind = Mind(path, embedder=None)
+    mind.remember(text)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def answer(path: str) -> None:
     """Recall whatever is asked, a line a question, in one mind that stays open."""
     with Mind(path, embedder=None) as mind:
@@ -97,9 +105,9 @@ def write_many(path: str, verb: str, count: str) -> None:
 
 def look_as_nobody(path: str) -> None:
     """As a user without rights: recall, then try to write."""
-    import recollect.recipes  # nobody may not read the library, so all of it comes first
-
-    assert recollect.recipes.RECIPES
+    with Mind(":memory:", embedder=None) as warm:  # nobody may not read the library: load all of it before
+        warm.remember("warm")
+        warm.recall("warm")
     os.setgroups([])
     os.setgid(65534)
     os.setuid(65534)
@@ -139,17 +147,19 @@ def fork_and_leave(path: str) -> None:
     """The parent closes its mind first; the child, forked from it, goes on to write."""
     mind = Mind(path, embedder=None)
     mind.remember("before the fork")
-    closed, wake = os.pipe()
+    looked, say_looked = os.pipe()
+    closed, say_closed = os.pipe()
     child = os.fork()
     if child == 0:
         mind.recall("fork")
+        os.write(say_looked, b".")
         os.read(closed, 1)
         mind.remember("after the parent left")
         os._exit(0)
     mind.recall("fork")
-    threading.Event().wait(0.3)  # until the child has looked, too
+    os.read(looked, 1)
     mind.close()
-    os.write(wake, b".")
+    os.write(say_closed, b".")
     _, ended = os.waitpid(child, 0)
     say(os.waitstatus_to_exitcode(ended))
 

@@ -58,6 +58,20 @@ def test_a_reader_without_rights_sees_what_a_writer_beside_it_has_just_written(s
 
 
 @nobody
+@pytest.mark.parametrize("lost", ["", "-shm"], ids=["all files", "without -shm"])
+def test_what_a_dead_writer_left_in_its_log_is_not_silently_left_out(shared: Path, lost: str) -> None:
+    with programs.start("write_and_die", shared, "The second cup is in the sink.") as writer:
+        writer.wait(timeout=30)
+    if lost:
+        shared.with_name(shared.name + lost).unlink()
+    seen = programs.run("look_as_nobody", shared)
+    if "closed door" in seen:  # a refusal in our words will do
+        assert seen["closed door"][0] == "StoreError"
+    else:
+        assert sorted(seen["found"]) == ["The blue cup is on the top shelf.", "The second cup is in the sink."]
+
+
+@nobody
 def test_a_file_that_may_not_be_read_is_refused_in_our_words(shared: Path) -> None:
     shared.chmod(0o600)
     seen = programs.run("look_as_nobody", shared)

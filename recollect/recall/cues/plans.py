@@ -12,14 +12,16 @@ from recollect.recall.run import Run
 class Parallel:
     """All of them, each on its own: one that fails or has nothing leaves the others their say.
 
-    Cues may read what those before them found. With a deadline, the question is embedded beside the first cue.
+    Cues may read what those before them found. With a deadline, or with ``beside``, the question is embedded in a
+    thread while other cues look.
     """
 
-    def __init__(self, *parts: Cue | Plan) -> None:
+    def __init__(self, *parts: Cue | Plan, beside: bool = False) -> None:
         self._parts = parts
+        self._beside = beside
 
     def gather(self, run: Run) -> list[Found]:
-        if run.deadline is not None and any(getattr(cue, "embeds", False) for cue in self.cues()):
+        if (self._beside or run.deadline is not None) and any(getattr(cue, "embeds", False) for cue in self.cues()):
             run.start_vector()
         return [found for part in self._parts for found in gathered(part, run)]
 

@@ -3,6 +3,7 @@
 from recollect.recall.stages.conditions import When
 from recollect.recall.stages.factors import Recency, StatusFactor
 from recollect.recall.stages.graph import Contradict, Spread
+from recollect.recall.stages.least import MinScore
 from recollect.recall.stages.pack import Pack
 from recollect.recall.stages.touch import Touching
 from recollect.recall.stages.worth import Compete
@@ -10,6 +11,7 @@ from recollect.recall.stages.worth import Compete
 __all__ = [
     "Compete",
     "Contradict",
+    "MinScore",
     "Pack",
     "Recency",
     "Spread",
