@@ -21,6 +21,8 @@ from recollect.mind import Mind as SyncMind
 from recollect.mind import Receipt, Status
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
 from recollect.recall.arithmetic import Explanation
+from recollect.recall.compare import Comparison
+from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Verdict
 from recollect.store.base import Undone
 
@@ -51,6 +53,9 @@ class Mind:
 
     async def recall(self, query: str, k: int | None = None, **options: Any) -> Recall:
         return await asyncio.to_thread(self.sync.recall, query, k, **options)
+
+    async def compare(self, query: str, recipes: Sequence[str | Recipe], k: int = 10, **options: Any) -> Comparison:
+        return await asyncio.to_thread(self.sync.compare, query, recipes, k, **options)
 
     async def why(self, query: str, id: str, k: int | None = None, **options: Any) -> Explanation:
         return await asyncio.to_thread(self.sync.why, query, id, k, **options)

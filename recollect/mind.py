@@ -24,6 +24,7 @@ from recollect.model.filter import All, AnyFilter, Filter, as_filter
 from recollect.model.memory import STATUSES, Use, When
 from recollect.model.portable import edge_from, entity_edge_from, memory_from, to_json
 from recollect.recall.arithmetic import Explanation
+from recollect.recall.compare import Comparison
 from recollect.recall.pipeline import Request
 from recollect.recall.pipeline import recall as run_recall
 from recollect.recall.recipe import Recipe
@@ -199,6 +200,12 @@ class Mind:
                 embedder=self.embedder,
             ),
         )
+
+    def compare(self, query: str, recipes: Sequence[str | Recipe], k: int = 10, **options: Any) -> Comparison:
+        """One question, several recipes, side by side; without a mark of use."""
+        chosen = [named(recipe) for recipe in recipes]
+        asked = {**options, "track": False}
+        return Comparison(query, {recipe.name: self.recall(query, k, recipe=recipe, **asked) for recipe in chosen})
 
     def why(self, query: str, id: str, k: int | None = None, **options: Any) -> Explanation:
         """Ask again, without a mark of use, and explain the score of one of the results."""

@@ -87,6 +87,21 @@ class Run:
         self.found[cue.name] = found
         return found
 
+    @contextmanager
+    def asking(self, text: str) -> Iterator[None]:
+        """For a while, another question in the place of this one; its readings are not logged."""
+        kept = self.question, self._vector
+        self.question, self._vector = Question(text), None
+        step, self._step = self._step, Step("read", "expansion")
+        try:
+            for reading in self.recipe.read:
+                self.question = reading.read(self.question, self)
+            self._step = step
+            yield
+        finally:
+            self._step = step
+            self.question, self._vector = kept
+
     def skip(self, cue: Cue, reason: str) -> None:
         """Log that a cue did not run."""
         with self.step("cue", cue.name):

@@ -11,12 +11,14 @@ from recollect.recall.recipe import Recipe
 from recollect.recipes.default import default
 from recollect.recipes.openclaw import openclaw
 from recollect.recipes.openmem import openmem
+from recollect.recipes.qmd import qmd
 
 # Each makes a recipe; its keywords are the recipe's settings.
 RECIPES: dict[str, Callable[..., Recipe]] = {
     "default": default,
     "openclaw": openclaw,
     "openmem": openmem,
+    "qmd": qmd,
 }
 
 
