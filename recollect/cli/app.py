@@ -16,7 +16,7 @@ from recollect.cli.front import FrontPage
 from recollect.cli.keeping import edit, forget, link, relate, remember, undo, unlink
 from recollect.cli.looking import list_, show, status
 from recollect.cli.options import Settings, flat
-from recollect.cli.recalling import recall, recipes, why, why_not
+from recollect.cli.recalling import compare, recall, recipes, why, why_not
 from recollect.cli.screen import complain
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
 
@@ -49,7 +49,7 @@ def recollect_(
 
 VERBS: dict[str, tuple[Callable[..., int | None], ...]] = {
     "Remember": (remember, edit, link, unlink, relate, forget, undo),
-    "Recall": (recall, why, why_not, recipes),
+    "Recall": (recall, why, why_not, compare, recipes),
     "Look": (list_, show, status),
     "Carry": (export, import_, reembed),
 }

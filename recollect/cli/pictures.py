@@ -13,6 +13,7 @@ from recollect.cli.screen import age, bar, console, count, line_of, printable, s
 
 if TYPE_CHECKING:
     from recollect.recall.arithmetic import Explanation
+    from recollect.recall.compare import Comparison, Line
     from recollect.recall.results import Recall, Result, Verdict
     from recollect.recall.trace import Trace
 
@@ -142,3 +143,30 @@ def verdict(told: Verdict) -> Table:
     for cue, opinion in told.cues.items():
         grid.add_row(Text(cue, "cyan"), printable(opinion))
     return grid
+
+
+def comparison(told: Comparison) -> Table:
+    """A row a memory: its rank with each recipe, how far that is from the first recipe's, and why."""
+    grid = Table(box=None, padding=(0, 1), header_style="bold")
+    grid.add_column("memory", overflow="fold", ratio=2)
+    for name, recall in told.recalls.items():
+        grid.add_column(f"{name}\n{recall.trace.milliseconds:.0f} ms", overflow="fold", ratio=1)
+    first = next(iter(told.recalls))
+    for line in told.lines:
+        cells = [_place(told, line, name, first) for name in told.recalls]
+        grid.add_row(Text(snippet(line.memory.text, 120)), *cells)
+    return grid
+
+
+def _place(told: Comparison, line: Line, name: str, first: str) -> Text:
+    if name not in line.ranks:
+        return Text("–", "dim")
+    move = line.move(name, first)
+    if move is None:
+        moved = Text(" new", "yellow")
+    elif move == 0:
+        moved = Text("")
+    else:
+        moved = Text(f" ↑{move}", "green") if move > 0 else Text(f" ↓{-move}", "red")
+    reason = summary(told.recalls[name][line.ranks[name] - 1].why)
+    return Text.assemble((str(line.ranks[name]), "bold"), moved, "\n", (printable(reason), "dim"))

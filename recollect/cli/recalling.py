@@ -1,4 +1,4 @@
-"""The commands that recall and explain: recall, why, why-not and recipes."""
+"""The commands that recall and explain: recall, why, why-not, compare and recipes."""
 
 from __future__ import annotations
 
@@ -97,6 +97,29 @@ def why_not(settings: Settings, query: Query, id: Id, asking: Asking, conditions
     _head(memory)
     say((told.reason, "bold green" if told.returned else "bold yellow"))
     draw(pictures.verdict(told))
+
+
+def compare(
+    settings: Settings,
+    query: Query,
+    conditions: Conditions,
+    recipes: Annotated[
+        str, typer.Option("--recipes", help="Their names, with commas between.", show_default="all")
+    ] = "",
+    k: Annotated[int, typer.Option("-k", "--limit", help="How many results each.")] = 5,
+) -> None:
+    """Put one question to several recipes and show their answers side by side."""
+    from recollect.recipes import RECIPES
+
+    names = [name.strip() for name in recipes.split(",") if name.strip()] or list(RECIPES)
+    with settings.open(embed=True) as mind:
+        told = mind.compare(query, names, k, filter=conditions.filter())
+    if settings.json:
+        answer(True, told.as_dict())
+        return
+    from recollect.cli import pictures
+
+    draw(pictures.comparison(told))
 
 
 def recipes(settings: Settings) -> None:
