@@ -17,8 +17,9 @@ from types import TracebackType
 from typing import Any, Unpack
 
 from recollect.errors import StoreError
+from recollect.ingest.keeping import Receipt
 from recollect.mind import Mind as SyncMind
-from recollect.mind import Receipt, Status
+from recollect.mind import Status
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
 from recollect.recall.arithmetic import Explanation
 from recollect.recall.compare import Comparison
@@ -77,6 +78,18 @@ class Mind:
 
     async def relate(self, subject: str, relation: str, object: str, weight: float = 1.0, **owner: Any) -> EntityEdge:
         return await asyncio.to_thread(self.sync.relate, subject, relation, object, weight, **owner)
+
+    async def supersede(self, old: str, new: str | Memory, /, **details: Unpack[Details]) -> Memory:
+        return await asyncio.to_thread(self.sync.supersede, old, new, **details)
+
+    async def contradict(self, a: str, b: str, weight: float = 1.0, *, loser: str | None = None) -> Edge:
+        return await asyncio.to_thread(self.sync.contradict, a, b, weight, loser=loser)
+
+    async def reinforce(self, id: str, amount: float = 0.1) -> Memory:
+        return await asyncio.to_thread(self.sync.reinforce, id, amount)
+
+    async def decay(self, rate: float = 0.01) -> int:
+        return await asyncio.to_thread(self.sync.decay, rate)
 
     async def undo(self) -> Undone | None:
         return await asyncio.to_thread(self.sync.undo)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,14 +12,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
 
-import numpy as np
-
-from recollect.embed import Embedder, checked
+from recollect.embed import Embedder
 from recollect.embed import resolve as resolve_embedder
 from recollect.errors import EmbeddingError, InvalidInput, RecollectError
+from recollect.ingest.keeping import AT_ONCE, Keeper, Progress, Receipt, belonging, embed_all, receipt, reinforced
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory, check
 from recollect.model.filter import All, AnyFilter, Filter, as_filter
-from recollect.model.memory import STATUSES, Use, When
+from recollect.model.memory import STATUSES, When
 from recollect.model.portable import edge_from, entity_edge_from, memory_from, to_json
 from recollect.recall.arithmetic import Explanation
 from recollect.recall.compare import Comparison
@@ -30,28 +27,12 @@ from recollect.recall.pipeline import recall as run_recall
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Verdict
 from recollect.recipes import named
-from recollect.store.base import Space, Store, StoreStatus, Undone, Written
+from recollect.store.base import Space, Store, StoreStatus, Undone
 from recollect.store.sqlite import SqliteStore
-from recollect.store.terms import embedding_text
 
-log = logging.getLogger("recollect")
 Clock = Callable[[], datetime]
-Progress = Callable[[int, int], None]  # how many are done, of how many
 AnyFilterOrMapping = AnyFilter | Mapping[str, Any]
-AT_ONCE = 256  # texts an embedder gets at a time; rows read at a time
 EXPORT_FORMAT = 1
-UNUSED = Use()
-KEPT_BARE = "%s Memories are kept without vectors; embed_missing() makes up for it."
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What a bulk write did, in the order of what was given."""
-
-    ids: list[str]
-    added: int
-    changed: int
-    same: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +80,17 @@ class Mind:
             self.close()
             raise
 
+    @property
+    def store(self) -> Store:
+        """Where the memories live: for the rooms that bring memories in or look after them."""
+        return self._store
+
     # Remembering.
 
     def remember(self, text: str | Memory, **details: Unpack[Details]) -> Memory:
         """Keep a memory and return it as stored. The same external id again updates it; equal content does nothing."""
         memory = self._memory(text, details)
-        (written,) = self._write("remember", [memory])
+        (written,) = self._keeper.write("remember", [memory])
         if written.what != "added":
             return self._store.get([written.id])[0]
         created, updated = memory.created or written.at, memory.updated or written.at
@@ -119,7 +105,7 @@ class Mind:
                 f"remember_many takes a list of memories, not {check.short(items)}; use remember for one."
             )
         memories = [self._numbered(number, item) for number, item in enumerate(items, 1)]
-        return _receipt(self._write("remember", memories, progress))
+        return receipt(self._keeper.write("remember", memories, progress))
 
     def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
         """Correct a memory in place. Its earlier content stays in its history and is found no more."""
@@ -128,7 +114,7 @@ class Mind:
         with self._store.change("edit") as change:
             written = change.revise(whole, lambda memory: check.changed(memory, said))
         if written.what == "changed":
-            self._mend([whole])
+            self._keeper.mend([whole])
         return self.show(whole)
 
     def forget(self, *ids: str, reason: str = "") -> int:
@@ -144,7 +130,7 @@ class Mind:
         edge = check.edge(source, target, kind, weight)
         with self._store.change("link") as change:
             change.link(edge)
-        return next(each for each in self._store.edges([source]) if (each.target, each.kind) == (target, edge.kind))
+        return self._stored(edge)
 
     def unlink(self, source: str, target: str, kind: str | None = None) -> int:
         """Remove the links of a kind (or all) from one memory to another; how many there were."""
@@ -160,11 +146,43 @@ class Mind:
             change.relate(edge)
         return edge
 
+    def supersede(self, old: str, new: str | Memory, /, **details: Unpack[Details]) -> Memory:
+        """Let a newer memory take the place of an old one, from its ``valid_from`` or now on; both are kept.
+
+        A text belongs where the old memory does (collection, user, topic, …) unless the details say otherwise.
+        """
+        held = self.show(old)
+        memory = self._memory(new, {**belonging(held), **details} if isinstance(new, str) else details)
+        return self.show(self._keeper.supersede(held.id, memory, self.clock()))
+
+    def contradict(self, a: str, b: str, weight: float = 1.0, *, loser: str | None = None) -> Edge:
+        """Say that two memories contradict each other; the ``loser``, when it is known, is marked as contradicted."""
+        a, b = self._store.resolve([a, b])
+        wrong = None if loser is None else self._store.resolve([loser])[0]
+        if wrong not in (None, a, b):
+            raise InvalidInput(f"The loser must be one of the two, {a} or {b}, not {wrong}.")
+        edge = check.edge(a, b, "contradicts", weight)
+        self._keeper.contradict(edge, wrong)
+        return self._stored(edge)
+
+    def reinforce(self, id: str, amount: float = 0.1) -> Memory:
+        """Make a memory stronger, up to 1."""
+        (whole,) = self._store.resolve([id])
+        more = check.unit(amount, "amount")
+        with self._store.change("reinforce") as change:
+            change.revise(whole, lambda memory: reinforced(memory, more))
+        return self.show(whole)
+
+    def decay(self, rate: float = 0.01) -> int:
+        """Let all memories fade: strength × exp(−rate × days since the last decay, or creation); how many did."""
+        with self._store.change("decay") as change:
+            return change.decay(check.number(rate, "rate", low=0.0), self.collection)
+
     def undo(self) -> Undone | None:
         """Take back the last change to this file; None when there is nothing left to take back."""
         undone = self._store.undo()
         if undone and undone.restored:
-            self._mend()
+            self._keeper.mend()
         return undone
 
     # Recalling.
@@ -293,7 +311,7 @@ class Mind:
                         raise InvalidInput(f"{other!r} is no type of record.")
             except InvalidInput as problem:
                 raise InvalidInput(f"Record {number}: {problem}") from None
-        return _receipt(self._write("import", memories, progress, edges, relations))
+        return receipt(self._keeper.write("import", memories, progress, edges, relations))
 
     # Vectors.
 
@@ -301,7 +319,7 @@ class Mind:
         """Embed the memories that have no vector yet; how many there were."""
         if self.embedder is None:
             raise EmbeddingError("This mind has no embedder. Open it with embedder='local' or one of your own.")
-        return _embed_all(self._store, self.embedder, "embed", progress)
+        return embed_all(self._store, self.embedder, "embed", progress)
 
     @classmethod
     def reembed(
@@ -316,7 +334,7 @@ class Mind:
         if model is None:
             raise InvalidInput("reembed needs an embedder.")
         with cls(path, embedder=None) as mind:
-            made = _embed_all(mind._store, model, "reembed", progress)
+            made = embed_all(mind._store, model, "reembed", progress)
             mind._store.switch(Space(model.name, model.dim))
         return made
 
@@ -340,6 +358,10 @@ class Mind:
 
     # Within.
 
+    @property
+    def _keeper(self) -> Keeper:
+        return Keeper(self._store, self.embedder)
+
     def _check_space(self) -> None:
         if self.embedder is not None:
             self._store.check_space(Space(self.embedder.name, self.embedder.dim))
@@ -354,6 +376,10 @@ class Mind:
     def _memory(self, given: str | Memory | Mapping[str, Any], details: Mapping[str, Any] | None = None) -> Memory:
         return check.memory(given, {**(details or {}), **self._bound()})
 
+    def _stored(self, edge: Edge) -> Edge:
+        key = (edge.source, edge.target, edge.kind)
+        return next(e for e in self._store.edges([edge.source]) if (e.source, e.target, e.kind) == key)
+
     def _bound(self) -> dict[str, str]:
         return {} if self.collection is None else {"collection": self.collection}
 
@@ -362,75 +388,6 @@ class Mind:
             return self._memory(item)
         except InvalidInput as problem:
             raise InvalidInput(f"Item {number}: {problem}") from None
-
-    def _write(
-        self,
-        verb: str,
-        memories: Sequence[Memory],
-        progress: Progress | None = None,
-        edges: Sequence[Edge] = (),
-        relations: Sequence[EntityEdge] = (),
-    ) -> Sequence[Written]:
-        """Embed first, without holding the file; then one transaction for everything."""
-        vectors = self._vectors([embedding_text(memory) for memory in memories], progress)
-        with self._store.change(verb) as change:
-            written = [change.remember(memory) for memory in memories]
-            for memory, each in zip(memories, written, strict=True):
-                if each.what == "added" and memory.use != UNUSED:
-                    change.set_use(each.row, memory.use)
-            fresh = [at for at, each in enumerate(written[: len(vectors)]) if each.what != "same"]
-            if fresh and self.embedder is not None:
-                space = Space(self.embedder.name, self.embedder.dim)
-                change.embed([written[at].row for at in fresh], vectors[fresh], space)
-            for edge in edges:
-                change.link(edge)
-            for relation in relations:
-                change.relate(relation)
-        return written
-
-    def _mend(self, ids: Sequence[str] | None = None) -> None:
-        """Embed what a change has left without a vector; when that fails, it can be made up for later."""
-        if self.embedder is not None:
-            try:
-                _embed_all(self._store, self.embedder, "embed", None, ids)
-            except EmbeddingError as problem:
-                log.warning(KEPT_BARE, problem)
-
-    def _vectors(self, texts: Sequence[str], progress: Progress | None) -> np.ndarray[Any, np.dtype[np.float32]]:
-        """Vectors for the texts, or for as many as the embedder managed: a memory is kept even without one."""
-        done = []
-        dim = self.embedder.dim if self.embedder else 0
-        for start in range(0, len(texts), AT_ONCE):
-            if self.embedder is not None:
-                try:
-                    done.append(checked(self.embedder, texts[start : start + AT_ONCE]))
-                except EmbeddingError as problem:
-                    log.warning(KEPT_BARE, problem)
-                    break
-            if progress is not None:
-                progress(min(start + AT_ONCE, len(texts)), len(texts))
-        return np.concatenate(done) if done else np.empty((0, dim), dtype=np.float32)
-
-
-def _embed_all(
-    store: Store, embedder: Embedder, verb: str, progress: Progress | None, among: Sequence[str] | None = None
-) -> int:
-    """Embed the memories (all, or some) that this embedder has no vector for, a batch at a time."""
-    space = Space(embedder.name, embedder.dim)
-    missing = store.unembedded(space, among)
-    for start in range(0, len(missing), AT_ONCE):
-        ids = missing[start : start + AT_ONCE]
-        vectors = checked(embedder, [embedding_text(memory) for memory in store.get(ids)])
-        with store.change(verb) as change:
-            change.embed([change.row(id) for id in ids], vectors, space)
-        if progress is not None:
-            progress(min(start + AT_ONCE, len(missing)), len(missing))
-    return len(missing)
-
-
-def _receipt(written: Sequence[Written]) -> Receipt:
-    counts = Counter(each.what for each in written)
-    return Receipt([each.id for each in written], counts["added"], counts["changed"], counts["same"])
 
 
 def _check_format(record: Mapping[str, Any]) -> None:

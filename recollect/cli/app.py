@@ -13,7 +13,19 @@ import typer
 from recollect import __version__
 from recollect.cli.carrying import export, import_, reembed
 from recollect.cli.front import FrontPage
-from recollect.cli.keeping import edit, forget, link, relate, remember, undo, unlink
+from recollect.cli.keeping import (
+    contradict,
+    decay,
+    edit,
+    forget,
+    link,
+    reinforce,
+    relate,
+    remember,
+    supersede,
+    undo,
+    unlink,
+)
 from recollect.cli.looking import list_, show, status
 from recollect.cli.options import Settings, flat
 from recollect.cli.recalling import compare, recall, recipes, why, why_not
@@ -48,7 +60,7 @@ def recollect_(
 
 
 VERBS: dict[str, tuple[Callable[..., int | None], ...]] = {
-    "Remember": (remember, edit, link, unlink, relate, forget, undo),
+    "Remember": (remember, edit, supersede, contradict, link, unlink, relate, reinforce, decay, forget, undo),
     "Recall": (recall, why, why_not, compare, recipes),
     "Look": (list_, show, status),
     "Carry": (export, import_, reembed),

@@ -1,4 +1,4 @@
-"""The commands that write: remember, edit, link, unlink, relate, forget and undo."""
+"""The commands that write: from remember to undo."""
 
 from __future__ import annotations
 
@@ -104,6 +104,56 @@ def relate(
     with settings.open(create=True) as mind:
         edge = mind.relate(subject, relation, object, weight, user=user)
     answer(settings.json, edge, (subject, "bold"), f" ─{relation}→ ", (object, "bold"), f"  {edge.weight:g}")
+
+
+def supersede(
+    settings: Settings,
+    id: Id,
+    details: Details,
+    text: Annotated[list[str], typer.Argument(help="What holds now, or - for stdin.", show_default=False)],
+) -> None:
+    """Let a new memory take the place of an old one. Both are kept; the old one held until now."""
+    words = whole_text("-") if text == ["-"] else " ".join(text)
+    with settings.open(embed=True) as mind:
+        old = mind.show(id)
+        memory = mind.supersede(old.id, words, **details.said())
+    answer(settings.json, memory, (short(memory.id), "bold cyan"), " ─supersedes→ ", (short(old.id), "cyan"))
+
+
+def contradict(
+    settings: Settings,
+    a: Id,
+    b: Id,
+    weight: Weight = 1.0,
+    loser: Annotated[str | None, typer.Option(help="Which of the two is wrong: it is marked so.")] = None,
+) -> None:
+    """Say that two memories contradict each other."""
+    with settings.open() as mind:
+        edge = mind.contradict(a, b, weight, loser=loser)
+    ends = (short(edge.source), "cyan"), (short(edge.target), "cyan")
+    answer(settings.json, edge, ends[0], " ─contradicts→ ", ends[1], f"  {edge.weight:g}")
+
+
+def reinforce(
+    settings: Settings,
+    id: Id,
+    amount: Annotated[float, typer.Option(help="How much, from 0 to 1.")] = 0.1,
+) -> None:
+    """Make a memory stronger, up to 1."""
+    with settings.open() as mind:
+        memory = mind.reinforce(id, amount)
+    answer(settings.json, memory, (short(memory.id), "cyan"), f"  strength {memory.strength:.3g}")
+
+
+def decay(
+    settings: Settings,
+    rate: Annotated[float, typer.Option(help="A day: strength × exp(−rate × days).")] = 0.01,
+) -> int:
+    """Let strengths fade by the days since the last decay. Again at once does nothing."""
+    with settings.open() as mind:
+        faded = mind.decay(rate)
+    answer(settings.json, {"faded": faded}, f"{count(faded, 'memory', 'memories')} faded.")
+    return 0 if faded else 1
 
 
 def forget(

@@ -27,6 +27,7 @@ def recall(
         bool, typer.Option("--explain", help="Show every score's tree, and what each step did.")
     ] = False,
     no_track: Annotated[bool, typer.Option("--no-track", help="Leave no mark of use.")] = False,
+    stages: Annotated[bool, typer.Option("--stages", help="Say what each stage found; abmind always does.")] = False,
 ) -> int:
     """Bring back the memories that answer best, and say why."""
     with settings.open(embed=True) as mind:
@@ -34,13 +35,15 @@ def recall(
     if settings.json:
         answer(True, _as_json(found, explain))
     else:
-        _draw(found, explain)
+        _draw(found, explain, stages)
     return 0 if found else 1
 
 
-def _draw(found: Recall, explain: bool) -> None:
+def _draw(found: Recall, explain: bool, stages: bool) -> None:
     from recollect.cli import pictures
 
+    for line in found.trace.stages() if stages else found.trace.facts.get("stages", ()):
+        say((line, "dim"))
     if found:
         draw(pictures.results(found))
     else:

@@ -81,14 +81,17 @@ class ReciprocalRank:
         k: float = 60,
         weights: Mapping[str, float] | None = None,
         bonus: Sequence[float] = (),  # added to what stands at these ranks of any list
+        modes: Mapping[str, str] | None = None,  # a recipe's own names: {"vectors + words": "hybrid", …}
     ) -> None:
         self.k = k if k > 0 else 60
         self.weights = weights or {}
         self.bonus = bonus
+        self.modes = modes or {}
 
     def fuse(self, run: Run, found: list[Found]) -> Hits:
         active = sorted((each for each in found if len(each.keys)), key=lambda each: each.cue)
-        run.note("mode", " + ".join(each.cue for each in active) or "nothing found")
+        mode = " + ".join(each.cue for each in active) or "nothing found"
+        run.note("mode", self.modes.get(mode, mode))
         keys = _union(active)
         absent = leaf(0.0, "not in this list")
         parts: list[Expr] = [Taken(self._terms(each), each.places(keys), absent) for each in active]
@@ -116,8 +119,10 @@ class FirstCome:
         run.note("candidates", sum(len(each.keys) for each in found))
         which: dict[int, tuple[int, int]] = {}
         for number, each in enumerate(found):
+            before = len(which)
             for place, key in enumerate(each.keys.tolist()):
                 which.setdefault(key, (number, place))
+            run.trace.tell("cue", each.cue, "hits", len(which) - before)  # that no cue before it had found
         chosen = np.array(list(which.values()), dtype=np.int64).reshape(-1, 2)
         score = Chosen(tuple(each.score for each in found), chosen[:, 0], chosen[:, 1])
         return Hits(np.array(list(which), dtype=np.int64), score, np.zeros(len(which), dtype=np.int64)).sorted()

@@ -83,9 +83,11 @@ def _begin(request: Request, query: str, k: int, view: View, start: float) -> Ru
     filters = [each for each in (request.filter, request.recipe.filter) if each is not None]
     joined = All(tuple(filters)) if filters else None
     mask = view.mask(joined, request.recipe.statuses, now, request.as_of is not None)
-    trace = Trace(query, request.recipe.name, view.version)
+    trace = Trace(query, request.recipe.name, view.version, report=request.recipe.report)
     deadline = None if request.deadline is None else start + request.deadline
-    run = Run(request.recipe, Question(query), k, view, mask, now, request.now, trace, request.embedder, deadline)
+    run = Run(
+        request.recipe, Question(query), k, view, mask, now, request.now, trace, request.embedder, deadline, joined
+    )
     with run.step("filter", "mask") as step:
         step.after = mask.count
     step.milliseconds = (time.perf_counter() - began) * 1e3
@@ -111,7 +113,8 @@ def _search(run: Run) -> Hits:
 
 def _staged(run: Run, stage: Stage, hits: Hits, step: Step) -> Hits:
     """The hits after a stage: all of its operations, or, when one fails, none."""
-    run.hurry()
+    if not getattr(stage, "always", False):  # a promise that holds even in a hurry, such as a budget
+        run.hurry()
     if not len(hits):
         return hits
     for operation in stage.apply(run, hits):

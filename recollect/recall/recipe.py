@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from recollect.recall.hits import Found, Hits, Operation
     from recollect.recall.question import Question
     from recollect.recall.run import Run
+    from recollect.recall.trace import Trace
 
 Depth = Callable[[int], int]  # how many candidates a cue brings when k results are asked for
 
@@ -101,6 +102,7 @@ class Recipe:
     k: int = 10  # results when the caller does not say
     clamp: tuple[int, int] | None = None  # k is brought into this range
     about: str = ""
+    report: Callable[[Trace], dict[str, Any]] | None = None  # facts for the trace, under the recipe's own names
 
     def but(self, **changes: Any) -> Recipe:
         """A copy with some parts exchanged."""

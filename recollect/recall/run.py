@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from recollect.embed import Embedder, checked
 from recollect.errors import InvalidInput
 from recollect.model import Memory
+from recollect.model.admission import admits
+from recollect.model.filter import AnyFilter
 from recollect.recall.hits import Found, nothing
 from recollect.recall.question import Question
 from recollect.recall.recipe import Cue, Recipe
@@ -46,6 +48,7 @@ class Run:
     trace: Trace
     embedder: Embedder | None
     deadline: float | None = None  # on the clock of time.perf_counter
+    filter: AnyFilter | None = None  # what the mask was made of, for guests, which it does not know
     found: dict[str, Found] = field(default_factory=dict)
     remarks: dict[int, list[str]] = field(default_factory=dict)
     guests: list[Memory] = field(default_factory=list)
@@ -119,6 +122,12 @@ class Run:
         """
         self.guests.append(memory)
         return -len(self.guests)
+
+    def admits(self, known: Mapping[str, Any]) -> bool:
+        """May a guest come in, by the fields that it has: does the filter let it, and was it there at the moment?"""
+        created = known.get("created")
+        too_late = created is not None and self.now < self.asked and created[0] > self.now
+        return not too_late and admits(self.filter, known)
 
     def memories(self, keys: Rows) -> list[Memory]:
         """The memories behind keys, stored ones and guests."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -48,19 +49,48 @@ class Trace:
     version: int = 0
     milliseconds: float = 0.0
     steps: list[Step] = field(default_factory=list)
+    report: Callable[[Trace], dict[str, Any]] | None = None  # the recipe's own summary of the steps
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the recipe has to say of this recall, under names of its own; empty for most."""
+        return {} if self.report is None else self.report(self)
+
+    def tell(self, kind: str, name: str, what: str, value: Any) -> None:
+        """Say something about a step that ran before."""
+        for step in self.steps:
+            if (step.kind, step.name, step.outcome) == (kind, name, "ran"):
+                step.detail[what] = value
+
+    def stages(self) -> list[str]:
+        """What each cue found, and what became of it, in lines: ``Stage Sf: 4 hits (12 ms) — full text on “cup”``."""
+        lines = []
+        for step in self.steps:
+            if step.kind == "cue" and step.outcome == "ran":
+                hits = step.detail.get("hits", step.after or 0)  # after deduplication, where there was one
+                how = f" — {step.detail['how']}" if "how" in step.detail else ""
+                lines.append(f"Stage {step.name}: {hits} hit{'s'[hits == 1 :]} ({step.milliseconds:.0f} ms){how}")
+            elif step.kind == "cue":
+                lines.append(f"Stage {step.name}: {step.outcome} ({step.reason})")
+        ran = [step for step in self.steps if step.outcome == "ran"]
+        way = [f"{step.after} candidates" for step in ran if step.kind == "fuse"]
+        way += [step.name for step in ran if step.kind == "stage" and step.before]
+        way += [f"top {step.after} returned" for step in ran if step.kind == "cut"]
+        return [*lines, "→ " + " → ".join(way)]
 
     @property
     def failures(self) -> list[Step]:
         return [step for step in self.steps if step.outcome == "failed"]
 
     def as_dict(self) -> dict[str, Any]:
-        return {
+        shown = {
             "query": self.query,
             "recipe": self.recipe,
             "version": self.version,
             "milliseconds": round(self.milliseconds, 3),
             "steps": [step.as_dict() for step in self.steps],
         }
+        return {**shown, "facts": self.facts} if self.report else shown
 
     def __str__(self) -> str:
         lines = [f"{self.recipe}: {self.query!r} in {self.milliseconds:.1f} ms"]

@@ -8,17 +8,23 @@ from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.recall.recipe import Recipe
+from recollect.recipes.abmind import abmind
 from recollect.recipes.default import default
+from recollect.recipes.jeffsbrain import jeffsbrain
 from recollect.recipes.openclaw import openclaw
 from recollect.recipes.openmem import openmem
 from recollect.recipes.qmd import qmd
+from recollect.recipes.robotmem import robotmem
 
 # Each makes a recipe; its keywords are the recipe's settings.
 RECIPES: dict[str, Callable[..., Recipe]] = {
     "default": default,
+    "abmind": abmind,
+    "jeffsbrain": jeffsbrain,
     "openclaw": openclaw,
     "openmem": openmem,
     "qmd": qmd,
+    "robotmem": robotmem,
 }
 
 

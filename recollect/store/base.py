@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from recollect.errors import EmbeddingError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import AnyFilter
+from recollect.text.query import Leaf, Phrase, Prefix, Tree
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,25 @@ def check_space(held: Space | None, given: Space, path: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One word of a question, as the lexicon looks it up: with its relatives, or just as it is written."""
+    """One word of a question, as the lexicon looks it up: with its relatives, or just as it is written.
+
+    Or the beginning of words, or several words in their order.
+    """
 
     word: str
     weight: float = 1.0
-    match: Literal["stem", "exact"] = "stem"
+    match: Literal["stem", "exact", "prefix", "phrase"] = "stem"
+
+
+def as_term(leaf: Leaf) -> Term:
+    """How a leaf of the query language is looked up."""
+    match leaf:
+        case Prefix():
+            return Term(leaf.text, match="prefix")
+        case Phrase():
+            return Term(leaf.text, match="phrase")
+        case _:
+            return Term(leaf.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +75,7 @@ class WordQuery:
     k1: float = 1.2
     b: float = 0.75
     every: bool = False  # a memory must have all terms
+    where: Tree | None = None  # a memory must be what this query asks for
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +167,17 @@ class View(Protocol):
     def cosines(self, vector: NDArray[np.float32], rows: Rows) -> Floats:
         """The cosine of each row; NaN for a row without a vector."""
 
+    def signatures(self, bits: int, rows: Rows) -> NDArray[np.uint8]:
+        """Each row's text as a packed bit signature (see text/signatures.py)."""
+
     def numbers(self, name: str, rows: Rows) -> Floats:
         """A field of each row: NaN where there is none, a moment in microseconds since 1970."""
 
     def strings(self, name: str, rows: Rows) -> list[str]:
         """A field of each row that holds a word: its status, topic, session, …"""
+
+    def contexts(self, rows: Rows) -> list[JsonObject]:
+        """The context of each row, to look at and not to change."""
 
     def links(self, rows: Rows, kinds: Sequence[str] | None = None) -> Links:
         """Edges from or to any of these rows, in a fixed order."""
@@ -163,6 +186,12 @@ class View(Protocol):
         """How each row has been used."""
 
     def ids(self, rows: Rows) -> list[str]: ...
+
+    def paths(self, rows: Rows) -> list[str]:
+        """The path of each row; without one, the slug of its title; without that, its id."""
+
+    def kept(self, key: str, make: Callable[[], T]) -> T:
+        """What was made under this key for this version of the file; made now when it is the first time."""
 
     def relations(self, names: Sequence[str]) -> list[EntityEdge]:
         """Edges between names that begin or end at one of these (compared without case)."""
@@ -194,6 +223,9 @@ class Change(Protocol):
 
     def revise(self, id: str, revision: Callable[[Memory], Memory]) -> Written:
         """Change a memory as it is now, inside the transaction."""
+
+    def decay(self, rate: float, collection: str | None) -> int:
+        """Let strengths fade by the days since the last decay (see fading.py); how many did."""
 
     def row(self, id: str) -> int: ...
 

@@ -19,35 +19,40 @@ def grams(word: str) -> set[str]:
 
 
 class GramIndex:
-    """Finds, among many words, those that share 3-grams with one. Built once per vocabulary, in arrays."""
+    """Finds, among many words, those that share 3-grams with one. Built once per vocabulary, in arrays.
 
-    def __init__(self, words: list[str]) -> None:
+    With ``owners`` (ascending, of so many) it is they who are compared: each has the 3-grams of all its words.
+    """
+
+    def __init__(self, words: list[str], owners: list[int] | None = None, count: int = 0) -> None:
         joined = "\0".join(PAD + word + PAD for word in words)
         letters = np.frombuffer(joined.encode("utf-32-le", "replace"), dtype=np.uint32)
         whole = (letters[:-2] != 0) & (letters[1:-1] != 0) & (letters[2:] != 0)
         codes, owner = _codes(letters)[whole], np.cumsum(letters == 0)[:-2][whole]
         order = np.argsort(codes, kind="stable")
         codes, owner = codes[order], owner[order]
+        if owners is not None:
+            owner = np.asarray(owners, dtype=np.int64)[owner]
         fresh = np.ones(len(codes), dtype=np.bool_)  # a gram counts once a word
         fresh[1:] = (codes[1:] != codes[:-1]) | (owner[1:] != owner[:-1])
         self._codes, self._owner = codes[fresh], owner[fresh]
-        self._sizes = np.bincount(self._owner, minlength=len(words))
-        self._count = len(words)
+        self._count = len(words) if owners is None else count
+        self._sizes = np.bincount(self._owner, minlength=self._count)
 
     def similar(self, word: str) -> NDArray[np.float64]:
         """Jaccard similarity of the word to every word: |A ∩ B| / |A ∪ B| of their 3-grams."""
-        shared, size = self._shared(word)
-        return np.asarray(shared / np.maximum(1, self._sizes + size - shared), dtype=np.float64)
+        return self.like(grams(word))
+
+    def like(self, mine: set[str]) -> NDArray[np.float64]:
+        """The same for any set of 3-grams."""
+        shared = self._count_of(mine)
+        return np.asarray(shared / np.maximum(1, self._sizes + len(mine) - shared), dtype=np.float64)
 
     def containing(self, word: str) -> NDArray[np.bool_]:
         """Which words hold every inner 3-gram of this one: candidates for having it as a part."""
         inner = {gram for gram in grams(word) if PAD not in gram}
         counts = self._count_of(inner)
         return np.asarray((counts == len(inner)) & bool(inner), dtype=np.bool_)
-
-    def _shared(self, word: str) -> tuple[NDArray[np.int64], int]:
-        mine = grams(word)
-        return self._count_of(mine), len(mine)
 
     def _count_of(self, wanted: set[str]) -> NDArray[np.int64]:
         total = np.zeros(self._count, dtype=np.int64)

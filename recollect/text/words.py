@@ -25,8 +25,10 @@ PAIRED = f"{KANA}\u1100-\u11ff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17
 EMOJI = "\u2600-\u27bf\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
 
 
-def words(text: str) -> list[str]:
+def words(text: str, whole: bool = False) -> list[str]:
     """The words of a text in order, lower-cased; an identifier gives itself and then its parts.
+
+    A Chinese word gives the words inside it, too, unless it is to stay ``whole``.
 
     >>> words("Set maxRetries in HTTPServer")
     ['set', 'maxretries', 'max', 'retries', 'in', 'httpserver', 'http', 'server']
@@ -43,7 +45,7 @@ def words(text: str) -> list[str]:
             else:
                 found.extend(identifier(word))
         return found
-    return list(_any_script(unicodedata.normalize("NFKC", text)))
+    return list(_any_script(unicodedata.normalize("NFKC", text), whole))
 
 
 def identifier(word: str) -> Iterator[str]:
@@ -56,21 +58,21 @@ def identifier(word: str) -> Iterator[str]:
         yield from (part.lower() for part in parts)
 
 
-def _any_script(text: str) -> Iterator[str]:
+def _any_script(text: str, whole: bool) -> Iterator[str]:
     for match in _patterns().finditer(text):
         run = match.group()
         match match.lastgroup:
             case "spaceless":
-                yield from _spaceless(run)
+                yield from _spaceless(run, whole)
             case "emoji":
                 yield run
             case _:
                 yield from identifier(run)
 
 
-def _spaceless(run: str) -> Iterator[str]:
+def _spaceless(run: str, whole: bool) -> Iterator[str]:
     if all(_is_han(letter) for letter in run):
-        yield from _segmenter().cut_for_search(run)
+        yield from _segmenter().cut(run) if whole else _segmenter().cut_for_search(run)
     elif len(run) == 1:
         yield run
     else:

@@ -230,3 +230,21 @@ def test_an_empty_filter_lets_everything_through(tmp_path: Path) -> None:
         assert len(mind.recall("cup", filter=Filter())) == 1
         assert len(mind.recall("cup", filter={})) == 1
         assert len(mind.recall("cup", filter=Filter(context={}))) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("a", {"a"}),
+        ("a/", {"a/b", "a/b/c"}),
+        ("a/b", {"a/b"}),
+        ("a/b/", {"a/b/c"}),
+        ("", {""}),
+        ("/", set()),
+        ("a/nowhere", set()),
+    ],
+)
+def test_a_path_is_a_file_and_with_a_slash_a_folder(tmp_path: Path, path: str, expected: set[str]) -> None:
+    with open_mind(tmp_path / "memory.db") as mind:
+        mind.remember_many({"text": "cup", "path": each} for each in ("", "a", "a/b", "a/b/c", "ab", "b/a"))
+        assert {result.memory.path for result in mind.recall("cup", filter=Filter(path=path))} == expected

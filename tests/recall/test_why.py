@@ -146,7 +146,7 @@ def test_a_tree_says_that_a_memory_has_no_vector(shelf: Path) -> None:
     with open_mind(shelf, None) as mind:
         mind.remember("a bare cup", id="bare")
     with open_mind(shelf) as mind:
-        assert "vectors: it has no vector" in labelled(mind, "cup", "bare")
+        assert labelled(mind, "cup", "bare")["vectors: it has no vector"] == 0
 
 
 def test_a_tree_names_recency_and_status_with_their_factors(shelf: Path) -> None:

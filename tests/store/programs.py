@@ -164,6 +164,38 @@ def fork_and_leave(path: str) -> None:
     say(os.waitstatus_to_exitcode(ended))
 
 
+def fork_while_writing(path: str) -> None:
+    """Children are forked while another thread is in the middle of big writes."""
+    mind = Mind(path, embedder=None)
+    mind.remember("before the forks")
+    enough, problems, written = threading.Event(), [], []
+
+    def write() -> None:
+        try:
+            while not enough.is_set():
+                written.extend(mind.remember_many(f"bulk {number} {rare_word(number)}" for number in range(3000)).ids)
+                enough.wait(0.12)  # longer than SQLite sleeps between two tries of a child that waits
+        except Exception as problem:
+            problems.append(f"{type(problem).__name__}: {problem}")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    ends = []
+    for number in range(4):
+        threading.Event().wait(0.1)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(8)  # ends a child that hangs
+            found = mind.recall("forks")
+            mind.remember(f"child {number}")
+            os._exit(0 if found else 3)
+        ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    enough.set()
+    writer.join()
+    mind.close()
+    say([ends, problems, len(written)])
+
+
 class Lengths:
     """An embedder that needs no model."""
 

@@ -39,14 +39,14 @@ def kill_writers(path: Path, times: int, seed: int) -> None:
     acknowledged: dict[str, str] = {}
     for round in range(times):
         after = -chance.uniform(0, 0.1) if round % 10 == 9 else chance.uniform(0.001, 0.08)
-        acknowledged |= write_and_kill(path, round * 100_000, after)
-    assert acknowledged
+        acknowledged |= write_and_kill(path, round * 100_000, after, least=0 if round else 2)
+    assert len(acknowledged) >= 6
     with Mind(path, embedder=None) as mind:
         for id, word in acknowledged.items():
             assert word in mind.show(id).text
             assert [result.memory.id for result in mind.recall(word, k=1, track=False)] == [id]
         batches = Counter(memory.topic for memory in mind.list() if memory.topic)
-        assert set(batches.values()) == {5}, "a batch was written in part"
+        assert set(batches.values()) <= {5}, "a batch was written in part"
         # A write may have landed whose acknowledgement was cut off, but only the last one of each life.
         assert len(mind.list()) <= len(acknowledged) + 6 * times
         mind.remember(f"life goes on {rare_word(2**31)}")

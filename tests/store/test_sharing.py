@@ -227,6 +227,15 @@ def test_what_a_forked_child_remembers_survives_that_its_parent_closes_first(pat
     assert_whole(path)
 
 
+def test_a_fork_in_the_middle_of_a_write_harms_neither_side(path: Path) -> None:
+    ends, problems, written = programs.run("fork_while_writing", path, timeout=90)
+    assert problems == []
+    assert ends == [0] * 4, "−14: the child hung"
+    with Mind(path, embedder=None) as mind:
+        assert mind.status().store.memories == {"active": 1 + written + 4}
+    assert_whole(path)
+
+
 def test_a_forked_child_can_ask_with_an_embedder(path: Path) -> None:
     assert programs.run("fork_and_embed", path) == 0, "−9: the child hung until it was killed"
 

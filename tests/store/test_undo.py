@@ -183,3 +183,18 @@ def test_the_link_of_a_memory_that_came_back_is_there_again(mind: Mind) -> None:
     mind.forget("plate")
     mind.undo()
     assert [(edge.source, edge.target, edge.weight) for edge in mind.edges("plate")] == [("cup", "plate", 0.5)]
+
+
+def test_a_new_memory_inherits_nothing_from_one_that_was_undone(mind: Mind) -> None:
+    gone = mind.remember("a third cup", tags=["old"])
+    mind.link(gone.id, "plate")
+    mind.edit(gone.id, title="older")
+    mind.recall("third")
+    for _ in range(3):
+        mind.undo()
+    fresh = mind.remember("a fresh bowl")
+    assert mind.show(fresh.id).use.access_count == 0
+    assert mind.edges(fresh.id) == []
+    assert mind.history(fresh.id) == []
+    assert texts(mind, "bowl") == ["a fresh bowl"]
+    assert texts(mind, "third", filter={"tags": ["old"]}) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import InvalidInput, Mind
+from recollect import InvalidInput, Mind, NotFound
 from tests.conftest import Clock
 from tests.store.looking import held, texts
 
@@ -32,6 +32,14 @@ def test_the_same_external_id_with_equal_content_changes_nothing(mind: Mind, clo
     assert mind.history(first.id) == []
     receipt = mind.remember_many([{"text": "The cup is blue.", "external_id": "cup", "tags": ["kitchen"]}])
     assert (receipt.added, receipt.changed, receipt.same) == (0, 1, 0)  # the context went
+
+
+def test_the_order_of_keys_is_no_change(mind: Mind) -> None:
+    first = mind.remember("The cup is blue.", external_id="cup", context={"a": 1, "b": {"c": 2, "d": 3}})
+    before = version(mind)
+    assert mind.remember("The cup is blue.", external_id="cup", context={"b": {"d": 3, "c": 2}, "a": 1}) == first
+    assert mind.edit(first.id, context={"b": {"d": 3, "c": 2}, "a": 1}) == first
+    assert version(mind) == before
 
 
 def test_the_same_external_id_with_new_content_updates_and_keeps_the_history(mind: Mind, clock: Clock) -> None:
@@ -110,6 +118,16 @@ def test_a_generator_that_fails_writes_nothing(mind: Mind) -> None:
     with pytest.raises(OSError, match="went away"):
         mind.remember_many(items())  # type: ignore[arg-type]
     assert held(mind) == [{"type": "recollect", "format": 1}]
+
+
+def test_the_words_of_a_write_that_failed_confuse_no_later_one(path: Path, mind: Mind) -> None:
+    with pytest.raises(NotFound):
+        mind.import_([{"text": "zebra"}, {"type": "edge", "source": "none", "target": "such", "kind": "supports"}])
+    mind.remember("giraffe")
+    mind.remember("zebra")
+    for each in (mind, Mind(path, embedder=None)):
+        assert texts(each, "giraffe") == ["giraffe"]
+        assert texts(each, "zebra") == ["zebra"]
 
 
 def test_many_at_once_are_counted_and_come_back_in_order(mind: Mind) -> None:

@@ -1,9 +1,39 @@
 """Cues: each finds candidates in its own way, and can score given ones."""
 
+from recollect.recall.cues.alike import Alike
+from recollect.recall.cues.asked import Asked
+from recollect.recall.cues.fuzzy import Fuzzy
 from recollect.recall.cues.keywords import Keywords
+from recollect.recall.cues.limits import AtLeast, Off
+from recollect.recall.cues.nearest import Nearest
+from recollect.recall.cues.notes import Notes
 from recollect.recall.cues.plans import Ladder, Parallel, Until
+from recollect.recall.cues.relations import Relations
+from recollect.recall.cues.replay import Instead, Replay
+from recollect.recall.cues.signatures import Signatures
+from recollect.recall.cues.slugs import SlugTrigrams
 from recollect.recall.cues.trigrams import Trigrams
 from recollect.recall.cues.vectors import Vectors
 from recollect.recall.cues.words import Words
 
-__all__ = ["Keywords", "Ladder", "Parallel", "Trigrams", "Until", "Vectors", "Words"]
+__all__ = [
+    "Alike",
+    "Asked",
+    "AtLeast",
+    "Fuzzy",
+    "Instead",
+    "Keywords",
+    "Ladder",
+    "Nearest",
+    "Notes",
+    "Off",
+    "Parallel",
+    "Relations",
+    "Replay",
+    "Signatures",
+    "SlugTrigrams",
+    "Trigrams",
+    "Until",
+    "Vectors",
+    "Words",
+]

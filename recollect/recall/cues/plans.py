@@ -60,7 +60,7 @@ class Until:
 class Ladder:
     """One rung after the other until one finds something; all rungs give their find the name of the first.
 
-    A failure of the first rung ends the ladder: it is for empty answers, not for broken ones.
+    A rung that fails ends the ladder: it is for empty answers, not for broken ones.
     """
 
     def __init__(self, *rungs: Cue) -> None:
@@ -74,7 +74,7 @@ class Ladder:
             if len(tried.keys):
                 found = Found(name, tried.keys, tried.score, tried.total, tried.detail)
                 break
-            if rung is self._rungs[0] and run.trace.steps[-1].outcome == "failed":
+            if run.trace.steps[-1].outcome == "failed":
                 break
         run.found[name] = found
         return [found]

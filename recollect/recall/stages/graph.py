@@ -107,10 +107,15 @@ class Contradict:
             raise Skip("no two hits contradict each other")
         strength = effective_strength(run, hits.keys, self.recency)
         standing = [(strength[at], float(hits.score.values[at]), -int(hits.keys[at])) for at in range(len(hits))]
-        losers = {min(pair, key=lambda at: standing[at]) for pair in pairs}
+        losers: dict[int, int] = {}  # and the strongest that each of them loses to
+        for pair in pairs:
+            weaker, stronger = sorted(pair, key=standing.__getitem__)
+            losers[weaker] = max(losers.get(weaker, stronger), stronger, key=standing.__getitem__)
         factor = np.array([self.penalty if at in losers else 1.0 for at in range(len(hits))])
+        winners = dict(zip(losers, run.view.ids(hits.keys[list(losers.values())]), strict=True))
+        run.note("contradicted", len(losers))
 
         def label(at: int) -> str:
-            return "contradicted by a stronger memory" if at in losers else "no stronger memory contradicts it"
+            return f"contradicted by {winners[at]}" if at in winners else "no stronger memory contradicts it"
 
         return [Rescore(product("after conflict", hits.score, leaf(factor, label)))]

@@ -22,8 +22,9 @@ from recollect.model import Edge, EntityEdge, Memory, Use
 from recollect.model.check import from_micros, micros
 from recollect.store.base import Space, Undone, Written, check_space
 from recollect.store.sqlite.connections import fetch
+from recollect.store.sqlite.fading import fade, scope_note
 from recollect.store.sqlite.image import active_space
-from recollect.store.sqlite.records import COLUMNS, CREATED, ID, SELECT, UPDATED, from_row, to_row, use_to_row
+from recollect.store.sqlite.records import COLUMNS, CONTEXT, CREATED, ID, SELECT, UPDATED, from_row, to_row, use_to_row
 from recollect.store.terms import field_words
 from recollect.text.words import stem
 
@@ -41,6 +42,12 @@ def new_id() -> str:
 def _packer(entries: int) -> Struct:
     """Packs so many entries of postings.ENTRY."""
     return Struct("<" + "IBH" * entries)
+
+
+def _canonical(values: list[Any]) -> list[Any]:
+    """A row whose context is spelt with its keys in order: the order is no content."""
+    context = json.dumps(json.loads(values[CONTEXT]), sort_keys=True)
+    return [*values[:CONTEXT], context, *values[CONTEXT + 1 :]]
 
 
 class SqliteChange:
@@ -87,6 +94,15 @@ class SqliteChange:
         row = self.row(id)
         held = self._held(row)
         return self._rewrite(row, held, revision(held))
+
+    def decay(self, rate: float, collection: str | None) -> int:
+        """One record for all former strengths; images follow by the entry in the history, not memory by memory."""
+        fading = fade(self.connection, micros(self.now), rate, collection)
+        if fading.rows:
+            self.note = scope_note(collection)
+            self._keep("strengths", 0, [fading.rows, fading.former])
+            self._set_strengths(fading.rows, fading.strength)
+        return len(fading.rows)
 
     def set_use(self, row: int, use: Use) -> None:
         self.connection.execute("INSERT OR REPLACE INTO use VALUES (?, ?, ?, ?, ?, ?, ?)", (row, *use_to_row(use)))
@@ -139,6 +155,10 @@ class SqliteChange:
             ),
         )
 
+    def _set_strengths(self, rows: Sequence[int], strengths: Sequence[float]) -> None:
+        pairs = zip(strengths, rows, strict=True)
+        self.connection.executemany("UPDATE memories SET strength = ? WHERE row = ?", pairs)
+
     # How a memory is written.
 
     def _known(self, memory: Memory) -> tuple[int, Memory] | None:
@@ -172,7 +192,7 @@ class SqliteChange:
     def _rewrite(self, row: int, held: Memory, memory: Memory) -> Written:
         former, latter = to_row(held), to_row(memory)
         latter[UPDATED] = former[UPDATED] if latter[UPDATED] is None else latter[UPDATED]
-        if latter == former:
+        if latter == former or _canonical(latter) == _canonical(former):
             return Written(row, held.id, "same", self.now)
         self._keep("memory", row, former)
         if memory.updated in (None, held.updated):
@@ -254,15 +274,16 @@ class SqliteChange:
         kept = fetch(
             self.connection, "SELECT what, row, record FROM former WHERE version = ? ORDER BY _rowid_ DESC", (version,)
         )
-        fresh = {row for (row,) in added}
+        fresh, restored = {row for (row,) in added}, 0
         for what, row, record in kept:
             values = json.loads(record)
+            restored += len(values[0]) if what == "strengths" else 1
             if values[-1] != version if what != "memory" else row not in fresh:  # not of this change itself
                 self._return(what, row, values)
         self.connection.execute("DELETE FROM former WHERE version = ?", (version,))
         self.connection.execute("UPDATE changes SET undone = 1 WHERE version = ?", (version,))
         assert self.version > version  # the undo is a change of its own, which images follow
-        return Undone(verb, from_micros(at), len(added), len(kept))
+        return Undone(verb, from_micros(at), len(added), restored)
 
     def _forget_vectors(self, row: int) -> None:
         self.connection.execute("DELETE FROM vectors WHERE space IN (SELECT space FROM spaces) AND row = ?", (row,))
@@ -282,6 +303,8 @@ class SqliteChange:
                 self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
                 if (memory.text, memory.title) != (current.text, current.title):
                     self._forget_vectors(row)
+            case "strengths":
+                self._set_strengths(*values)
             case "edge":
                 self.connection.execute("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)", values)
             case _:

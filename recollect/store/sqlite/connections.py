@@ -6,10 +6,11 @@ import contextlib
 import os
 import time
 import weakref
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock, local
+from threading import Condition, Lock, get_ident, local
 from typing import Any
 
 import apsw
@@ -18,6 +19,7 @@ from recollect.errors import InvalidInput, StoreError
 from recollect.store.sqlite.migrations import check_ours, migrate
 
 BUSY_MILLISECONDS = 30_000
+FORK_PATIENCE = 10.0  # seconds
 READONLY_ERRORS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)
 
 
@@ -85,7 +87,14 @@ class Connections:
             connection = self._open(self._uri)
             connection.pragma("application_id")
         except READONLY_ERRORS:
-            # Not even the WAL's index may be written beside it: the file as it is, taken as unchanging.
+            # Not even the WAL's index may be written beside it: the file as it is, taken as unchanging. That would
+            # leave out what is only in the log.
+            log = Path(self.path + "-wal")
+            if log.exists() and log.stat().st_size:
+                raise StoreError(
+                    f"{self.path} has changes in its log that cannot be read without the right to write beside it. "
+                    "Copy both files to a folder of your own, or have their owner open them once."
+                ) from None
             self._uri += "?immutable=1"
             connection = self._open(self._uri)
         if not connection.execute("SELECT count(*) FROM sqlite_schema").get:
@@ -113,13 +122,53 @@ class Connections:
 _everyone: weakref.WeakSet[Connections] = weakref.WeakSet()
 
 
+class Gate:
+    """Lets a fork happen only while no other thread is inside SQLite: its locks would stay locked in the child."""
+
+    def __init__(self) -> None:
+        self._change = Condition()
+        self._inside: Counter[int] = Counter()
+        self._shut = False
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        me = get_ident()
+        with self._change:
+            self._change.wait_for(lambda: not self._shut or me in self._inside)
+            self._inside[me] += 1
+        try:
+            yield
+        finally:
+            with self._change:
+                self._inside[me] -= 1
+                if not self._inside[me]:
+                    del self._inside[me]
+                self._change.notify_all()
+
+    def shut(self) -> None:
+        """Before a fork. A thread that stays inside for very long does not hold it up for ever."""
+        me = get_ident()
+        with self._change:
+            self._shut = True
+            self._change.wait_for(lambda: not self._inside.keys() - {me}, timeout=FORK_PATIENCE)
+
+    def open(self) -> None:
+        with self._change:
+            self._shut = False
+            self._change.notify_all()
+
+
+gate = Gate()
+
+
 def _after_fork() -> None:
+    gate.__init__()  # type: ignore[misc]
     for connections in list(_everyone):
         connections.after_fork()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=lambda: gate.shut(), after_in_parent=lambda: gate.open(), after_in_child=_after_fork)
 
 
 def _to_wal(connection: apsw.Connection) -> None:

@@ -106,6 +106,7 @@ class Image:
     has_vector: NDArray[np.bool_]
     columns: dict[str, Any]
     codes: dict[str, dict[str, int]]
+    lasting: dict[Any, Any] = field(default_factory=dict)  # answers by slot, which hold as long as slots do
     memo: dict[Any, Any] = field(default_factory=dict)  # answers that hold for this version
     _order: tuple[Rows, NDArray[np.int64]] | None = None
 
@@ -137,6 +138,7 @@ class Follower:
         self._matrix = Growing(np.float32, space[1].dim if space else 0)
         self._has_vector = Growing(np.bool_)
         self._columns: dict[str, Column] = {name: _column(name) for name in ALWAYS}
+        self._lasting: dict[Any, Any] = {}
         self._image: Image | None = None
 
     def at(self, connection: apsw.Connection, version: int) -> Image | None:
@@ -171,6 +173,8 @@ class Follower:
             self._begin(space)
             image = None
         since = image.version if image else 0
+        if since and _strengths_moved(connection, since):
+            self._columns.pop("strength", None)  # it is read anew when a recall asks for it
         names = list(self._columns)
         where = "WHERE m.changed > ?1" if since else "WHERE ?1 = 0"
         fresh = fetch(
@@ -204,6 +208,7 @@ class Follower:
             has_vector=self._has_vector.extend(has_vector),
             columns=columns,
             codes={name: each.index for name, each in self._columns.items() if isinstance(each, Codes)},
+            lasting=self._lasting,
         )
         return self._image
 
@@ -231,6 +236,12 @@ class Follower:
         matrix[places] = vectors
         has_vector[places] = True
         return matrix, has_vector
+
+
+def _strengths_moved(connection: apsw.Connection, since: int) -> bool:
+    """Has a decay, or the undo of one, changed strengths without touching the memories?"""
+    sql = "SELECT 1 FROM changes WHERE version > ? AND verb IN ('decay', 'undo') LIMIT 1"
+    return connection.execute(sql, (since,)).get is not None
 
 
 def active_space(connection: apsw.Connection) -> tuple[int, Space] | None:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property, reduce
 from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.base import Floats, Rows, Term, TermMatch, WordMatches, WordQuery
+from recollect.store.base import Floats, Rows, Term, TermMatch, WordMatches, WordQuery, as_term
 from recollect.store.sqlite.arrays import best
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.image import Image
-from recollect.store.sqlite.masks import SlotMask
+from recollect.store.sqlite.masks import SlotMask, Slots
+from recollect.store.sqlite.phrases import occurrences
 from recollect.store.terms import FIELDS
 from recollect.text.grams import GramIndex
-from recollect.text.words import fold, stem
+from recollect.text.query import Every, Some, Tree, Without
+from recollect.text.words import fold, stem, words
 
 NONE: Floats = np.empty(0)
 NO_SLOTS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
@@ -37,6 +42,24 @@ def saturation(times: Floats, length: Floats, average: float, k1: float, b: floa
 
 def _form(term: Term) -> str:
     return stem(term.word) if term.match == "stem" else term.word
+
+
+class Vocabulary:
+    """All words without their diacritics, sorted, and the numbers of the words that each stands for."""
+
+    def __init__(self, known: list[tuple[int, str]]) -> None:
+        self.numbers: dict[str, list[int]] = {}
+        for number, word in known:
+            self.numbers.setdefault(fold(word), []).append(number)
+        self.words = sorted(self.numbers)
+
+    @cached_property
+    def grams(self) -> GramIndex:
+        return GramIndex(self.words)
+
+    def beginning(self, prefix: str) -> list[int]:
+        first, last = (bisect_left(self.words, prefix + end) for end in ("", "\U0010ffff"))
+        return [number for word in self.words[first:last] for number in self.numbers[word]]
 
 
 class SqliteLexicon:
@@ -58,6 +81,8 @@ class SqliteLexicon:
             scores[slots] += match.term.weight * match.idf * match.saturation
             hits[slots] += 1
         passing = (hits == len(query.terms)) if query.every else (hits > 0)
+        if query.where is not None:
+            passing = self._fulfilling(query, mask, matched)
         found = np.flatnonzero(passing & mask.slots)
         chosen = found[best(scores[found], self.image.rows[found], limit)]
         return self._result(matched, mask, chosen, scores[chosen], len(found))
@@ -66,6 +91,9 @@ class SqliteLexicon:
         matched = self._match(query, mask)
         slots = self.image.slots(rows)
         result = self._result(matched, mask, slots, np.zeros(len(slots)), len(slots))
+        if query.where is not None and len(self.image.rows):
+            passing = self._fulfilling(query, mask, matched)[slots]
+            result.terms[:] = [replace(each, saturation=each.saturation * passing) for each in result.terms]
         for each in result.terms:
             result.scores[:] += each.term.weight * each.idf * each.saturation
         if query.every:
@@ -80,7 +108,8 @@ class SqliteLexicon:
         return self._alike[key]
 
     def _look_alike(self, word: str, mask: SlotMask, least: float, limit: int) -> list[tuple[str, float]]:
-        words, numbers, index = self._vocabulary()
+        known = self._vocabulary()
+        words, index = known.words, known.grams
         asked = fold(word)
         similar = index.similar(asked)
         # A part of a word counts by how much of the word it is; one or two letters are too few for 3-grams.
@@ -95,7 +124,7 @@ class SqliteLexicon:
         for at in sorted(near, key=lambda at: (-similar[at], words[at])):
             if len(found) == limit:
                 break
-            if self._occurs(numbers[words[at]], mask):
+            if self._occurs(known.numbers[words[at]], mask):
                 found.append((words[at], float(similar[at])))
         return found
 
@@ -104,16 +133,13 @@ class SqliteLexicon:
         segments = self.image.postings.segments
         return any(mask.slots[segment.slots[segment.of(term)]].any() for term in terms for segment in segments)
 
-    def _vocabulary(self) -> tuple[list[str], dict[str, list[int]], GramIndex]:
+    def _vocabulary(self) -> Vocabulary:
         last = self.connection.execute("SELECT max(term) FROM vocabulary").get or 0
         if self.kept.get("last") != last:
-            numbers: dict[str, list[int]] = {}
-            for number, word in fetch(self.connection, "SELECT term, word FROM vocabulary"):
-                numbers.setdefault(fold(word), []).append(number)
-            folded = sorted(numbers)
-            self.kept.update(last=last, vocabulary=(folded, numbers, GramIndex(folded)))
-        words, numbers, index = self.kept["vocabulary"]
-        return words, numbers, index
+            vocabulary = Vocabulary(fetch(self.connection, "SELECT term, word FROM vocabulary"))
+            self.kept.update(last=last, vocabulary=vocabulary)
+        known: Vocabulary = self.kept["vocabulary"]
+        return known
 
     def _match(self, query: WordQuery, mask: SlotMask) -> Matched:
         """Each term with the slots that have it, ascending; saturation is aligned with those slots."""
@@ -124,16 +150,63 @@ class SqliteLexicon:
         length, average, documents = self._lengths(query.fields, mask)
         matched = []
         for term, numbers in zip(query.terms, self._numbers(query.terms), strict=True):
-            if not numbers:
+            if term.match == "phrase":
+                slots, times = self._in_order(words(term.word), weights, mask)
+            else:
+                slots, times = self.image.postings.times(numbers, weights)
+            if not len(slots):
                 matched.append((TermMatch(term, 0, 0, idf(documents, 0), NONE), NO_SLOTS))
                 continue
-            slots, times = self.image.postings.times(numbers, weights)
             having = int(np.count_nonzero(mask.scope[slots]))
             here = int(np.count_nonzero(mask.slots[slots]))
             part = saturation(times, length[slots], average, query.k1, query.b)
             matched.append((TermMatch(term, having, here, idf(documents, having), part), slots))
         self._asked.append((query, mask, matched))
         return matched
+
+    def _fulfilling(self, query: WordQuery, mask: SlotMask, matched: Matched) -> Slots:
+        """By slot: is it what the query asks for? Slots outside the scope do not matter."""
+        known = {match.term: slots for match, slots in matched}
+
+        def having(tree: Tree) -> Slots:
+            match tree:
+                case Every(of):
+                    return reduce(lambda all, each: all & having(each), of[1:], having(of[0]))
+                case Some(of):
+                    return reduce(lambda any, each: any | having(each), of[1:], having(of[0]))
+                case Without(these, those):
+                    return having(these) & ~having(those)
+            term = as_term(tree)
+            if term not in known:  # it is refused, or has the same stem as another: it does not score
+                ((_, known[term]),) = self._match(replace(query, terms=(term,), where=None), mask)
+            answer = np.zeros(len(self.image.rows), dtype=np.bool_)
+            answer[known[term]] = True
+            return answer
+
+        return np.ones(len(self.image.rows), dtype=np.bool_) if query.where is None else having(query.where)
+
+    def _in_order(
+        self, phrase: list[str], weights: Floats, mask: SlotMask
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Slots of the scope where these words stand in this order, ascending, and Σ weight × times in each."""
+        folded = [fold(word) for word in phrase]
+        slots, times = NO_SLOTS, NONE
+        for at, numbers in enumerate(self._written(folded)):
+            having, times = self.image.postings.times(numbers, weights)
+            slots = np.intersect1d(slots, having, assume_unique=True) if at else having
+        if len(folded) < 2:
+            return slots, times
+        slots = slots[mask.scope[slots]]
+        times = occurrences(self.connection, self.image.rows[slots], folded, weights)
+        return slots[times > 0], times[times > 0]
+
+    def _written(self, folded: list[str]) -> list[list[int]]:
+        """The numbers of the words that are written so, but for their diacritics. They have one stem."""
+        sql = "SELECT term, word FROM vocabulary WHERE stem IN (SELECT value FROM json_each(?))"
+        found: dict[str, list[int]] = {}
+        for number, word in fetch(self.connection, sql, (json.dumps([stem(word) for word in folded]),)):
+            found.setdefault(fold(word), []).append(number)
+        return [found.get(word, []) for word in folded]
 
     def _numbers(self, terms: tuple[Term, ...]) -> list[list[int]]:
         """The numbers, in the vocabulary, of every word that each term stands for."""
@@ -144,6 +217,9 @@ class SqliteLexicon:
                 sql = f"SELECT {column}, term FROM vocabulary WHERE {column} IN (SELECT value FROM json_each(?))"
                 for form, number in fetch(self.connection, sql, (json.dumps(asked),)):
                     found.setdefault((match, form), []).append(number)
+        for term in terms:
+            if term.match == "prefix":
+                found["prefix", term.word] = self._vocabulary().beginning(fold(term.word))
         return [found.get((term.match, _form(term)), []) for term in terms]
 
     def _lengths(self, fields: Mapping[str, float], mask: SlotMask) -> tuple[Floats, float, int]:

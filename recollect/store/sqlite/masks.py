@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -17,7 +18,7 @@ from recollect.model.filter import All, AnyFilter, Filter, Near, Not
 from recollect.store.base import Rows
 from recollect.store.sqlite.image import Image
 
-DAY = 86_400e6  # microseconds
+HOUR = 3_600e6  # microseconds
 MANNERS = ("confidence_decay", "expired")  # how other conditions are judged; none of their own
 Slots = NDArray[np.bool_]
 CODED = ("collection", "user", "session", "speaker", "role", "kind", "topic", "tier", "source", "status")
@@ -178,7 +179,10 @@ class MaskMaker:
         return answer_yes, answer_no
 
     def _confident(self, least: float, decay: float) -> Slots:
-        """confidence × decay ^ days ≥ least, days since the last access, or since creation without one."""
+        """confidence × decay ^ days ≥ least, days since the last access, or since creation without one.
+
+        Time counts in whole hours: what was kept a moment ago has the confidence that it was kept with.
+        """
         confidence = np.nan_to_num(self.column("confidence"))
         if decay == 1.0:
             return np.asarray(confidence >= least)
@@ -188,7 +192,7 @@ class MaskMaker:
             rows = np.array(list(accessed), dtype=np.int64)
             slots = self.image.slots(rows)
             seen[slots[slots >= 0]] = np.array(list(accessed.values()), dtype=np.float64)[slots >= 0]
-        days = np.maximum(0.0, (self.now - seen) / DAY)
+        days = np.maximum(0.0, (self.now - seen) // HOUR / 24)
         return np.asarray(confidence * decay**days >= least)
 
     def _valid(self, at: datetime) -> tuple[Slots, Slots]:
@@ -210,7 +214,9 @@ def _decided(yes: Slots) -> tuple[Slots, Slots]:
 
 def _within(context: Any, near: Near) -> bool | None:
     apart = distance(context, near)
-    return None if apart is None else apart <= near.within
+    if apart is None:
+        return None
+    return apart <= near.within or math.isclose(apart, near.within)  # 1.3 − 1.2 is a little more than 0.1
 
 
 def given(filter: Filter) -> list[tuple[str, Any]]:

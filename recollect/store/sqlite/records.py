@@ -58,7 +58,7 @@ READ: dict[str, Callable[[Any], Any]] = {
 
 READERS = tuple((at, READ[name]) for at, name in enumerate(COLUMNS) if name in READ)
 WRITERS = tuple((at, WRITE[name]) for at, name in enumerate(COLUMNS) if name in WRITE)
-ID, CREATED, UPDATED = (COLUMNS.index(name) for name in ("id", "created", "updated"))
+ID, CONTEXT, CREATED, UPDATED = (COLUMNS.index(name) for name in ("id", "context", "created", "updated"))
 LINES = [each.name for each in fields(Memory)].index("lines")
 _plain = attrgetter(*COLUMNS[:-2])
 

@@ -10,26 +10,29 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput, NotFound, StoreError
-from recollect.model import Edge, EntityEdge, Memory, Use, check
+from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use, check
 from recollect.model.check import from_micros, micros
 from recollect.model.filter import AnyFilter
 from recollect.store.base import Floats, Links, Rows, Space, StoreStatus, Touch, Undone, check_space
 from recollect.store.sqlite.arrays import best
 from recollect.store.sqlite.change import SqliteChange
-from recollect.store.sqlite.connections import Connections, fetch, saying
+from recollect.store.sqlite.connections import Connections, fetch, gate, saying
 from recollect.store.sqlite.image import Follower, Image, active_space
 from recollect.store.sqlite.lexicon import SqliteLexicon
 from recollect.store.sqlite.masks import MaskMaker, SlotMask
 from recollect.store.sqlite.records import SELECT, SELECT_USE, from_row, read_use
+from recollect.store.sqlite.signatures import signatures
+from recollect.text.slugs import path_or_name
 
 log = logging.getLogger("recollect")
+T = TypeVar("T")
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
 UNUSED = Use()
 MOMENT_OF = {"access": "last_accessed", "recall": "last_recalled"}
@@ -95,6 +98,9 @@ class SqliteView:
         cosines[known] = _dot(self.image.matrix[slots[known]], vector)
         return cosines
 
+    def signatures(self, bits: int, rows: Rows) -> NDArray[np.uint8]:
+        return signatures(self.image, self.connection, bits)[self.image.slots(rows)]
+
     def numbers(self, name: str, rows: Rows) -> Floats:
         slots = self.image.slots(rows)
         return np.where(slots < 0, np.nan, self._column(name)[slots])
@@ -104,6 +110,10 @@ class SqliteView:
         codes = np.where(slots < 0, -1, self._column(name)[slots])
         words = [*self.image.codes[name], ""]
         return [words[code] for code in codes.tolist()]
+
+    def contexts(self, rows: Rows) -> list[JsonObject]:
+        held: dict[int, JsonObject] = self._column("context")
+        return [held.get(slot, {}) for slot in self.image.slots(rows).tolist()]
 
     def links(self, rows: Rows, kinds: Sequence[str] | None = None) -> Links:
         among = "IN (SELECT value FROM json_each(?1))"
@@ -127,6 +137,17 @@ class SqliteView:
         sql = "SELECT row, id FROM memories WHERE row IN (SELECT value FROM json_each(?))"
         found = dict(fetch(self.connection, sql, (_listed(rows),)))
         return [found.get(row, "") for row in rows.tolist()]
+
+    def paths(self, rows: Rows) -> list[str]:
+        sql = "SELECT row, path, title, id FROM memories WHERE row IN (SELECT value FROM json_each(?))"
+        found = {row: path_or_name(*named) for row, *named in fetch(self.connection, sql, (_listed(rows),))}
+        return [found.get(row, "") for row in rows.tolist()]
+
+    def kept(self, key: str, make: Callable[[], T]) -> T:
+        if ("kept", key) not in self.image.memo:
+            self.image.memo["kept", key] = make()
+        known: T = self.image.memo["kept", key]
+        return known
 
     def relations(self, names: Sequence[str]) -> list[EntityEdge]:
         wanted = {name.casefold() for name in names}
@@ -196,7 +217,7 @@ class SqliteStore:
     @contextmanager
     def view(self) -> Iterator[SqliteView]:
         connection = self._connections.get()
-        with saying(self.path):
+        with saying(self.path), gate.inside():
             image = None
             while image is None:
                 connection.execute("BEGIN")
@@ -212,7 +233,7 @@ class SqliteStore:
         if self.readonly:
             raise StoreError(f"{self.path} is read-only; nothing was written.")
         connection = self._connections.get()
-        with saying(self.path):
+        with saying(self.path), gate.inside():
             connection.execute("BEGIN IMMEDIATE")
             try:
                 change = SqliteChange(connection, self.path, verb, note, self.clock(), self._vocabulary)
@@ -306,7 +327,7 @@ class SqliteStore:
         """Note a use. When another process is writing, the note waits for the next one; it never fails a recall."""
         if self.readonly or not mark.rows:
             return
-        with self._pending_lock:
+        with gate.inside(), self._pending_lock:
             self._pending.append(mark)
             self._write_marks(wait=False)
 

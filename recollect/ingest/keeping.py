@@ -1,0 +1,176 @@
+"""Keeping: memories and their vectors in one transaction, what one memory does to another, and missing vectors."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.embed import Embedder, checked
+from recollect.errors import EmbeddingError, InvalidInput
+from recollect.model import Edge, EntityEdge, Memory, Use, check
+from recollect.store.base import Change, Space, Store, Written
+from recollect.store.terms import embedding_text
+
+log = logging.getLogger("recollect")
+Progress = Callable[[int, int], None]  # how many are done, of how many
+Also = Callable[[Change, Sequence[Written]], None]  # what else belongs into the transaction
+AT_ONCE = 256  # texts an embedder gets at a time; rows read at a time
+UNUSED = Use()
+KEPT_BARE = "%s Memories are kept without vectors; embed_missing() makes up for it."
+# What a new text takes over from the memory that it replaces: to whom and where it belongs, and who may know.
+BELONGING = ("collection", "user", "kind", "topic", "tier", "classification")
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a bulk write did, in the order of what was given."""
+
+    ids: list[str]
+    added: int
+    changed: int
+    same: int
+
+
+def receipt(written: Sequence[Written]) -> Receipt:
+    counts = Counter(each.what for each in written)
+    return Receipt([each.id for each in written], counts["added"], counts["changed"], counts["same"])
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """Writes to a store, with vectors when there is an embedder."""
+
+    store: Store
+    embedder: Embedder | None
+
+    def write(
+        self,
+        verb: str,
+        memories: Sequence[Memory],
+        progress: Progress | None = None,
+        edges: Sequence[Edge] = (),
+        relations: Sequence[EntityEdge] = (),
+        also: Also | None = None,
+    ) -> Sequence[Written]:
+        """Embed first, without holding the file; then one transaction for everything."""
+        vectors = self._vectors([embedding_text(memory) for memory in memories], progress)
+        with self.store.change(verb) as change:
+            written = [change.remember(memory) for memory in memories]
+            for memory, each in zip(memories, written, strict=True):
+                if each.what == "added" and memory.use != UNUSED:
+                    change.set_use(each.row, memory.use)
+            fresh = [at for at, each in enumerate(written[: len(vectors)]) if each.what != "same"]
+            if fresh and self.embedder is not None:
+                space = Space(self.embedder.name, self.embedder.dim)
+                change.embed([written[at].row for at in fresh], vectors[fresh], space)
+            for edge in edges:
+                change.link(edge)
+            for relation in relations:
+                change.relate(relation)
+            if also is not None:
+                also(change, written)
+        return written
+
+    def supersede(self, old: str, memory: Memory, now: datetime) -> str:
+        """Keep a memory that takes the place of another, from its valid_from or now on; its id."""
+        at = memory.valid_from or now
+
+        def hand_over(change: Change, written: Sequence[Written]) -> None:
+            new = written[0].id
+            if new == old:
+                raise InvalidInput(
+                    f"{old} cannot supersede itself: give the new memory an id or external id of its own."
+                )
+            change.revise(old, lambda held: superseded(held, at))
+            change.link(check.edge(new, old, "supersedes", 1.0))
+
+        (written,) = self.write("supersede", [check.ordered(replace(memory, valid_from=at))], also=hand_over)
+        return written.id
+
+    def contradict(self, edge: Edge, loser: str | None) -> None:
+        """Keep that two memories contradict each other and, when it is known, which of them is wrong."""
+        with self.store.change("contradict") as change:
+            change.link(edge)
+            if loser is not None:
+                change.revise(loser, contradicted)
+
+    def mend(self, ids: Sequence[str] | None = None) -> None:
+        """Embed what a change has left without a vector; when that fails, it can be made up for later."""
+        if self.embedder is not None:
+            try:
+                embed_all(self.store, self.embedder, "embed", None, ids)
+            except EmbeddingError as problem:
+                log.warning(KEPT_BARE, problem)
+
+    def _vectors(self, texts: Sequence[str], progress: Progress | None) -> NDArray[np.float32]:
+        """Vectors for the texts, or for as many as the embedder managed: a memory is kept even without one."""
+        done = []
+        dim = self.embedder.dim if self.embedder else 0
+        for start in range(0, len(texts), AT_ONCE):
+            if self.embedder is not None:
+                try:
+                    done.append(checked(self.embedder, texts[start : start + AT_ONCE]))
+                except EmbeddingError as problem:
+                    log.warning(KEPT_BARE, problem)
+                    break
+            if progress is not None:
+                progress(min(start + AT_ONCE, len(texts)), len(texts))
+        return np.concatenate(done) if done else np.empty((0, dim), dtype=np.float32)
+
+
+def embed_all(
+    store: Store, embedder: Embedder, verb: str, progress: Progress | None, among: Sequence[str] | None = None
+) -> int:
+    """Embed the memories (all, or some) that this embedder has no vector for, a batch at a time."""
+    space = Space(embedder.name, embedder.dim)
+    missing = store.unembedded(space, among)
+    for start in range(0, len(missing), AT_ONCE):
+        ids = missing[start : start + AT_ONCE]
+        vectors = checked(embedder, [embedding_text(memory) for memory in store.get(ids)])
+        with store.change(verb) as change:
+            change.embed([change.row(id) for id in ids], vectors, space)
+        if progress is not None:
+            progress(min(start + AT_ONCE, len(missing)), len(missing))
+    return len(missing)
+
+
+def belonging(memory: Memory) -> dict[str, Any]:
+    """The details that a text takes over from the memory that it replaces."""
+    return {name: getattr(memory, name) for name in BELONGING}
+
+
+def superseded(memory: Memory, at: datetime) -> Memory:
+    """The memory as it is once another has taken its place: it held until then, or until its own earlier end."""
+    _still_here(memory)
+    end = at if memory.valid_to is None else min(at, memory.valid_to)
+    begin = memory.valid_from
+    if begin is not None and begin >= end:
+        if memory.created is None or memory.created < end:
+            raise InvalidInput(
+                f"{memory.id} does not hold before {begin.isoformat()}; nothing can supersede it earlier."
+            )
+        begin = None  # made and replaced in one moment: it held at no time, and its creation says so
+    return replace(memory, status="superseded", valid_from=begin, valid_to=end)
+
+
+def contradicted(memory: Memory) -> Memory:
+    _still_here(memory)
+    return replace(memory, status="contradicted")
+
+
+def reinforced(memory: Memory, amount: float) -> Memory:
+    """strength + amount, at most 1."""
+    return replace(memory, strength=min(1.0, memory.strength + amount))
+
+
+def _still_here(memory: Memory) -> None:
+    """Another status would bring a forgotten memory back."""
+    if memory.status == "forgotten":
+        raise InvalidInput(f"{memory.id} was forgotten. Bring it back first (undo, or edit with status='active').")

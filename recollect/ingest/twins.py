@@ -1,0 +1,153 @@
+"""Twins: memories that say the same, so that one of them is enough.
+
+A false twin loses knowledge, a missed one costs a line; so the doubtful are kept apart. A model that reads
+meaning takes "from the left" for "from the right" (cosine 0.998 with the packaged one), "put the cup on the plate" for
+"put the plate on the cup" (0.993), and sees no difference in scripts that it does not know (1.0). So it is heard only
+when nothing else speaks against: figures, words that turn a sentence round, the order of what both say.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.model import Memory
+from recollect.model.conditions import equal
+from recollect.model.filter import Filter
+from recollect.store.base import Floats, Rows, Store, Term, View, WordQuery
+from recollect.text.words import stem, words
+
+Vector = NDArray[np.float32]
+COSINE = 0.95  # of two texts that mean the same
+JACCARD = 0.9  # of their words, where no vectors are there to compare
+LOOKED_AT = 20  # candidates by words, and as many by vectors
+FIGURES = re.compile(r"(?<!\w)[-−+]?\d+(?:[.,]\d+)*|\d+")
+ARTICLES = frozenset(("a", "an", "the"))
+# Words that turn a sentence round: texts that differ in one of them are no twins, however alike.
+TURNING = frozenset(
+    stem(word)
+    for word in """
+    no not never none nothing without cannot t neither nor yes true false left right up down upper lower top bottom
+    above below over under front back behind before after first last inside outside in out on off into onto from to
+    open close shut start stop begin end push pull pick place lift drop raise release hold grasp slow slowly fast
+    quick quickly high low hot cold warm cool light heavy soft hard firm firmly gentle gently tight loose big small
+    large little long short wide narrow thick thin near far close distant more less fewer most least many few minimum
+    maximum min max increase decrease add remove enable disable allow forbid accept reject always sometimes often
+    rarely success fail failure succeed work break worked broke broken slip crush full empty clean dirty wet dry
+    smooth rough clockwise counterclockwise anticlockwise forward forwards backward backwards horizontal vertical
+    safe unsafe possible impossible can real simulated simulation sim old new same different with
+    """.split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A memory that was there already, and how it was recognised."""
+
+    memory: Memory
+    because: str
+
+
+def likeness(one: Memory, other: Memory, cosine: float = np.nan) -> tuple[float, str]:
+    """How alike two texts are (0 for no twins), and by what: their words, or their meaning when a cosine is known."""
+    mine, theirs = words(one.text), words(other.text)
+    if figures(one.text) != figures(other.text):
+        return 0.0, "other figures"
+    if mine == theirs:
+        return (1.0, "the same words") if mine or one.text.strip() == other.text.strip() else (0.0, "no words")
+    reason = _difference(mine, theirs)
+    if reason:
+        return 0.0, reason
+    if not np.isnan(cosine):
+        return (cosine, f"cosine {cosine:.3f}") if cosine >= COSINE else (0.0, "another meaning")
+    shared = len(set(mine) & set(theirs)) / len(set(mine) | set(theirs))
+    return (shared, f"{shared:.0%} of the words in common") if shared >= JACCARD else (0.0, "other words")
+
+
+def _difference(mine: list[str], theirs: list[str]) -> str:
+    """What keeps two texts apart however alike they look, or an empty string."""
+    one, other = ([stem(word) for word in each if word not in ARTICLES] for each in (mine, theirs))
+    if any(word in TURNING or not word.isascii() for word in set(one) ^ set(other)):
+        return "a word that turns it round"
+    shared = set(one) & set(other)
+    if [word for word in one if word in shared] != [word for word in other if word in shared]:
+        return "another order"
+    return ""
+
+
+def figures(text: str) -> list[str]:
+    """The numbers in a text, with sign and decimals: 10 N is not 12 N.
+
+    >>> figures("10 N, then -2.5 mm")
+    ['-2.5', '10']
+    """
+    return sorted(each.replace("−", "-") for each in FIGURES.findall(unicodedata.normalize("NFKC", text)))
+
+
+def adds_nothing(context: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
+    """Is all of a context already in another one?"""
+    return all(name in known and equal(known[name], value) for name, value in context.items())
+
+
+def twin_of(store: Store, memory: Memory, now: datetime, vector: Vector | None) -> Twin | None:
+    """The active memory of the same collection and kind that already says all this."""
+    with store.view() as view:
+        mask = view.mask(Filter(collection=memory.collection, kind=memory.kind), ("active",), now)
+        rows, cosines = _candidates(view, mask, memory, vector)
+        others = view.memories(rows)
+    best, found = 0.0, None
+    for other, cosine in zip(others, cosines.tolist(), strict=True):
+        alike, because = likeness(memory, other, cosine)
+        if alike > best and adds_nothing(memory.context, other.context):
+            best, found = alike, Twin(other, because)
+    return found
+
+
+def merges(memories: Sequence[Memory], vectors: NDArray[np.float32] | None) -> dict[str, Twin]:
+    """Which of these memories another one makes superfluous, by id. The ones that stay tell more, or are surer."""
+    order = sorted(range(len(memories)), key=lambda at: _worth(memories[at]), reverse=True)
+    staying: list[int] = []
+    going: dict[str, Twin] = {}
+    for at in order:
+        twin = None if vectors is None else vectors[staying] @ vectors[at]
+        found = _first_twin(memories, at, staying, twin)
+        if found is None:
+            staying.append(at)
+        else:
+            going[memories[at].id] = found
+    return going
+
+
+def _first_twin(memories: Sequence[Memory], at: int, staying: list[int], cosines: Any) -> Twin | None:
+    mine = memories[at]
+    for number, kept in enumerate(staying):
+        other = memories[kept]
+        if mine.kind == other.kind and adds_nothing(mine.context, other.context):
+            alike, because = likeness(mine, other, np.nan if cosines is None else float(cosines[number]))
+            if alike > 0:
+                return Twin(other, because)
+    return None
+
+
+def _worth(memory: Memory) -> tuple[int, float, float]:
+    """What stays of two twins: the one with the richer context, then the surer, then the older."""
+    created = memory.created.timestamp() if memory.created else 0.0
+    return len(repr(memory.context)), memory.confidence or 0.0, -created
+
+
+def _candidates(view: View, mask: Any, memory: Memory, vector: Vector | None) -> tuple[Rows, Floats]:
+    """What shares the words or lies near, and the cosine of each, NaN where one of the two has no vector."""
+    terms = tuple(Term(word, match="exact") for word in dict.fromkeys(words(memory.text)))
+    rows = view.lexicon.search(WordQuery(terms, {"text": 1.0}), mask, LOOKED_AT).rows
+    near = np.empty(0, np.int64) if vector is None else view.nearest(vector, mask, LOOKED_AT)[0]
+    if vector is None or not len(near):
+        return rows, np.full(len(rows), np.nan)
+    both = np.unique(np.concatenate([rows, near]))
+    return both, view.cosines(vector, both)

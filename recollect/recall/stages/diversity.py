@@ -1,0 +1,68 @@
+"""Diversity: an order in which what says the same does not follow itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.recall.hits import Hits, Operation, Reorder
+from recollect.recall.run import Run, Skip
+from recollect.store.base import Floats, Rows
+from recollect.text.words import words
+
+
+@dataclass(frozen=True, slots=True)
+class Diversity:
+    """Maximal marginal relevance: each next one has the highest λ × relevance − (1 − λ) × likeness (A14).
+
+    ``relevance`` is score ÷ best score, ``likeness`` the highest to any that stands before it: Jaccard, the words
+    that two texts share ÷ the words of both. The best comes first; scores stay as they are.
+    """
+
+    share: float = 0.7  # λ
+    name: str = "MMR rerank"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+        best = float(hits.score.values.max())
+        if best <= 0:
+            raise Skip("no score is above 0")
+        texts = [memory.text for memory in run.memories(hits.keys)]
+        order = mmr(hits.score.values / best, Likeness(texts), self.share)
+        return [Reorder(order, "relevance against likeness to those before")]
+
+
+def mmr(relevance: Floats, likeness: Likeness, share: float) -> Rows:
+    """All places in the order of their marginal relevance; of equals, the one that stood first."""
+    order: list[int] = []
+    nearest = np.zeros(len(relevance))
+    left = np.ones(len(relevance), dtype=np.bool_)
+    for _ in range(len(relevance)):
+        value = share * relevance - (1 - share) * nearest if order else relevance
+        pick = int(np.argmax(np.where(left, value, -np.inf)))
+        order.append(pick)
+        left[pick] = False
+        nearest = np.maximum(nearest, likeness.to(pick))
+    return np.array(order, dtype=np.int64)
+
+
+class Likeness:
+    """Jaccard similarity between texts, by their lower-cased words."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        numbers: dict[str, int] = {}
+        sets = [{numbers.setdefault(word, len(numbers)) for word in words(text)} for text in texts]
+        self._sizes = np.array([len(each) for each in sets], dtype=np.int64)
+        self._words = np.array([word for each in sets for word in sorted(each)], dtype=np.int64)
+        self._owner: NDArray[np.int64] = np.repeat(np.arange(len(sets)), self._sizes)
+        self._has = np.zeros(len(numbers), dtype=np.bool_)
+
+    def to(self, place: int) -> Floats:
+        """|A ∩ B| ÷ |A ∪ B| of every text and this one."""
+        mine = self._words[self._owner == place]
+        self._has[mine] = True
+        shared = np.bincount(self._owner[self._has[self._words]], minlength=len(self._sizes))
+        self._has[mine] = False
+        return np.asarray(shared / np.maximum(1, self._sizes + self._sizes[place] - shared))

@@ -1,0 +1,60 @@
+"""Enrichment: what stands beside the results, without changing them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+
+import numpy as np
+
+from recollect.model import Memory
+from recollect.recall.hits import Annotate, Hits, Operation
+from recollect.recall.run import Run, Skip
+
+CONFLICT = "⚠️ Conflicts with another result"
+LONGEST = 48  # characters of a text in a timeline
+EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Enrichment:
+    """Remarks beside the results (A15): a timeline for those that share a topic, a warning for those that a
+    ``contradicts`` link says cannot both be true."""
+
+    zone: tzinfo | None = None  # of the dates shown; None is the machine's own
+    conflict: str = CONFLICT
+    name: str = "enrichment"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+        keys = hits.keys[: run.k]
+        rows = keys[keys > 0]
+        remarks: dict[int, list[str]] = {}
+        memories = dict(zip(rows.tolist(), run.memories(rows), strict=True))
+        by_topic: dict[str, list[int]] = {}
+        for row, memory in memories.items():
+            by_topic.setdefault(memory.topic, []).append(row)
+        for topic, sharing in by_topic.items():
+            if topic and len(sharing) > 1:
+                sharing.sort(key=lambda row: memories[row].created or EARLIEST)
+                for row in sharing:
+                    remarks.setdefault(row, []).append(
+                        self._timeline(topic, [memories[each] for each in sharing], memories[row])
+                    )
+        links = run.view.links(rows, ["contradicts"])
+        among = np.isin(links.sources, rows) & np.isin(links.targets, rows)
+        for row in dict.fromkeys([*links.sources[among].tolist(), *links.targets[among].tolist()]):
+            remarks.setdefault(row, []).append(self.conflict)
+        if not remarks:
+            raise Skip("no results share a topic or contradict each other")
+        return [Annotate(remarks)]
+
+    def _timeline(self, topic: str, memories: list[Memory], this: Memory) -> str:
+        """``Timeline of “db”: 2025-01-05 “We chose MySQL.” → 2025-03-01 this``."""
+        told = []
+        for memory in memories:
+            day = memory.created.astimezone(self.zone).date().isoformat() if memory.created else "undated"
+            text = " ".join(memory.text.split())
+            short = text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
+            told.append(f"{day} this" if memory is this else f"{day} “{short}”")
+        return f"Timeline of “{topic}”: " + " → ".join(told)
