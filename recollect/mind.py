@@ -71,7 +71,8 @@ class Mind:
             path = Path(self._folder) / "memory.db"
         self.path = fspath(path)
         self.collection = None if collection is None else check.string(collection, "collection")
-        self.clock: Clock = clock or (lambda: datetime.now(UTC))
+        told = clock or (lambda: datetime.now(UTC))
+        self.clock: Clock = lambda: check.moment(told(), "the clock")
         self.embedder = resolve_embedder(embedder)
         self._store: Store = SqliteStore(self.path, self.clock, readonly, durability)
         try:
@@ -181,8 +182,8 @@ class Mind:
     def undo(self) -> Undone | None:
         """Take back the last change to this file; None when there is nothing left to take back."""
         undone = self._store.undo()
-        if undone and undone.restored:
-            self._keeper.mend()
+        if undone and undone.ids:
+            self._keeper.mend(undone.ids)
         return undone
 
     # Recalling.
@@ -335,7 +336,8 @@ class Mind:
             raise InvalidInput("reembed needs an embedder.")
         with cls(path, embedder=None) as mind:
             made = embed_all(mind._store, model, "reembed", progress)
-            mind._store.switch(Space(model.name, model.dim))
+            while mind._store.switch(Space(model.name, model.dim)):  # others have written meanwhile
+                made += embed_all(mind._store, model, "reembed", progress)
         return made
 
     # Opening and closing.

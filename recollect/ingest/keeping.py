@@ -66,7 +66,7 @@ class Keeper:
             for memory, each in zip(memories, written, strict=True):
                 if each.what == "added" and memory.use != UNUSED:
                     change.set_use(each.row, memory.use)
-            fresh = [at for at, each in enumerate(written[: len(vectors)]) if each.what != "same"]
+            fresh = _to_embed(written, len(vectors))
             if fresh and self.embedder is not None:
                 space = Space(self.embedder.name, self.embedder.dim)
                 change.embed([written[at].row for at in fresh], vectors[fresh], space)
@@ -125,6 +125,13 @@ class Keeper:
         return np.concatenate(done) if done else np.empty((0, dim), dtype=np.float32)
 
 
+def _to_embed(written: Sequence[Written], vectors: int) -> list[int]:
+    """The last place of each row that was written, where there is a vector for it."""
+    changed = {each.row for each in written if each.what != "same"}
+    last = {each.row: at for at, each in enumerate(written)}
+    return sorted(at for row, at in last.items() if row in changed and at < vectors)
+
+
 def embed_all(
     store: Store, embedder: Embedder, verb: str, progress: Progress | None, among: Sequence[str] | None = None
 ) -> int:
@@ -133,9 +140,14 @@ def embed_all(
     missing = store.unembedded(space, among)
     for start in range(0, len(missing), AT_ONCE):
         ids = missing[start : start + AT_ONCE]
-        vectors = checked(embedder, [embedding_text(memory) for memory in store.get(ids)])
+        memories = store.get(ids, missing_ok=True)
+        texts = [embedding_text(memory) for memory in memories]
+        vectors = checked(embedder, texts)
         with store.change(verb) as change:
-            change.embed([change.row(id) for id in ids], vectors, space)
+            # Meanwhile a memory may have got another text, or be gone: its vector would be that of the old one.
+            rows = [change.row_with(memory.id, text) for memory, text in zip(memories, texts, strict=True)]
+            still = [at for at, row in enumerate(rows) if row is not None]
+            change.embed([row for row in rows if row is not None], vectors[still], space)
         if progress is not None:
             progress(min(start + AT_ONCE, len(missing)), len(missing))
     return len(missing)

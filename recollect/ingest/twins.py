@@ -47,6 +47,17 @@ TURNING = frozenset(
 )
 
 
+class Said:
+    """A text as it is compared: its words, their stems without articles, and its figures."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.words = words(text)
+        self.stems = [stem(word) for word in self.words if word not in ARTICLES]
+        self.figures = figures(text)
+        self.vocabulary, self.roots = frozenset(self.words), frozenset(self.stems)
+
+
 @dataclass(frozen=True, slots=True)
 class Twin:
     """A memory that was there already, and how it was recognised."""
@@ -55,29 +66,27 @@ class Twin:
     because: str
 
 
-def likeness(one: Memory, other: Memory, cosine: float = np.nan) -> tuple[float, str]:
+def likeness(mine: Said, theirs: Said, cosine: float = np.nan) -> tuple[float, str]:
     """How alike two texts are (0 for no twins), and by what: their words, or their meaning when a cosine is known."""
-    mine, theirs = words(one.text), words(other.text)
-    if figures(one.text) != figures(other.text):
+    if mine.figures != theirs.figures:
         return 0.0, "other figures"
-    if mine == theirs:
-        return (1.0, "the same words") if mine or one.text.strip() == other.text.strip() else (0.0, "no words")
-    reason = _difference(mine, theirs)
-    if reason:
-        return 0.0, reason
-    if not np.isnan(cosine):
-        return (cosine, f"cosine {cosine:.3f}") if cosine >= COSINE else (0.0, "another meaning")
-    shared = len(set(mine) & set(theirs)) / len(set(mine) | set(theirs))
-    return (shared, f"{shared:.0%} of the words in common") if shared >= JACCARD else (0.0, "other words")
+    if mine.words == theirs.words:
+        return (1.0, "the same words") if mine.words or mine.text == theirs.text else (0.0, "no words")
+    if np.isnan(cosine):
+        alike = len(mine.vocabulary & theirs.vocabulary) / len(mine.vocabulary | theirs.vocabulary)
+        least, because = JACCARD, f"{alike:.0%} of the words in common"
+    else:
+        alike, least, because = cosine, COSINE, f"cosine {cosine:.3f}"
+    difference = _difference(mine, theirs) if alike >= least else "not alike enough"
+    return (0.0, difference) if difference else (alike, because)
 
 
-def _difference(mine: list[str], theirs: list[str]) -> str:
+def _difference(mine: Said, theirs: Said) -> str:
     """What keeps two texts apart however alike they look, or an empty string."""
-    one, other = ([stem(word) for word in each if word not in ARTICLES] for each in (mine, theirs))
-    if any(word in TURNING or not word.isascii() for word in set(one) ^ set(other)):
+    if any(word in TURNING or not word.isascii() for word in mine.roots ^ theirs.roots):
         return "a word that turns it round"
-    shared = set(one) & set(other)
-    if [word for word in one if word in shared] != [word for word in other if word in shared]:
+    shared = mine.roots & theirs.roots
+    if [word for word in mine.stems if word in shared] != [word for word in theirs.stems if word in shared]:
         return "another order"
     return ""
 
@@ -102,9 +111,9 @@ def twin_of(store: Store, memory: Memory, now: datetime, vector: Vector | None) 
         mask = view.mask(Filter(collection=memory.collection, kind=memory.kind), ("active",), now)
         rows, cosines = _candidates(view, mask, memory, vector)
         others = view.memories(rows)
-    best, found = 0.0, None
+    mine, best, found = Said(memory.text), 0.0, None
     for other, cosine in zip(others, cosines.tolist(), strict=True):
-        alike, because = likeness(memory, other, cosine)
+        alike, because = likeness(mine, Said(other.text), cosine)
         if alike > best and adds_nothing(memory.context, other.context):
             best, found = alike, Twin(other, because)
     return found
@@ -112,28 +121,23 @@ def twin_of(store: Store, memory: Memory, now: datetime, vector: Vector | None) 
 
 def merges(memories: Sequence[Memory], vectors: NDArray[np.float32] | None) -> dict[str, Twin]:
     """Which of these memories another one makes superfluous, by id. The ones that stay tell more, or are surer."""
-    order = sorted(range(len(memories)), key=lambda at: _worth(memories[at]), reverse=True)
+    said = [Said(memory.text) for memory in memories]
     staying: list[int] = []
     going: dict[str, Twin] = {}
-    for at in order:
-        twin = None if vectors is None else vectors[staying] @ vectors[at]
-        found = _first_twin(memories, at, staying, twin)
-        if found is None:
-            staying.append(at)
+    for at in sorted(range(len(memories)), key=lambda at: _worth(memories[at]), reverse=True):
+        cosines = np.full(len(staying), np.nan) if vectors is None else vectors[staying] @ vectors[at]
+        for kept, cosine in zip(staying, cosines.tolist(), strict=True):
+            alike, because = likeness(said[at], said[kept], cosine)
+            if alike and _covers(memories[kept], memories[at]):
+                going[memories[at].id] = Twin(memories[kept], because)
+                break
         else:
-            going[memories[at].id] = found
+            staying.append(at)
     return going
 
 
-def _first_twin(memories: Sequence[Memory], at: int, staying: list[int], cosines: Any) -> Twin | None:
-    mine = memories[at]
-    for number, kept in enumerate(staying):
-        other = memories[kept]
-        if mine.kind == other.kind and adds_nothing(mine.context, other.context):
-            alike, because = likeness(mine, other, np.nan if cosines is None else float(cosines[number]))
-            if alike > 0:
-                return Twin(other, because)
-    return None
+def _covers(kept: Memory, other: Memory) -> bool:
+    return kept.kind == other.kind and adds_nothing(other.context, kept.context)
 
 
 def _worth(memory: Memory) -> tuple[int, float, float]:

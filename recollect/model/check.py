@@ -153,9 +153,9 @@ def status(value: object, name: str) -> str:
 
 
 def use(value: object, name: str) -> Use:
-    if isinstance(value, Use):
-        return value
-    said = json_object(value, name)
+    said = {each.name: getattr(value, each.name) for each in fields(Use)} if isinstance(value, Use) else value
+    if not isinstance(said, Mapping):
+        raise InvalidInput(f"{name} must be an object, not {short(value)}.")
     unknown = set(said) - {each.name for each in fields(Use)}
     if unknown:
         raise InvalidInput(f"{name} has no field {', '.join(sorted(map(repr, unknown)))}.")

@@ -28,6 +28,11 @@ def check_conditions(conditions: object) -> None:
         )
     check.json_object(conditions, "context filter")
     for path, wanted in conditions.items():
+        if path.startswith("$"):
+            raise InvalidInput(
+                f"{path!r} is no operator of a context filter: conditions are dot paths, joined by AND, such as "
+                "{'task.success': true, 'params.force.value': {'$lt': 15}}."
+            )
         unknown = [key for key in wanted if key not in OPERATORS] if operators(wanted) else []
         if unknown:
             raise InvalidInput(

@@ -55,13 +55,16 @@ def _opinion(run: Run, cue: Cue, row: int) -> str:
         place = int(np.flatnonzero(found.keys == row)[0])
         return f"found it at rank {place + 1} with a score of {float(found.score.values[place]):.4f}"
     try:
-        score = float(cue.score(run, np.array([row])).values[0])
+        told = cue.score(run, np.array([row])).at(0)
+        score = told.value
     except Skip as skip:
         return f"did not run: {skip}"
     except RecollectError as problem:
         return f"failed: {problem}"
     if found is None:
         return f"would score it {score:.4f}"
+    if "no vector" in told.label:
+        return "gives it no score: it has no vector"
     if score <= 0:
         return "gives it no score: nothing in common with the question"
     if len(found.keys):

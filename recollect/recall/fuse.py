@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import InvalidInput
 from recollect.recall.arithmetic import Chosen, Expr, Taken, difference, largest, leaf, product, ratio, total
 from recollect.recall.hits import Found, Hits
 from recollect.recall.recipe import Cue
@@ -159,7 +160,8 @@ def _share(share: Share, raw: Expr, first: NDArray[np.bool_]) -> Expr:
     if share.over == "itself":
         return product(share.cue, weight, largest("at least 0", leaf(0.0, "least"), raw))
     if share.over == "saturated":
-        return product(share.cue, weight, ratio("r ÷ (1 + r)", raw, total("1 + r", leaf(1.0, "one"), raw)))
+        r = raw if (raw.values >= 0).all() else largest("at least 0", leaf(0.0, "least"), raw)
+        return product(share.cue, weight, ratio("r ÷ (1 + r)", r, total("1 + r", leaf(1.0, "one"), r)))
     best = float(raw.values[first].max())
     worst = float(raw.values[first].min()) if share.over == "range" else 0.0
     if best <= 0:
@@ -180,5 +182,11 @@ def _scored(run: Run, cue: Cue, found: Found, keys: Rows) -> Expr:
     others = places < 0
     if not others.any():
         return Taken(found.score, places)
-    asked = cue.score(run, keys[others])
+    try:
+        asked = cue.score(run, keys[others])
+    except InvalidInput:
+        raise
+    except Exception as problem:  # it has found some: the others count nothing for it
+        run.note(f"{cue.name} could not score the others", f"{type(problem).__name__}: {problem}")
+        return _own(found, keys)
     return Chosen((found.score, asked), others.astype(np.int64), np.where(others, np.cumsum(others) - 1, places))

@@ -58,7 +58,7 @@ def recall(store: Store, request: Request) -> Recall:
         Result(rank, score, memory, tuple(run.remarks.get(key, ())), lambda at=rank - 1: shown.score.at(at))  # type: ignore[misc]
         for rank, (key, score, memory) in enumerate(zip(shown.keys.tolist(), scores, memories, strict=True), 1)
     ]
-    return Recall(results, run.trace, shown, lambda id: _why_not(store, request, run, shown, id))
+    return Recall(results, run.trace, lambda id: _why_not(store, request, run, shown, id))
 
 
 def _checked(request: Request) -> tuple[str, int]:
@@ -117,13 +117,18 @@ def _staged(run: Run, stage: Stage, hits: Hits, step: Step) -> Hits:
         run.hurry()
     if not len(hits):
         return hits
+    left_out, remarks = [], []
     for operation in stage.apply(run, hits):
         hits, dropped = apply(operation, hits)
         if dropped is not None:
-            step.dropped.append(dropped)
+            left_out.append(dropped)
         if isinstance(operation, Annotate):
-            run.remark(operation.remarks)
-    return hits.sorted()
+            remarks.append(operation.remarks)
+    hits = hits.sorted()
+    step.dropped += left_out
+    for said in remarks:
+        run.remark(said)
+    return hits
 
 
 def _cut(run: Run, hits: Hits) -> Hits:

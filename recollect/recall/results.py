@@ -9,7 +9,6 @@ from typing import Any, overload
 from recollect.errors import NotFound
 from recollect.model import Memory
 from recollect.recall.arithmetic import Explanation
-from recollect.recall.hits import Hits
 from recollect.recall.trace import Trace
 
 
@@ -64,10 +63,9 @@ class Verdict:
 class Recall(Sequence[Result]):
     """The results, best first, with the trace of how they came about."""
 
-    def __init__(self, results: list[Result], trace: Trace, hits: Hits, judge: Callable[[str], Verdict]) -> None:
+    def __init__(self, results: list[Result], trace: Trace, judge: Callable[[str], Verdict]) -> None:
         self._results = results
         self.trace = trace
-        self._hits = hits
         self._judge = judge
 
     def why(self, id: str) -> Explanation:

@@ -57,7 +57,7 @@ class Run:
 
     @contextmanager
     def step(self, kind: str, name: str, before: int | None = None) -> Iterator[Step]:
-        """Log what happens inside. A Skip or a failure ends the step, never the recall."""
+        """Log what happens inside. A Skip or a failure of a cue, a stage or an after ends that step, not the recall."""
         step = Step(kind, name, before=before)
         self.trace.steps.append(step)
         outer, self._step = self._step, step
@@ -65,6 +65,8 @@ class Run:
         try:
             yield step
         except Skip as skip:
+            if kind not in CONTAINED:
+                raise
             step.outcome, step.reason = "skipped", str(skip)
         except Exception as problem:
             if kind not in CONTAINED or isinstance(problem, InvalidInput):
@@ -154,8 +156,9 @@ class Run:
         if self.embedder is None:
             raise Skip("there is no embedder")
         if self._vector is None and self.deadline is None:  # nobody waits: no need for a thread
+            vector = checked(self.embedder, [self.question.text], query=True)[0]
             self._vector = Future()
-            self._vector.set_result(checked(self.embedder, [self.question.text], query=True)[0])
+            self._vector.set_result(vector)
         self.start_vector()
         assert self._vector is not None
         return self._awaited(self._vector, "the question was embedded")

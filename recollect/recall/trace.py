@@ -73,7 +73,7 @@ class Trace:
             elif step.kind == "cue":
                 lines.append(f"Stage {step.name}: {step.outcome} ({step.reason})")
         ran = [step for step in self.steps if step.outcome == "ran"]
-        way = [f"{step.after} candidates" for step in ran if step.kind == "fuse"]
+        way = [f"{step.after} candidate{'s'[step.after == 1 :]}" for step in ran if step.kind == "fuse"]
         way += [step.name for step in ran if step.kind == "stage" and step.before]
         way += [f"top {step.after} returned" for step in ran if step.kind == "cut"]
         return [*lines, "→ " + " → ".join(way)]

@@ -13,7 +13,7 @@ from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.model import Memory, check
-from recollect.recall.cues import Asked, Ladder, Parallel, SlugTrigrams, Vectors
+from recollect.recall.cues import Admitting, Asked, Ladder, Parallel, SlugTrigrams, Vectors
 from recollect.recall.hybrid import LEXICAL, MODES, VECTOR, ByMode, Mode, Report, spared
 from recollect.recall.recipe import Cue, Recipe
 from recollect.recall.stages import Intent, Touching, When
@@ -42,7 +42,7 @@ def jeffsbrain(
         raise InvalidInput(f"mode must be one of {', '.join(MODES)}, not {check.short(mode)}.")
     if check.whole(candidate_k, "candidate_k") < 1 or check.whole(rerank_top_n, "rerank_top_n") < 1:
         raise InvalidInput("candidate_k and rerank_top_n must be at least 1.")
-    k = check.number(rrf_k, "rrf_k") if rrf_k > 0 else 60
+    k = rrf_k if check.number(rrf_k, "rrf_k") > 0 else 60
 
     def depth(results: int) -> int:
         return max(candidate_k, results)  # B3: who asks for more gets more
@@ -56,11 +56,12 @@ def jeffsbrain(
         SlugTrigrams(_chunks(trigram_chunks), depth, least=0.3, name="trigram_fuzzy"),  # J13
     ]
     lexical = Ladder(*ladder[: 1 if skip_retry_ladder else None])
+    legs = lexical if mode == "bm25" else Parallel(lexical, Vectors(VECTOR, depth))  # J2: bm25 in every mode
     return Recipe(
         name="jeffsbrain",
         about="A query language, a ladder for empty answers, reciprocal ranks, intent and a spared reranker.",
         k=10,  # J3
-        cues=lexical if mode == "bm25" else Parallel(lexical, Vectors(VECTOR, depth)),  # J2: bm25 in every mode
+        cues=Admitting(legs, WEIGHTS, known),  # J18: NOT holds for both legs and for every rung
         fuse=ByMode(mode, k),  # J1, J2, J16
         stages=[
             Intent(),  # J7–J10

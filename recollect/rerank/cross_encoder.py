@@ -58,6 +58,7 @@ class CrossEncoder:
             return self._loaded
 
     def _session(self) -> Any:
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # nothing calls home
         import onnxruntime
 
         options = onnxruntime.SessionOptions()

@@ -134,6 +134,9 @@ class Lexicon(Protocol):
     def score(self, query: WordQuery, mask: Any, rows: Rows) -> WordMatches:
         """The same scores for given rows, in their order; 0 where nothing matches."""
 
+    def without(self, tree: Tree, fields: Mapping[str, float], mask: Any) -> Mask:
+        """The mask less the memories that a query describes; it gives that as the reason for them."""
+
     def alike(self, word: str, mask: Any, least: float, limit: int) -> list[tuple[str, float]]:
         """Words of memories that may come back that share 3-grams with this one, most similar first."""
 
@@ -225,9 +228,13 @@ class Change(Protocol):
         """Change a memory as it is now, inside the transaction."""
 
     def decay(self, rate: float, collection: str | None) -> int:
-        """Let strengths fade by the days since the last decay (see fading.py); how many did."""
+        """strength × exp(−rate × days since the last decay, or creation if later), of all or of one collection's
+        memories; how many changed."""
 
     def row(self, id: str) -> int: ...
+
+    def row_with(self, id: str, text: str) -> int | None:
+        """The row of a memory, if this is still what an embedder reads of it."""
 
     def set_use(self, row: int, use: Use) -> None: ...
 
@@ -257,6 +264,7 @@ class Undone:
     at: datetime
     removed: int  # memories that are gone again
     restored: int  # memories and edges that are as before
+    ids: tuple[str, ...] = ()  # of the memories among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +303,7 @@ class Store(Protocol):
     def resolve(self, ids: Sequence[str]) -> list[str]:
         """Whole ids for ids or their unique beginnings; NotFound for an unknown one."""
 
-    def get(self, ids: Sequence[str]) -> list[Memory]: ...
+    def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Memory]: ...
 
     def edges(self, ids: Sequence[str] | None = None) -> list[Edge]: ...
 
@@ -307,8 +315,9 @@ class Store(Protocol):
     def unembedded(self, space: Space, among: Sequence[str] | None = None) -> list[str]:
         """Ids of the memories (all, or some) that this model has no vector for."""
 
-    def switch(self, space: Space) -> None:
-        """Search this model's vectors from now on and let those of others go."""
+    def switch(self, space: Space) -> int:
+        """Search this model's vectors from now on and let those of others go; how many are missing, if any are: then
+        nothing is changed."""
 
     def touch(self, mark: Touch) -> None:
         """Note a use; it may be written a little later, and never fails a recall."""

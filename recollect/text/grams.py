@@ -18,6 +18,22 @@ def grams(word: str) -> set[str]:
     return {padded[at : at + 3] for at in range(len(padded) - 2)}
 
 
+def one_apart(a: str, b: str) -> bool:
+    """Is one letter wrong, missing, too many, or are two neighbours exchanged?
+
+    >>> [one_apart("dok", other) for other in ("dock", "dog", "dko", "dock-side", "dok")]
+    [True, True, True, False, False]
+    """
+    if a == b or abs(len(a) - len(b)) > 1:
+        return False
+    at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    if len(a) == len(b):
+        swapped = a[at : at + 2] == b[at : at + 2][::-1]
+        return a[at + 1 :] == b[at + 1 :] or (swapped and a[at + 2 :] == b[at + 2 :])
+    longer, shorter = (a, b) if len(a) > len(b) else (b, a)
+    return longer[at + 1 :] == shorter[at:]
+
+
 class GramIndex:
     """Finds, among many words, those that share 3-grams with one. Built once per vocabulary, in arrays.
 

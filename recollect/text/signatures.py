@@ -38,7 +38,7 @@ def _directions(words: Sequence[str], bits: int) -> NDArray[np.int16]:
     starts: list[int] = []
     for word in words:
         starts.append(len(pieces))
-        pieces += [features.setdefault(gram, len(features)) for gram in grams(fold(word))]
+        pieces += [features.setdefault(gram, len(features)) for gram in grams(fold(word)) or ("",)]
     hashes = b"".join(shake_128(feature.encode("utf-8", "replace")).digest(bits // 8) for feature in features)
     table = np.frombuffer(hashes, dtype=np.uint8).reshape(len(features), bits // 8)
     signs = np.unpackbits(table, axis=1).astype(np.int8) * 2 - 1

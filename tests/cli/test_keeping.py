@@ -1,9 +1,11 @@
-"""remember, edit, link, unlink, relate, forget and undo, as typed."""
+"""The verbs that write, as typed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from tests.cli.conftest import Command
 
@@ -95,6 +97,49 @@ def test_a_link_is_made_shown_and_removed(recollect: Command, keep: Keep) -> Non
 def test_two_names_are_related(recollect: Command) -> None:
     assert recollect("relate", "alice", "works_with", "bob").out == "alice ─works_with→ bob  1\n"
     assert recollect("status", "--json").json["entity_edges"] == 1
+
+
+def test_a_newer_memory_supersedes_an_old_one(recollect: Command, keep: Keep) -> None:
+    old = keep("in the kitchen", "--topic", "dock")
+    new = recollect("supersede", old[:10], "in", "the", "hallway", "--tag", "home", "--json").json
+    assert (new["text"], new["tags"], new["topic"]) == ("in the hallway", ["home"], "dock")
+    former = recollect("show", old, "--json").json["memory"]
+    assert (former["status"], former["valid_to"]) == ("superseded", new["valid_from"])
+    told = recollect("supersede", new["id"], "-", stdin=b"in the garage")
+    assert f"─supersedes→ {new['id']}" in told.out
+    assert "supersede" in recollect("undo").out
+    assert "status" not in recollect("show", new["id"], "--json").json["memory"]
+
+
+def test_superseding_needs_a_text_and_a_memory(recollect: Command, keep: Keep) -> None:
+    assert recollect("supersede", keep("x")).code == 2
+    assert recollect("supersede", "nobody", "y").code == 3
+
+
+def test_two_memories_contradict_each_other_and_one_may_be_wrong(recollect: Command, keep: Keep) -> None:
+    a, b = keep("it is red"), keep("it is blue")
+    assert recollect("contradict", a, b, "--weight", "0.5").out == f"{a} ─contradicts→ {b}  0.5\n"
+    assert "status" not in recollect("show", a, "--json").json["memory"]
+    assert recollect("contradict", a, b, "--loser", a, "--json").json["kind"] == "contradicts"
+    assert recollect("show", a, "--json").json["memory"]["status"] == "contradicted"
+    assert recollect("contradict", a, b, "--loser", keep("z")).code == 2
+
+
+def test_a_memory_is_reinforced(recollect: Command, keep: Keep) -> None:
+    id = keep("x")
+    assert recollect("reinforce", id).out == f"{id}  strength 1\n"
+    assert recollect("reinforce", id, "--amount", "2").code == 2
+    recollect("decay", "--rate", "1e15")
+    assert recollect("reinforce", id, "--amount", "0.25", "--json").json["strength"] == pytest.approx(0.25)
+
+
+def test_memories_fade_with_their_days(recollect: Command, keep: Keep) -> None:
+    id = keep("x", "--created", "2025-01-01")
+    assert recollect("decay", "--json").json == {"faded": 1}
+    assert recollect("show", id, "--json").json["memory"]["strength"] < 0.99
+    assert "1 restored" in recollect("undo").out
+    assert recollect("decay", "--rate", "0").code == 1
+    assert recollect("decay", "--rate", "-1").code == 2
 
 
 def test_a_forgotten_memory_is_gone_until_undo(recollect: Command, keep: Keep) -> None:

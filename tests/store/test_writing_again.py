@@ -214,6 +214,8 @@ def test_a_mind_bound_to_a_collection_writes_to_it_alone(path: Path, mind: Mind)
         assert {memory.text for memory in garden.list()} == {"a rake", "a spade", "a hoe", "a hose"}
         assert {memory.collection for memory in mind.list()} == {"garden"}
         assert [relation.collection for relation in mind.entity_edges()] == ["garden"]
-        mind.remember("a cup")
+        cup = mind.remember("a cup")
         assert texts(garden, "cup") == []
+        mind.link(cup.id, garden.list()[0].id)
+        assert [record for record in garden.export() if record["type"] == "edge"] == []
         assert {record["collection"] for record in garden.export() if record["type"] != "recollect"} == {"garden"}

@@ -1,7 +1,7 @@
 """Cues: each finds candidates in its own way, and can score given ones."""
 
 from recollect.recall.cues.alike import Alike
-from recollect.recall.cues.asked import Asked
+from recollect.recall.cues.asked import Admitting, Asked
 from recollect.recall.cues.fuzzy import Fuzzy
 from recollect.recall.cues.keywords import Keywords
 from recollect.recall.cues.limits import AtLeast, Off
@@ -17,6 +17,7 @@ from recollect.recall.cues.vectors import Vectors
 from recollect.recall.cues.words import Words
 
 __all__ = [
+    "Admitting",
     "Alike",
     "Asked",
     "AtLeast",

@@ -13,22 +13,23 @@ from recollect.recall.hits import Found
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows, Term, WordQuery
-from recollect.text.words import is_spaceless, stem
+from recollect.text.words import fold, is_spaceless, stem
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
     """Words that hold a word of the question, or that look like it; diacritics do not count.
 
-    Where the word itself is known, what only looks like it must do so more closely: it is hardly a slip of the pen.
+    Where the word itself is known, what only looks like it must do so closely: a letter of a long word may be wrong, but
+    a question for the house is not one for the horse.
     """
 
     name: str = "alike"
     fields: Mapping[str, float] = field(default_factory=lambda: EVERYWHERE)
     depth: Depth = fixed(100)
     least: float = 0.3  # similarity of 3-grams
-    least_known: float = 0.5  # the same, for a word that memories here have
-    variants: int = 24  # for each word
+    least_known: float = 0.85  # the same, for a word that memories here have
+    variants: int = 50  # for each word
     most: int = 12  # words that are tried
 
     def find(self, run: Run) -> Found:
@@ -47,9 +48,9 @@ class Alike:
         tried = [word for word in known if len(word) > 2 or is_spaceless(word)][: self.most]  # 3-grams need 3 letters
         alike: dict[str, tuple[float, str]] = {}  # by stem: relatives are looked up together
         for word in tried:
-            least = self.least_known if known[word] else self.least
-            for other, similarity in run.view.lexicon.alike(word, run.mask, least, self.variants):
-                alike[stem(other)] = max((similarity, other), alike.get(stem(other), (0.0, "")))
+            for other, similarity in run.view.lexicon.alike(word, run.mask, self.least, self.variants):
+                if not known[word] or similarity >= self.least_known or fold(word) in other:
+                    alike[stem(other)] = max((similarity, other), alike.get(stem(other), (0.0, "")))
         if not alike:
             raise Skip("no known word is like one of the question's")
         terms = tuple(Term(word, weight) for weight, word in alike.values())

@@ -10,7 +10,7 @@ import numpy as np
 from recollect.recall.arithmetic import Expr, leaf
 from recollect.recall.cues.words import EVERYWHERE, explained
 from recollect.recall.hits import Found, nothing
-from recollect.recall.recipe import Depth, fixed
+from recollect.recall.recipe import Cue, Depth, Plan, fixed
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows, WordQuery, as_term
 from recollect.text.query import Aliases, Every, Some, Tree, Without, describe, expand, parse, wanted
@@ -60,6 +60,27 @@ class Asked:
         )
         terms = tuple(map(as_term, wanted(tree)))
         return WordQuery(terms, self.fields, self.k1, self.b, where=None if plain else tree)
+
+
+class Admitting:
+    """A plan among the memories that the query does not refuse: what stands after NOT comes back from no cue."""
+
+    def __init__(self, plan: Plan, fields: Mapping[str, float], aliases: Aliases) -> None:
+        self._plan = plan
+        self._fields = fields
+        self._aliases = aliases
+
+    def gather(self, run: Run) -> list[Found]:
+        tree = expand(parse(run.question.text), self._aliases)
+        if isinstance(tree, Without):
+            with run.step("cue", "refused", before=run.mask.count) as step:
+                run.note("query", f"NOT {describe(tree.those)}")
+                run.mask = run.view.lexicon.without(tree.those, self._fields, run.mask)
+                step.after = run.mask.count
+        return self._plan.gather(run)
+
+    def cues(self) -> list[Cue]:
+        return self._plan.cues()
 
 
 def describe_term(word: str, match: str) -> str:

@@ -58,9 +58,9 @@ class Fuzzy:
             return unknown
         has = np.array([np.broadcast_to(expr.values, (len(rows),)) > 0 for expr in scored])
         here = np.arange(len(rows))
-        first = np.asarray(has.argmax(axis=0), dtype=np.int64)
+        first, found = np.argmax(has, axis=0), np.asarray(has.any(axis=0), dtype=np.int64)
         worth = self.worth.of(run, rows, Chosen(tuple(scored), first, here))
-        return Chosen((unknown, worth), has.any(axis=0).astype(np.int64), here)
+        return Chosen((unknown, worth), found, here)
 
     def _looked_up(self, run: Run, cue: Cue, detail: dict[str, object]) -> Found:
         try:

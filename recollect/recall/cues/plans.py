@@ -50,7 +50,9 @@ class Until:
                     run.skip(cue, f"{names} filled the {run.k} places")
                     found.append(nothing(cue.name))
             else:
-                found += gathered(part, run)
+                more = gathered(part, run)
+                found += more
+                keys |= {key for each in more for key in each.keys.tolist()}
         return found
 
     def cues(self) -> list[Cue]:

@@ -11,7 +11,7 @@ from recollect.recall.hits import Found
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows, Term, WordQuery
-from recollect.text.words import is_spaceless
+from recollect.text.words import is_spaceless, stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,13 @@ class Trigrams:
         unknown = [word for word in missing if len(word) > 2 or is_spaceless(word)][: self.most]
         if not unknown:
             raise Skip(f"too short to look for: {', '.join(missing)}" if missing else "every word was found as it is")
-        alike: dict[str, float] = {}
+        best: dict[str, tuple[str, float]] = {}
         for word in unknown:
             for other, similarity in run.view.lexicon.alike(word, run.mask, self.least, self.variants):
-                alike[other] = max(similarity, alike.get(other, 0.0))
+                form = stem(other)  # kettle and kettles are looked up as one
+                if similarity > best.get(form, ("", 0.0))[1]:
+                    best[form] = (other, similarity)
+        alike = dict(best.values())
         if not alike:
             raise Skip(f"no known word is like {', '.join(unknown)}")
         return word_query(tuple(Term(word, weight) for word, weight in alike.items()), self.fields, self.k1, self.b)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.recall.arithmetic import Expr, leaf
 from recollect.recall.hits import Found
@@ -23,16 +24,20 @@ class Vectors:
     depth: Depth = fixed(100)
 
     def find(self, run: Run) -> Found:
-        vector = run.vector()
-        if run.embedder is not None:
-            run.view.check_space(Space(run.embedder.name, run.embedder.dim))
-        rows, cosines = run.view.nearest(vector, run.mask, self.depth(run.k))
+        rows, cosines = run.view.nearest(self._asked(run), run.mask, self.depth(run.k))
         if not len(rows) and run.mask.count:
             raise Skip("no memory here has a vector")
         return Found(self.name, rows, self._labelled(cosines), run.mask.count)
 
     def score(self, run: Run, rows: Rows) -> Expr:
-        return self._labelled(run.view.cosines(run.vector(), rows))
+        return self._labelled(run.view.cosines(self._asked(run), rows))
+
+    def _asked(self, run: Run) -> NDArray[np.float32]:
+        """The question's vector, if it can be compared with those that are here."""
+        vector = run.vector()
+        if run.embedder is not None:
+            run.view.check_space(Space(run.embedder.name, run.embedder.dim))
+        return vector
 
     def _labelled(self, cosines: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Expr:
         """A memory without a vector counts as at a right angle."""

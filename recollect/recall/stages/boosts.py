@@ -109,11 +109,14 @@ class Spacing:
     """× a factor for the mean interval between a memory's recalls: what was spaced out is kept better (A13)."""
 
     factors: Sequence[tuple[float, float]] = ((7.0, 1.3), (1.0, 1.15))  # from so many days on, longest first
+    last: int = 20  # recalls that count
     name: str = "spacing boost"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
         uses = iter(run.view.uses(hits.keys[hits.keys > 0]))
-        means = [_mean_interval(next(uses).recall_times) if key > 0 else None for key in hits.keys.tolist()]
+        means = [
+            _mean_interval(next(uses).recall_times[-self.last :]) if key > 0 else None for key in hits.keys.tolist()
+        ]
         factor = np.array([self._factor(mean) for mean in means])
         if (factor == 1).all():
             raise Skip("no candidate was recalled at intervals")

@@ -25,7 +25,7 @@ class Recency:
     name: str = "recency"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        ages = np.maximum(0.0, (micros(run.now) - run.view.numbers("created", hits.keys)) / DAY)
+        ages = np.nan_to_num(np.maximum(0.0, (micros(run.now) - run.view.numbers("created", hits.keys)) / DAY))
         factor = 1 - self.share + self.share * np.exp2(-ages / self.half_life)
         return [
             Rescore(product("after recency", hits.score, leaf(factor, lambda at: f"recency: {ages[at]:.1f} days old")))
@@ -44,7 +44,13 @@ class StatusFactor:
         if not any(status in self.factors for status in statuses):
             raise Skip("all candidates are active")
         factor = np.array([self.factors.get(status, 1.0) for status in statuses])
-        return [Rescore(product("after status", hits.score, leaf(factor, lambda at: f"status: {statuses[at]}")))]
+        stored = run.view.strings("status", hits.keys)
+
+        def label(at: int) -> str:
+            over = ", its time is over" if statuses[at] == "superseded" and stored[at] == "active" else ""
+            return f"status: {statuses[at]}{over}"
+
+        return [Rescore(product("after status", hits.score, leaf(factor, label)))]
 
 
 def standing(run: Run, keys: Rows) -> list[str]:

@@ -24,8 +24,19 @@ from recollect.store.base import Space, Undone, Written, check_space
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.fading import fade, scope_note
 from recollect.store.sqlite.image import active_space
-from recollect.store.sqlite.records import COLUMNS, CONTEXT, CREATED, ID, SELECT, UPDATED, from_row, to_row, use_to_row
-from recollect.store.terms import field_words
+from recollect.store.sqlite.records import (
+    COLUMNS,
+    CONTEXT,
+    CREATED,
+    ID,
+    SELECT,
+    UPDATED,
+    as_values,
+    from_row,
+    to_row,
+    use_to_row,
+)
+from recollect.store.terms import embedding_text, field_words
 from recollect.text.words import stem
 
 INSERT = f"INSERT INTO memories (born, changed, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
@@ -73,6 +84,11 @@ class SqliteChange:
 
     @property
     def version(self) -> int:
+        """The number of this change; asking for it enters the change into the history."""
+        return self.begin()
+
+    def begin(self) -> int:
+        """Enter this change into the history, if that is not done yet; its number."""
         if self._version is None:
             last = self.connection.execute("SELECT max(version) FROM changes").get or 0
             self._version = last + 1
@@ -117,13 +133,18 @@ class SqliteChange:
             "INSERT OR REPLACE INTO vectors (space, row, vector) VALUES (?, ?, ?)",
             ((number, row, vector.tobytes()) for row, vector in zip(rows, packed, strict=True)),
         )
-        self.connection.executemany(
-            "UPDATE memories SET changed = ? WHERE row = ? AND changed <> ?",
-            ((self.version, row, self.version) for row in rows),
-        )
+        held = active_space(self.connection)
+        if held is not None and held[0] == number:  # what is searched has changed
+            self.connection.executemany(
+                "UPDATE memories SET changed = ? WHERE row = ? AND changed <> ?",
+                ((self.version, row, self.version) for row in rows),
+            )
 
     def link(self, edge: Edge) -> None:
         source, target = self.row(edge.source), self.row(edge.target)
+        held = "SELECT weight FROM edges WHERE source = ? AND target = ? AND kind = ?"
+        if self.connection.execute(held, (source, target, edge.kind)).get == edge.weight:
+            return
         self._keep_edge(source, target, edge.kind)
         self.connection.execute(
             "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)",
@@ -146,6 +167,8 @@ class SqliteChange:
             key,
         ).fetchall()
         for values in held:
+            if (values[3], *values[6:8]) == (edge.weight, edge.classification, edge.source):
+                return
             self._keep("entity_edge", 0, list(values))
         self.connection.execute(
             "INSERT OR REPLACE INTO entity_edges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -243,10 +266,16 @@ class SqliteChange:
             raise NotFound(f"There is no memory with the id {id!r}.")
         return int(row)
 
+    def row_with(self, id: str, text: str) -> int | None:
+        for row, *held in self.connection.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE id = ?", (id,)):
+            return int(row) if embedding_text(from_row(held)) == text else None
+        return None
+
     # What is kept of what was, so that it can come back.
 
     def _keep(self, what: str, row: int, values: list[Any]) -> None:
-        record = json.dumps(values, ensure_ascii=False)
+        named = dict(zip(COLUMNS, values, strict=True)) if what == "memory" else values
+        record = json.dumps(named, ensure_ascii=False)
         self.connection.execute("INSERT INTO former VALUES (?, ?, ?, ?)", (self.version, what, row, record))
 
     def _keep_edge(self, source: int, target: int, kind: str) -> None:
@@ -274,16 +303,18 @@ class SqliteChange:
         kept = fetch(
             self.connection, "SELECT what, row, record FROM former WHERE version = ? ORDER BY _rowid_ DESC", (version,)
         )
-        fresh, restored = {row for (row,) in added}, 0
+        fresh, restored, ids = {row for (row,) in added}, 0, []
         for what, row, record in kept:
-            values = json.loads(record)
+            values = as_values(json.loads(record))
             restored += len(values[0]) if what == "strengths" else 1
             if values[-1] != version if what != "memory" else row not in fresh:  # not of this change itself
                 self._return(what, row, values)
+                if what == "memory":
+                    ids.append(values[ID])
         self.connection.execute("DELETE FROM former WHERE version = ?", (version,))
         self.connection.execute("UPDATE changes SET undone = 1 WHERE version = ?", (version,))
-        assert self.version > version  # the undo is a change of its own, which images follow
-        return Undone(verb, from_micros(at), len(added), restored)
+        self.begin()  # the undo is a change of its own, which images follow
+        return Undone(verb, from_micros(at), len(added), restored, tuple(ids))
 
     def _forget_vectors(self, row: int) -> None:
         self.connection.execute("DELETE FROM vectors WHERE space IN (SELECT space FROM spaces) AND row = ?", (row,))

@@ -58,7 +58,11 @@ class Connections:
     def after_fork(self) -> None:
         """In a forked child: SQLite must not cross a fork, so what was inherited is closed, and opened anew on need."""
         self._lock = Lock()
-        self._let_go()
+        for connection in list(self._all):
+            if connection.in_transaction:  # ending it here would write into what the parent uses
+                _inherited.append(connection)
+            else:
+                connection.close()
         self._local = local()
         self._all = weakref.WeakSet()
 
@@ -119,6 +123,7 @@ class Connections:
         return connection
 
 
+_inherited: list[apsw.Connection] = []  # never to be touched again
 _everyone: weakref.WeakSet[Connections] = weakref.WeakSet()
 
 

@@ -34,15 +34,9 @@ CODED = (
     "source",
     "path",
 )
-NUMBERS = ("expires", "classification", "confidence", "created", "valid_from", "valid_to")
 OBJECTS: dict[str, str] = {"tags": "[]", "context": "{}"}  # what an empty one looks like
-ALWAYS = (
-    "status",
-    "collection",
-    "expires",
-    "created",
-    "valid_to",
-)  # every recall needs these; others are read when a filter asks
+# Every recall needs these; others are read when a filter or a stage asks.
+ALWAYS = ("status", "collection", "expires", "created", "valid_from", "valid_to")
 
 
 @dataclass(slots=True)
@@ -148,10 +142,20 @@ class Follower:
             with self._lock:
                 image = self._image
                 if image is None or image.version < version:
-                    image = self._advance(connection, version)
+                    try:
+                        image = self._advance(connection, version)
+                    except BaseException:
+                        self._begin(None)  # half-grown arrays must not be built upon
+                        raise
                 elif image.version > version:
                     return None
         return image
+
+    def restart(self) -> None:
+        """Forget the image: the file is no longer the one that it was made of."""
+        with self._lock:
+            self.kept.clear()
+            self._begin(None)
 
     def column(self, image: Image, connection: apsw.Connection, name: str) -> Any:
         """A column of the image, read from the file when it is asked for the first time."""
@@ -160,8 +164,9 @@ class Follower:
                 column = _column(name)
                 values = dict(connection.execute(f"SELECT row, {name} FROM memories"))
                 empty: Any = OBJECTS.get(name, "" if name in CODED else None)
-                image.columns[name] = column.extend([values.get(int(row), empty) for row in image.rows])
+                read = column.extend([values.get(int(row), empty) for row in image.rows])
                 image.codes[name] = column.index if isinstance(column, Codes) else {}
+                image.columns[name] = read  # last: who sees the column must find its codes
                 if image is self._image:
                     self._columns[name] = column  # from now on it follows
         return image.columns[name]

@@ -21,8 +21,8 @@ from recollect.store.sqlite.image import Image
 from recollect.store.sqlite.masks import SlotMask, Slots
 from recollect.store.sqlite.phrases import occurrences
 from recollect.store.terms import FIELDS
-from recollect.text.grams import GramIndex
-from recollect.text.query import Every, Some, Tree, Without
+from recollect.text.grams import GramIndex, one_apart
+from recollect.text.query import Every, Some, Tree, Without, describe
 from recollect.text.words import fold, stem, words
 
 NONE: Floats = np.empty(0)
@@ -56,6 +56,11 @@ class Vocabulary:
     @cached_property
     def grams(self) -> GramIndex:
         return GramIndex(self.words)
+
+    def as_long_as(self, word: str) -> list[int]:
+        """Places of the words with the same first letter and, give or take one, the same length."""
+        first, last = (bisect_left(self.words, word[:1] + end) for end in ("", "\U0010ffff"))
+        return [at for at in range(first, last) if abs(len(self.words[at]) - len(word)) < 2] if len(word) > 2 else []
 
     def beginning(self, prefix: str) -> list[int]:
         first, last = (bisect_left(self.words, prefix + end) for end in ("", "\U0010ffff"))
@@ -94,12 +99,17 @@ class SqliteLexicon:
         if query.where is not None and len(self.image.rows):
             passing = self._fulfilling(query, mask, matched)[slots]
             result.terms[:] = [replace(each, saturation=each.saturation * passing) for each in result.terms]
+        if query.every:
+            complete = np.logical_and.reduce([each.saturation > 0 for each in result.terms])
+            result.terms[:] = [replace(each, saturation=each.saturation * complete) for each in result.terms]
         for each in result.terms:
             result.scores[:] += each.term.weight * each.idf * each.saturation
-        if query.every:
-            hits = sum((each.saturation > 0).astype(np.int64) for each in result.terms)
-            result.scores[hits != len(query.terms)] = 0.0
         return result
+
+    def without(self, tree: Tree, fields: Mapping[str, float], mask: SlotMask) -> SlotMask:
+        others = ~self._fulfilling(WordQuery((), fields, where=tree), mask, [])
+        reason = (f"the query refuses it: NOT {describe(tree)}", others)
+        return replace(mask, slots=mask.slots & others, conditions=[*mask.conditions, reason])
 
     def alike(self, word: str, mask: SlotMask, least: float, limit: int) -> list[tuple[str, float]]:
         key = (word, least, limit)
@@ -119,6 +129,9 @@ class SqliteLexicon:
             inside = [at for at in np.flatnonzero(index.containing(asked)).tolist() if asked in words[at]]
         for at in inside:
             similar[at] = max(similar[at], least, len(asked) / len(words[at]))
+        for at in known.as_long_as(asked):
+            if one_apart(asked, words[at]):
+                similar[at] = max(similar[at], 1 - 1 / max(len(asked), len(words[at])))
         near: list[int] = np.flatnonzero(similar >= least).tolist()
         found: list[tuple[str, float]] = []
         for at in sorted(near, key=lambda at: (-similar[at], words[at])):

@@ -15,10 +15,12 @@ from recollect.errors import InvalidInput
 from recollect.model import check
 from recollect.model.conditions import check_conditions, check_near, distance, judge
 from recollect.model.filter import All, AnyFilter, Filter, Near, Not
+from recollect.model.memory import STATUSES
 from recollect.store.base import Rows
 from recollect.store.sqlite.image import Image
 
 HOUR = 3_600e6  # microseconds
+MOST_MEMOS = 64  # answers kept for a version
 MANNERS = ("confidence_decay", "expired")  # how other conditions are judged; none of their own
 Slots = NDArray[np.bool_]
 CODED = ("collection", "user", "session", "speaker", "role", "kind", "topic", "tier", "source", "status")
@@ -71,13 +73,12 @@ class MaskMaker:
         if not hidden:
             conditions.append(("it was forgotten", ~forgotten))
         asked = _positive(filter, "status")
-        valid, _ = self._valid(now) if as_of else (None, None)
-        status = self._coded("status", asked or statuses)
-        if valid is not None and not asked:
-            status = status | (self._coded("status", ("superseded",)) & valid)  # at that time it was current
+        status = self._coded("status", asked or statuses) if hidden else self._standing(asked or statuses)
         conditions.append((f"its status is none of: {', '.join(asked or statuses)}", status))
-        if valid is not None:
-            conditions.append((f"it is not valid at {now.isoformat()}", valid))
+        if as_of:
+            conditions.append((f"it is not valid at {now.isoformat()}", self._valid()))
+        elif not hidden:
+            conditions.append(("it is not valid yet", ~(self.column("valid_from") > self.now)))
         if not hidden and not _asks_for_expired(filter):
             conditions.append(("it has expired", ~(self.column("expires") <= check.micros(now))))
         for name, (yes, _) in self._named(filter):
@@ -99,6 +100,7 @@ class MaskMaker:
             case All():
                 return [each for part in filter.of for each in self._named(part)]
             case Not():
+                _no_manners(filter.of)
                 yes, no = self._all(filter.of)
                 return [(f"not ({describe(filter.of)})", (no, yes))]
             case Filter():
@@ -118,6 +120,11 @@ class MaskMaker:
         return yes, no
 
     def _condition(self, name: str, value: Any, decay: float) -> tuple[Slots, Slots]:
+        if name == "status":
+            unknown = [each for each in _several(value, name) if each not in STATUSES]
+            if unknown:
+                raise InvalidInput(f"There is no status {unknown[0]!r}; there are: {', '.join(STATUSES)}.")
+            return _decided(self._standing(_several(value, name)))
         if name in CODED:
             return _decided(self._coded(name, _several(value, name)))
         match name:
@@ -138,7 +145,7 @@ class MaskMaker:
                 return self._judged(repr(value), lambda context: judge(context, value))
             case _:
                 check_near(value)
-                return self._judged(repr(value), lambda context: _within(context, value))
+                return self._judged("", lambda context: _within(context, value))
 
     def _coded(self, name: str, values: Sequence[str]) -> Slots:
         column = self.column(name)
@@ -174,6 +181,10 @@ class MaskMaker:
             no = np.full(self.size, bare is False)
             for slot, answer in answers.items():
                 yes[slot], no[slot] = answer is True, answer is False
+            if not key:
+                return yes, no
+            if len(self.image.memo) > MOST_MEMOS:
+                self.image.memo.clear()
             self.image.memo[key] = (yes, no)
         answer_yes, answer_no = self.image.memo[key]
         return answer_yes, answer_no
@@ -195,12 +206,22 @@ class MaskMaker:
         days = np.maximum(0.0, (self.now - seen) // HOUR / 24)
         return np.asarray(confidence * decay**days >= least)
 
-    def _valid(self, at: datetime) -> tuple[Slots, Slots]:
+    def _standing(self, statuses: Sequence[str]) -> Slots:
+        """Memories with one of these statuses at the moment: until valid_to one is active, from then on superseded."""
+        ends = self.column("valid_to")
+        dated = ~np.isnan(ends) & self._coded("status", ("active", "superseded"))
+        passing = self._coded("status", statuses) & ~dated
+        if "active" in statuses:
+            passing |= dated & (ends > self.now)
+        if "superseded" in statuses:
+            passing |= dated & (ends <= self.now)
+        return np.asarray(passing)
+
+    def _valid(self) -> Slots:
         """Valid in [valid_from or created, valid_to)."""
-        moment = check.micros(at)
         start = self.column("valid_from")
         start = np.where(np.isnan(start), self.column("created"), start)
-        return _decided((start <= moment) & ~(self.column("valid_to") <= moment))
+        return np.asarray((start <= self.now) & ~(self.column("valid_to") <= self.now))
 
     def _where(self, slots: Any) -> Slots:
         mask = np.zeros(self.size, np.bool_)
@@ -241,6 +262,14 @@ def _asks_for_expired(filter: AnyFilter | None) -> bool:
     return isinstance(filter, Filter) and filter.expired is True
 
 
+def _no_manners(filter: AnyFilter) -> None:
+    """What says how to judge cannot be negated."""
+    parts = filter.of if isinstance(filter, All) else (filter,)
+    for part in parts:
+        if isinstance(part, Filter) and part.expired is not None:
+            raise InvalidInput("expired cannot stand in a negation: it is no condition, it lets memories in.")
+
+
 def _several(value: Any, name: str) -> tuple[str, ...]:
     return (check.string(value, name),) if isinstance(value, str) else check.strings(value, name)
 
@@ -248,6 +277,7 @@ def _several(value: Any, name: str) -> tuple[str, ...]:
 def _positive(filter: AnyFilter | None, name: str) -> tuple[str, ...]:
     """The values that a filter asks for under a name, outside of any negation."""
     if isinstance(filter, All):
-        return tuple(value for part in filter.of for value in _positive(part, name))
+        asked = [values for part in filter.of if (values := _positive(part, name))]
+        return tuple(value for value in asked[0] if all(value in other for other in asked)) if asked else ()
     value = getattr(filter, name, None) if isinstance(filter, Filter) else None
     return () if value is None else _several(value, name)

@@ -15,7 +15,7 @@ APPLICATION_ID = 0x7265636F  # "reco": tells our files from other programs' data
 
 FIRST = """
 CREATE TABLE memories (
-    row INTEGER PRIMARY KEY,
+    row INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again: logs and marks of use refer to it
     id TEXT NOT NULL UNIQUE,
     born INTEGER NOT NULL,       -- the change that added it
     changed INTEGER NOT NULL,    -- the last change that touched it: images of other processes follow by this
@@ -66,7 +66,7 @@ CREATE INDEX memories_changed ON memories (changed);
 CREATE TABLE vocabulary (term INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, stem TEXT NOT NULL);
 CREATE INDEX vocabulary_stem ON vocabulary (stem);
 
--- The words of each memory: packed (term, field, times), see lexicon.ENTRY.
+-- The words of each memory: packed (term, field, times), see postings.ENTRY.
 CREATE TABLE words (row INTEGER PRIMARY KEY, entries BLOB NOT NULL);
 
 -- Vectors belong to the model that made them; one space is searched, another may be under construction.

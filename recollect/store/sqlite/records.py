@@ -96,6 +96,11 @@ def _read_moment(value: int | None) -> datetime | None:
     return None if value is None else from_micros(value)
 
 
+def as_values(kept: Any) -> list[Any]:
+    """The values of a kept record: of a memory, by their names, in the order of COLUMNS."""
+    return [kept.get(name) for name in COLUMNS] if isinstance(kept, dict) else kept
+
+
 def use_to_row(use: Use) -> list[Any]:
     """The values of USE_COLUMNS."""
     times = _json([micros(at) for at in use.recall_times])

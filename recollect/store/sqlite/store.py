@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import count
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -23,11 +24,11 @@ from recollect.model.filter import AnyFilter
 from recollect.store.base import Floats, Links, Rows, Space, StoreStatus, Touch, Undone, check_space
 from recollect.store.sqlite.arrays import best
 from recollect.store.sqlite.change import SqliteChange
-from recollect.store.sqlite.connections import Connections, fetch, gate, saying
+from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, gate, saying
 from recollect.store.sqlite.image import Follower, Image, active_space
 from recollect.store.sqlite.lexicon import SqliteLexicon
 from recollect.store.sqlite.masks import MaskMaker, SlotMask
-from recollect.store.sqlite.records import SELECT, SELECT_USE, from_row, read_use
+from recollect.store.sqlite.records import SELECT, SELECT_USE, as_values, from_row, read_use
 from recollect.store.sqlite.signatures import signatures
 from recollect.text.slugs import path_or_name
 
@@ -103,10 +104,14 @@ class SqliteView:
 
     def numbers(self, name: str, rows: Rows) -> Floats:
         slots = self.image.slots(rows)
+        if not len(self.image.rows):
+            return np.full(len(rows), np.nan)
         return np.where(slots < 0, np.nan, self._column(name)[slots])
 
     def strings(self, name: str, rows: Rows) -> list[str]:
         slots = self.image.slots(rows)
+        if not len(self.image.rows):
+            return [""] * len(rows)
         codes = np.where(slots < 0, -1, self._column(name)[slots])
         words = [*self.image.codes[name], ""]
         return [words[code] for code in codes.tolist()]
@@ -218,15 +223,18 @@ class SqliteStore:
     def view(self) -> Iterator[SqliteView]:
         connection = self._connections.get()
         with saying(self.path), gate.inside():
-            image = None
-            while image is None:
+            for attempt in count():
                 connection.execute("BEGIN")
                 try:
                     image = self._follower.at(connection, _version(connection))
                     if image is not None:
                         yield SqliteView(self.path, image, connection, self._follower)
+                        return
                 finally:
                     connection.execute("COMMIT")
+                if attempt > 2:  # another thread is ahead once, not always: an older file was put in this one's place
+                    self._follower.restart()
+                    self._vocabulary.clear()
 
     @contextmanager
     def change(self, verb: str, note: str = "") -> Iterator[SqliteChange]:
@@ -270,14 +278,14 @@ class SqliteStore:
                 whole.append(near[0][0])
         return whole
 
-    def get(self, ids: Sequence[str]) -> list[Memory]:
+    def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Memory]:
         sql = f"SELECT {SELECT}, {SELECT_USE} FROM memories m LEFT JOIN use u ON u.row = m.row WHERE m.id = ?"
         with saying(self.path):
             found = [self._connections.get().execute(sql, (id,)).fetchall() for id in ids]
         missing = [id for id, rows in zip(ids, found, strict=True) if not rows]
-        if missing:
+        if missing and not missing_ok:
             raise NotFound(f"There is no memory with the id {missing[0]!r}.")
-        return [from_row(rows[0]) for rows in found]
+        return [from_row(rows[0]) for rows in found if rows]
 
     def edges(self, ids: Sequence[str] | None = None) -> list[Edge]:
         among = "IN (SELECT value FROM json_each(?1))"
@@ -302,7 +310,7 @@ class SqliteStore:
         )
         with saying(self.path):
             found = fetch(self._connections.get(), sql, (id,))
-        return [(from_micros(at), from_row(json.loads(record))) for at, record in found]
+        return [(from_micros(at), from_row(as_values(json.loads(record)))) for at, record in found]
 
     def unembedded(self, space: Space, among: Sequence[str] | None = None) -> list[str]:
         chosen = "" if among is None else "id IN (SELECT value FROM json_each(?3)) AND "
@@ -314,12 +322,17 @@ class SqliteStore:
             asked = () if among is None else (json.dumps(list(among)),)
             return [id for (id,) in fetch(self._connections.get(), sql, (space.name, space.dim, *asked))]
 
-    def switch(self, space: Space) -> None:
+    def switch(self, space: Space) -> int:
         with self.change("reembed") as change:
+            missing = len(self.unembedded(space))
+            if missing:
+                return missing
             number = change.space(space)
+            change.begin()  # images must notice
             change.connection.execute("UPDATE spaces SET active = (space = ?)", (number,))
             change.connection.execute("DELETE FROM vectors WHERE space <> ?", (number,))
             change.connection.execute("DELETE FROM spaces WHERE space <> ?", (number,))
+        return 0
 
     # Use: written beside the content, without waiting for the disk or for other writers.
 
@@ -346,7 +359,7 @@ class SqliteStore:
                 connection.execute("ROLLBACK")
             log.info("use of %s not recorded yet: %s", self.path, problem)
         finally:
-            connection.set_busy_timeout(30_000)
+            connection.set_busy_timeout(BUSY_MILLISECONDS)
             connection.pragma("synchronous", "FULL" if self._connections.durable else "NORMAL")
 
     def status(self) -> StoreStatus:
