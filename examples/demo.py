@@ -1,4 +1,7 @@
-"""A tour in a minute: a robot's memory of a flat, three questions, and the reasons for the answers."""
+"""A tour in a minute: a robot's memory of a flat, three questions, and the reasons for the answers.
+
+The memory is examples/demo.db, made anew each time, or a new file: demo.py memory.db
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-DATABASE = HERE / "demo.db"
+DEFAULT = HERE / "demo.db"
+DATABASE = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT
 
 
 def run(*words: str, quiet: bool = False) -> str:
@@ -30,8 +34,11 @@ def best(query: str) -> str:
 
 
 def main() -> None:
-    for file in HERE.glob("demo.db*"):
-        file.unlink()
+    if DATABASE == DEFAULT:
+        for file in HERE.glob("demo.db*"):
+            file.unlink()
+    elif DATABASE.exists():
+        sys.exit(f"{DATABASE} is there already; name a file that is not.")
     print("A household robot has kept 22 memories. Let us fill a file with them and ask.")
     run("import", os.path.relpath(HERE / "home.jsonl"))
     run("recall", "where is the blue cup?", "-k", "3")

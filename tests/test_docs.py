@@ -28,9 +28,12 @@ def test_the_python_of_the_readme_runs_and_prints_what_it_says(code: str, printe
         assert shape(done.stdout) == shape(printed)
 
 
-def test_the_demo_answers_three_questions() -> None:
+def test_the_demo_answers_three_questions(tmp_path: Path) -> None:
     wide = {**os.environ, "COLUMNS": "120"}
-    done = subprocess.run([sys.executable, "examples/demo.py"], cwd=ROOT, capture_output=True, text=True, env=wide)
+    demo = [sys.executable, "examples/demo.py", str(tmp_path / "demo.db")]
+    done = subprocess.run(demo, cwd=ROOT, capture_output=True, text=True, env=wide)
     assert done.returncode == 0, done.stderr
     for answer in ("on the top shelf", "Wine glasses break above 6 N", "the charging dock is now in the hallway"):
         assert answer in done.stdout
+    again = subprocess.run(demo, cwd=ROOT, capture_output=True, text=True, env=wide)
+    assert (again.returncode, "is there already" in again.stderr) == (1, True)  # no file of yours is made anew

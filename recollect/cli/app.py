@@ -12,7 +12,7 @@ import typer
 
 from recollect import __version__
 from recollect.cli.carrying import export, import_, reembed
-from recollect.cli.front import FrontPage
+from recollect.cli.front import FrontPage, Verb
 from recollect.cli.keeping import (
     contradict,
     decay,
@@ -33,6 +33,7 @@ from recollect.cli.screen import complain
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
 
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, STOPPED = 2, 3, 4, 130
+SEVERAL = "Several ids begin with "  # how the store says that an id is too short to tell which
 UsageError: Any = typer.BadParameter.__mro__[1]  # Typer's own; where it lives differs between versions
 
 app = typer.Typer(
@@ -68,7 +69,7 @@ VERBS: dict[str, tuple[Callable[..., int | None], ...]] = {
 app.callback()(flat(recollect_))
 for panel, verbs in VERBS.items():
     for verb in verbs:
-        app.command(verb.__name__.strip("_").replace("_", "-"), rich_help_panel=panel)(flat(verb))
+        app.command(verb.__name__.strip("_").replace("_", "-"), cls=Verb, rich_help_panel=panel)(flat(verb))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -88,6 +89,8 @@ def run(arguments: Sequence[str]) -> int:
     except RecollectError as problem:
         hint = "--embedder none recalls by words alone." if isinstance(problem, EmbeddingError) else ""
         complain(str(problem), type(problem).__name__, as_json, hint)
+        if str(problem).startswith(SEVERAL):
+            return BAD_INPUT
         return {InvalidInput: BAD_INPUT, NotFound: NO_SUCH_ID}.get(type(problem), STORE_ERROR)
     except UnicodeEncodeError:
         complain("An argument holds bytes that are no text (not UTF-8).", "InvalidInput", as_json)

@@ -4,34 +4,50 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
 from typing import Annotated
 
 import typer
 
-from recollect.cli.files import JsonLines, writing
+from recollect.cli.files import JsonLines, check_free, writing
 from recollect.cli.options import Settings
-from recollect.cli.screen import all_or_nothing, answer, complain, count, json_text, progress
-from recollect.errors import InvalidInput
+from recollect.cli.screen import all_or_nothing, answer, complain, count, json_text, progress, say
+from recollect.errors import InvalidInput, NotFound
 
 RECORD = re.compile(r"^Record \d+: ")
 Target = Annotated[str, typer.Argument(help="Where to; - is stdout.", show_default=False)]
 Source = Annotated[str, typer.Argument(help="JSON lines, from export or plain; - is stdin.", show_default=False)]
 
 
-def export(settings: Settings, file: Target = "-") -> None:
+def export(
+    settings: Settings,
+    file: Target = "-",
+    force: Annotated[bool, typer.Option("--force", "-f", help="Write over a file that is there, unasked.")] = False,
+) -> int:
     """Write everything as JSON lines. They hold memories with their use, links, and names' connections."""
     kinds: Counter[str] = Counter()
-    with settings.open() as mind, writing(file, never=mind.path) as out, progress("Exporting") as done:
-        for record in mind.export():
-            print(json_text(record) if file == "-" else json.dumps(record, ensure_ascii=False), file=out)
-            kinds[record["type"]] += 1
-            if done is not None and kinds.total() % 1000 == 0:
-                done(kinds.total(), None)
+    with settings.open() as mind:
+        if not check_free(file, never=mind.path, ask=lambda file: force or _agreed(file)):
+            say("Nothing was written.", stderr=True)
+            return 1
+        with writing(file) as out, progress("Exporting") as done:
+            for record in mind.export():
+                print(json_text(record) if file == "-" else json.dumps(record, ensure_ascii=False), file=out)
+                kinds[record["type"]] += 1
+                if done is not None and kinds.total() % 1000 == 0:
+                    done(kinds.total(), None)
     if file != "-":
         told = {"memories": kinds["memory"], "edges": kinds["edge"], "entity_edges": kinds["entity_edge"]}
         size = count(kinds["memory"], "memory", "memories")
         answer(settings.json, {"file": file, **told}, ("Exported ", "green"), size, " to ", (file, "bold"))
+    return 0
+
+
+def _agreed(file: str) -> bool:
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"{file} is there already; --force writes over it.")
+    return typer.confirm(f"Write over {file}?", err=True)
 
 
 def import_(settings: Settings, file: Source) -> None:
@@ -49,6 +65,9 @@ def import_(settings: Settings, file: Source) -> None:
             if not RECORD.match(str(problem)):
                 raise
             raise InvalidInput(f"{lines.where}: {RECORD.sub('', str(problem))} Nothing was written.") from None
+        except NotFound as problem:
+            where = next((line for id, line in lines.ends.items() if repr(id) in str(problem)), lines.file)
+            raise InvalidInput(f"{where}: {problem} Nothing was written.") from None
     told = f"{receipt.added:,} added, {receipt.changed:,} changed, {receipt.same:,} the same."
     answer(settings.json, receipt, ("Imported: ", "green"), told)
 

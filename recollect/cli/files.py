@@ -26,7 +26,8 @@ def text_lines(file: str) -> Iterator[str]:
             except UnicodeDecodeError as problem:
                 byte, column = line[problem.start], problem.start + 1
                 raise InvalidInput(
-                    f"{name(file)}, line {number} is not UTF-8 text: byte {byte:#04x} at column {column}."
+                    f"{name(file)}, line {number} is not UTF-8 text: byte {byte:#04x} at column {column}. "
+                    "Nothing was written."
                 ) from None
             yield text.rstrip("\r\n")
 
@@ -39,15 +40,23 @@ class JsonLines:
             raise InvalidInput(f"There is no file {file}.")
         self.file = file
         self.where = name(file)
+        self.ends: dict[str, str] = {}  # the ids that edges name, each with the line of the first
         self.progress: Callable[[int, int | None], None] | None = None
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for number, line in enumerate(text_lines(self.file), 1):
             self.where = f"{name(self.file)}, line {number}"
             if line.strip():
-                yield self._object(line)
+                yield self._noted(self._object(line))
             if self.progress is not None and number % 1000 == 0:
                 self.progress(number, None)
+
+    def _noted(self, record: dict[str, Any]) -> dict[str, Any]:
+        if record.get("type") == "edge":
+            for end in (record.get("source"), record.get("target")):
+                if isinstance(end, str):
+                    self.ends.setdefault(end, self.where)
+        return record
 
     def _object(self, line: str) -> dict[str, Any]:
         try:
@@ -75,14 +84,21 @@ def _reading(file: str) -> Iterator[IO[bytes]]:
         yield stream
 
 
+def check_free(file: str, never: str, ask: Callable[[str], bool]) -> bool:
+    """Whether a file may be written: one that is there only when the user agrees, and never this one."""
+    if file == "-" or not os.path.exists(file):
+        return True
+    if os.path.samefile(file, never):
+        raise InvalidInput(f"{file} is the memory itself; export to another file.")
+    return not os.path.isfile(file) or ask(file)  # a pipe or a device loses nothing
+
+
 @contextmanager
-def writing(file: str, never: str) -> Iterator[IO[str]]:
-    """A text file to write, or stdout; but never over this one."""
+def writing(file: str) -> Iterator[IO[str]]:
+    """A text file to write, or stdout."""
     if file == "-":
         yield sys.stdout
         return
-    if os.path.exists(file) and os.path.samefile(file, never):
-        raise InvalidInput(f"{file} is the memory itself; export to another file.")
     try:
         stream = open(file, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
     except OSError as problem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from recollect.cli.screen import console, pairs
 
@@ -41,6 +41,19 @@ class FrontPage(TyperGroup):
             sections.setdefault(str(getattr(command, "rich_help_panel", "")), {})[name] = _first(command)
         options = {", ".join(option.opts): _first(option) for option in self.get_params(ctx)}
         return {**sections, "Options": options, "Exit codes": EXIT_CODES}
+
+
+class Verb(TyperCommand):
+    """A verb whose help names no type where that says nothing: a flag has none, and several words are words."""
+
+    def get_params(self, ctx: Any) -> Any:
+        params = super().get_params(ctx)
+        for option in (each for each in params if each.param_type_name == "option" and each.metavar is None):
+            if getattr(option, "is_flag", False):
+                option.metavar = ""
+            elif getattr(option, "multiple", False):
+                option.metavar = "<str>"
+        return params
 
 
 def _first(described: Any) -> str:

@@ -24,15 +24,22 @@ def remember(
     lines_from: Annotated[str | None, typer.Option(help="One memory a line of this file; - is stdin.")] = None,
 ) -> None:
     """Keep a memory. The same --external-id again updates it."""
-    if bool(text) == bool(lines_from):
+    if text and lines_from:
+        raise InvalidInput("Give a text or --lines-from a file, not both.")
+    if not text and not lines_from:
         raise InvalidInput("Give a text to remember, - to read it from stdin, or --lines-from a file.")
     if lines_from:
         _remember_lines(settings, details, lines_from)
         return
     words = whole_text("-") if text == ["-"] else " ".join(text or ())
+    from recollect.model import check
+
+    checked = check.memory(words, details.said())
     with settings.open(embed=True, create=True) as mind:
-        memory = mind.remember(words, **details.said())
-    answer(settings.json, memory, ("Remembered ", "green"), (memory.id, "bold cyan"))
+        receipt = mind.remember_many([checked])
+        memory = mind.show(receipt.ids[0])
+    told = "Remembered " if receipt.added else "Changed " if receipt.changed else "Unchanged "
+    answer(settings.json, memory, (told, "green"), (memory.id, "bold cyan"))
 
 
 def _remember_lines(settings: Settings, details: Details, file: str) -> None:
@@ -160,7 +167,9 @@ def forget(
     settings: Settings,
     ids: Annotated[list[str], typer.Argument(help="Ids, or their beginnings.", show_default=False)],
     reason: Annotated[str, typer.Option(help="Why; kept in the history.", show_default=False)] = "",
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask; else several at once are asked for, on a terminal.")
+    ] = False,
 ) -> int:
     """Let memories go: no recall returns them. undo brings them back."""
     with settings.open() as mind:
@@ -171,6 +180,9 @@ def forget(
                 say("Nothing was forgotten.", stderr=True)
                 return 1
         gone = mind.forget(*ids, reason=reason)
+    if not gone:
+        answer(settings.json, {"forgotten": 0}, "Already forgotten: there was nothing to do.")
+        return 1
     told = count(gone, "memory", "memories")
     answer(settings.json, {"forgotten": gone}, ("Forgot ", "green"), told, (" (undo takes it back)", "dim"))
     return 0

@@ -11,10 +11,26 @@ import typer
 
 from recollect.cli.options import Conditions, Settings
 from recollect.cli.recalling import Id
-from recollect.cli.screen import age, answer, count, draw, json_text, moment, pairs, printable, say, short, snippet
+from recollect.cli.screen import (
+    LEAST_ROOM,
+    age,
+    answer,
+    console,
+    count,
+    draw,
+    json_text,
+    line_of,
+    moment,
+    pairs,
+    printable,
+    say,
+    short,
+    snippet,
+)
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import RenderableType
+    from rich.text import Text
 
     from recollect.mind import Mind
     from recollect.model import Edge, Memory
@@ -89,36 +105,50 @@ def list_(
     conditions: Conditions,
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.", min=1)] = 20,
     offset: Annotated[int, typer.Option(help="Leave out so many of the newest.", min=0)] = 0,
-) -> None:
+) -> int:
     """List memories, newest first. Forgotten ones come with --status forgotten."""
     with settings.open() as mind:
         found = mind.list(conditions.filter(), limit=limit + 1, offset=offset)
     memories = list(found[:limit])
     if settings.json or not memories:
         answer(settings.json, memories, "There are no such memories.")
-        return
+        return 0 if memories else 1
     draw(_table(memories))
     if len(found) > limit:
         say((f"There are more: --offset {offset + limit}", "dim"))
+    return 0
 
 
-def _table(memories: Sequence[Memory]) -> Table:
+def _table(memories: Sequence[Memory]) -> RenderableType:
+    """A row a memory; where it is narrow, the text below the rest."""
+    from rich.console import Group
     from rich.table import Column, Table
-    from rich.text import Text
 
-    several = {memory.collection for memory in memories} != {"main"}
-    columns = [Column("id", style="cyan", no_wrap=True), Column("created", style="dim", no_wrap=True)]
-    columns += [Column("collection", no_wrap=True)] if several else []
+    several = len({memory.collection for memory in memories}) > 1
+    titles = {"id": "cyan", "created": "dim", **({"collection": ""} if several else {})}
+    rows = [(short(memory.id), age(memory.created), printable(memory.collection))[: len(titles)] for memory in memories]
+    widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+    if console().width - sum(widths) - 2 * len(widths) < LEAST_ROOM:
+        heads = [line_of(*zip(_apart(row), titles.values(), strict=True)) for row in rows]
+        return Group(*(line for head, each in zip(heads, memories, strict=True) for line in (head, _line(each))))
+    columns = [Column(title, style=style, no_wrap=True) for title, style in titles.items()]
     grid = Table(*columns, Column("text", overflow="fold"), box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for memory in memories:
-        text = Text(snippet(f"{memory.title}: {memory.text}" if memory.title else memory.text, 200))
-        if memory.status != "active":
-            text.append(f"  {memory.status}", "yellow")
-        for tag in memory.tags:
-            text.append(f"  #{printable(tag)}", "blue")
-        where = [printable(memory.collection)] if several else []
-        grid.add_row(short(memory.id), age(memory.created), *where, text)
+    for row, memory in zip(rows, memories, strict=True):
+        grid.add_row(*row, _line(memory))
     return grid
+
+
+def _apart(words: Sequence[str]) -> list[str]:
+    return [f"{word}  " for word in words]
+
+
+def _line(memory: Memory) -> Text:
+    text = line_of(snippet(f"{memory.title}: {memory.text}" if memory.title else memory.text, 200))
+    if memory.status != "active":
+        text.append(f"  {memory.status}", "yellow")
+    for tag in memory.tags:
+        text.append(f"  #{printable(tag)}", "blue")
+    return text
 
 
 def status(settings: Settings) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from recollect.model.filter import AnyFilter
 
 Words = list[str] | None
+DEFAULT = "memory.db"
 
 
 def _option(panel: str | None = None) -> Callable[..., Any]:
@@ -55,7 +56,7 @@ class Settings:
     def within(self, outer: "Settings") -> "Settings":
         """What is said after the command wins over what is said before it, and that over the environment."""
         return Settings(
-            db=self.db or outer.db or os.environ.get("RECOLLECT_DB") or "memory.db",
+            db=next(each for each in (self.db, outer.db, os.environ.get("RECOLLECT_DB"), DEFAULT) if each is not None),
             collection=self.collection or outer.collection,
             embedder=self.embedder or outer.embedder or os.environ.get("RECOLLECT_EMBEDDER") or "local",
             json=self.json or outer.json,
@@ -63,7 +64,11 @@ class Settings:
 
     @property
     def path(self) -> str:
-        return self.db or "memory.db"
+        if self.db == "":
+            raise InvalidInput(f"--db (or $RECOLLECT_DB) is empty; name a file, such as {DEFAULT}.")
+        if self.db == ":memory:":
+            raise InvalidInput(f":memory: would be gone when this command ends; name a file, such as --db {DEFAULT}.")
+        return self.db or DEFAULT
 
     @property
     def model(self) -> str | None:
@@ -73,9 +78,11 @@ class Settings:
 
     def check_there(self) -> None:
         """Only what writes may make a file."""
-        if not os.path.exists(self.path):
+        empty = os.path.isfile(self.path) and os.path.getsize(self.path) == 0
+        if empty or not os.path.exists(self.path):
+            told = f"{self.path} is empty: no memory yet." if empty else f"There is no memory at {self.path}."
             raise StoreError(
-                f"There is no memory at {self.path}. Name one with --db or RECOLLECT_DB, "
+                f"{told} Name one with --db or RECOLLECT_DB, "
                 f"or make it: recollect --db {self.path} remember 'Something worth keeping.'"
             )
 
@@ -131,7 +138,7 @@ class Details:
         if given.get("lines"):
             given["lines"] = _line_range(given["lines"])
         if "context" in given:
-            given["context"] = from_json(given["context"] or "{}", "--context")
+            given["context"] = from_json(given["context"] or "{}", "--context", '{"task": {"success": true}}')
         return given
 
 
@@ -158,7 +165,9 @@ class Conditions:
     where: Annotated[str | None, condition("""On the context: '{"task.success": true, "force": {"$lt": 15}}'.""")] = (
         None
     )
-    near: Annotated[str | None, condition("Near a point: 'spatial.position:1,2,0.5:within', or JSON.")] = None
+    near: Annotated[
+        str | None, condition("Near a point: 'spatial.position:1,2,0.5:0.3' (field:coordinates:within), or JSON.")
+    ] = None
     not_tag: Annotated[Words, condition("Without this tag, nor any other given.")] = None
     not_session: Annotated[Words, condition("Not from this session, nor any other given.")] = None
     not_: Annotated[Words, condition("""Not these: a filter, as in '{"kind": "draft"}'.""", "--not")] = None
@@ -174,14 +183,14 @@ class Conditions:
             "path": self.path if self.path_under is None else self.path_under.rstrip("/") + "/",
             "classification": self.max_classification,
             "min_confidence": self.min_confidence,
-            "context": None if self.where is None else from_json(self.where, "--where"),
+            "context": None if self.where is None else from_json(self.where, "--where", '{"task.success": true}'),
             "near": None if self.near is None else _near(self.near),
         }
         said = {name: value for name, value in said.items() if value is not None}
         refused = [
             *({"tags": [tag]} for tag in self.not_tag or ()),
             *({"session": session} for session in self.not_session or ()),
-            *(from_json(each, "--not") for each in self.not_ or ()),
+            *(from_json(each, "--not", '{"kind": "draft"}') for each in self.not_ or ()),
         ]
         joined: list[Any] = [as_filter(said)] if said else []
         joined += [Not(as_filter(each)) for each in refused]  # type: ignore[arg-type]
@@ -196,7 +205,9 @@ class Asking:
     recipe: Annotated[str | None, asking("The way of recalling; see recipes.", autocompletion=_recipe_names)] = None
     as_of: Annotated[str | None, asking("What held at that moment?")] = None
     deadline: Annotated[float | None, asking("Seconds that it may take.")] = None
-    set_: Annotated[Words, asking("A setting of the recipe, as name=value; several times.", "--set")] = None
+    set_: Annotated[
+        Words, asking("A setting of the recipe, such as max_hops=3 with openmem; several times.", "--set")
+    ] = None
 
     def options(self, conditions: Conditions) -> dict[str, Any]:
         """The keywords of ``Mind.recall``."""
@@ -207,14 +218,14 @@ class Asking:
         return {**asked, "filter": conditions.filter(), **settings}
 
 
-def from_json(text: str, name: str) -> dict[str, Any]:
+def from_json(text: str, name: str, example: str) -> dict[str, Any]:
     """A JSON object from the command line."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as problem:
         raise InvalidInput(f"{name} is no JSON: {problem}.") from None
     if not isinstance(value, dict):
-        raise InvalidInput(f"{name} must be a JSON object, such as '{{\"task.success\": true}}'.")
+        raise InvalidInput(f"{name} must be a JSON object, such as '{example}'.")
     return value
 
 
@@ -222,7 +233,7 @@ def _setting(text: str) -> tuple[str, Any]:
     """A name and a JSON value; what is no JSON is a word."""
     name, given, value = text.partition("=")
     if not given or not name.strip():
-        raise InvalidInput(f"--set is a name and a value, such as hops=2, not {text!r}.")
+        raise InvalidInput(f"--set is a name and a value, such as max_hops=3, not {text!r}.")
     try:
         return name.strip().replace("-", "_"), json.loads(value)
     except (ValueError, RecursionError):
@@ -231,7 +242,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 def _near(text: str) -> dict[str, Any]:
     if text.lstrip().startswith("{"):
-        return from_json(text, "--near")
+        return from_json(text, "--near", '{"field": "at", "target": [1, 2], "within": 0.5}')
     try:
         field, target, within = text.rsplit(":", 2)
         return {"field": field, "target": [float(each) for each in target.split(",")], "within": float(within)}

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from recollect.cli.screen import age, bar, console, count, line_of, printable, short, snippet
+from recollect.cli.screen import LEAST_ROOM, age, bar, console, count, line_of, printable, short, snippet
 
 if TYPE_CHECKING:
     from recollect.recall.arithmetic import Explanation
@@ -23,29 +24,42 @@ QUOTED = re.compile("“(.+)”")
 OUTCOME = {"ran": "", "skipped": "dim", "failed": "yellow"}
 
 
-def results(found: Recall) -> Table:
-    """A row a result: rank, score, id, and the text with its age and the reason below."""
+def results(found: Recall) -> Table | Group:
+    """A row a result: rank, score, id, and the text with its age and reason; stacked where it is narrow."""
+    ids = [short(result.memory.id) for result in found]
+    several = len({result.memory.collection for result in found}) > 1
+    room = console().width - max(map(len, ids)) - SCORE_BAR - 14
+    if room < LEAST_ROOM:
+        return _stacked(found, ids, several)
     grid = Table.grid(padding=(0, 1))
     grid.add_column(justify="right", style="bold")
     grid.add_column(no_wrap=True)
     grid.add_column(no_wrap=True, style="cyan")
     grid.add_column(overflow="fold")
-    ids = [short(result.memory.id) for result in found]
-    room = console().width - max(map(len, ids)) - SCORE_BAR - 14
     best = max(abs(result.score) for result in found) or 1
     for result, id in zip(found, ids, strict=True):
         score = Text.assemble(f"{result.score:.3f} ", bar(abs(result.score) / best, SCORE_BAR, "green"))
-        grid.add_row(str(result.rank), score, id, _body(result, max(room, 20)))
+        grid.add_row(str(result.rank), score, id, _body(result, room, several))
     return grid
 
 
-def _body(result: Result, room: int) -> Text:
+def _stacked(found: Recall, ids: list[str], several: bool) -> Group:
+    lines = []
+    for result, id in zip(found, ids, strict=True):
+        lines.append(Text.assemble((f"{result.rank}  ", "bold"), f"{result.score:.3f}  ", (id, "cyan")))
+        lines.append(_body(result, max(console().width, LEAST_ROOM), several))
+    return Group(*lines)
+
+
+def _body(result: Result, room: int, several: bool) -> Text:
     memory, why = result.memory, result.why
     title = f"{memory.title}: " if memory.title else ""
     body = Text(snippet(title + memory.text, room * SNIPPET_LINES))
     body.stylize("bold", 0, max(0, len(title) - 2))
     body.highlight_words(_terms(why), "bold green", case_sensitive=False)
     told = [age(memory.created), *(f"#{tag}" for tag in memory.tags), summary(why)]
+    if several:
+        told.insert(0, f"in {memory.collection}")
     if memory.status != "active":
         told.insert(0, memory.status)
     for note in result.notes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recollect.cli.options import Asking, Conditions, Settings
-from recollect.cli.screen import answer, draw, say, short
+from recollect.cli.screen import answer, complain, draw, say, short
 
 if TYPE_CHECKING:
     from recollect.model import Memory
@@ -47,7 +47,9 @@ def _draw(found: Recall, explain: bool, stages: bool) -> None:
     if found:
         draw(pictures.results(found))
     else:
-        say("Nothing found for ", (f"“{found.trace.query}”", "bold"), ".")
+        late = any(step.reason.startswith("the deadline") for step in found.trace.steps)
+        ending = ": the deadline passed before anything was found." if late else "."
+        say("Nothing found for ", (f"“{found.trace.query}”", "bold"), ending)
     if explain:
         for result in found:
             _head(result.memory, before=f"\n{result.rank}  ")
@@ -73,18 +75,23 @@ def _head(memory: Memory, before: str = "") -> None:
     say((before, "bold"), (short(memory.id), "cyan"), "  ", memory.text[:300])
 
 
-def why(settings: Settings, query: Query, id: Id, asking: Asking, conditions: Conditions) -> None:
+def why(settings: Settings, query: Query, id: Id, asking: Asking, conditions: Conditions) -> int:
     """Ask again, and draw how a score came about."""
     with settings.open(embed=True) as mind:
         memory = mind.show(id)
-        told = mind.why(query, memory.id, **asking.options(conditions))
+        found = mind.recall(query, **asking.options(conditions), track=False)
+        told = next((result.why for result in found if result.memory.id == memory.id), None)
+    if told is None:
+        complain(f"{memory.id} is not among the results; why-not says the reason.", "NotReturned", settings.json)
+        return 1
     if settings.json:
         answer(True, {"query": query, "id": memory.id, "score": told.value, "why": told.as_dict()})
-        return
+        return 0
     from recollect.cli import pictures
 
     _head(memory)
     draw(pictures.why(told))
+    return 0
 
 
 def why_not(settings: Settings, query: Query, id: Id, asking: Asking, conditions: Conditions) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from recollect.mind import Mind
 
 PIPED_WIDTH = 120  # columns where there is no terminal to ask
+LEAST_ROOM = 20  # columns for a text beside its id and score; with fewer it goes below them
 SHORT_ID = 8  # letters of an id that tell it apart well enough on a screen
 EIGHTHS = " ▏▎▍▌▋▊▉"
 # A memory must not drive the terminal: control characters are shown, not sent.

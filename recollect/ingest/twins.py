@@ -27,7 +27,7 @@ from recollect.text.words import stem, words
 Vector = NDArray[np.float32]
 COSINE = 0.95  # of two texts that mean the same
 JACCARD = 0.9  # of their words, where no vectors are there to compare
-LOOKED_AT = 20  # candidates by words, and as many by vectors
+FETCHED, READ = 500, 20  # candidates by words, and as many by vectors; those of them whose texts are compared
 FIGURES = re.compile(r"(?<!\w)[-−+]?\d+(?:[.,]\d+)*|\d+")
 ARTICLES = frozenset(("a", "an", "the"))
 # Words that turn a sentence round: texts that differ in one of them are no twins, however alike.
@@ -114,7 +114,7 @@ def twin_of(store: Store, memory: Memory, now: datetime, vector: Vector | None) 
     mine, best, found = Said(memory.text), 0.0, None
     for other, cosine in zip(others, cosines.tolist(), strict=True):
         alike, because = likeness(mine, Said(other.text), cosine)
-        if alike > best and adds_nothing(memory.context, other.context):
+        if alike > best:
             best, found = alike, Twin(other, because)
     return found
 
@@ -147,10 +147,15 @@ def _worth(memory: Memory) -> tuple[int, float, float]:
 
 
 def _candidates(view: View, mask: Any, memory: Memory, vector: Vector | None) -> tuple[Rows, Floats]:
-    """What shares the words or lies near, and the cosine of each, NaN where one of the two has no vector."""
+    """What shares the words or lies near and has all of the context; its cosines, NaN where a vector is missing."""
+
+    def having_it_all(rows: Rows) -> Rows:
+        known = [adds_nothing(memory.context, context) for context in view.contexts(rows)]
+        return rows[np.array(known, dtype=np.bool_)][:READ]
+
     terms = tuple(Term(word, match="exact") for word in dict.fromkeys(words(memory.text)))
-    rows = view.lexicon.search(WordQuery(terms, {"text": 1.0}), mask, LOOKED_AT).rows
-    near = np.empty(0, np.int64) if vector is None else view.nearest(vector, mask, LOOKED_AT)[0]
+    rows = having_it_all(view.lexicon.search(WordQuery(terms, {"text": 1.0}), mask, FETCHED).rows)
+    near = np.empty(0, np.int64) if vector is None else having_it_all(view.nearest(vector, mask, FETCHED)[0])
     if vector is None or not len(near):
         return rows, np.full(len(rows), np.nan)
     both = np.unique(np.concatenate([rows, near]))

@@ -24,8 +24,9 @@ def judge(run: Run, again: Run, shown: Hits, id: str) -> Verdict:
     if again.view.version != run.trace.version and run.mask.unknown(row):
         return Verdict(id, False, "filter", "It was added or changed since this recall; ask again.")
     refusal = run.mask.reason(row)
-    if refusal:
-        return Verdict(id, False, "filter", f"Left out before the search: {refusal}.")
+    if refusal is not None:
+        said = f"Left out before the search: {refusal.reason}."
+        return Verdict(id, False, "filter", said, refusal.value, refusal.threshold)
     cues = {cue.name: _opinion(again, cue, row) for cue in run.recipe.cues.cues()}
     for step in run.trace.steps:
         for dropped in step.dropped:

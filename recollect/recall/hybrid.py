@@ -84,9 +84,11 @@ class Report:
     rrf_k: float
 
     def __call__(self, trace: Trace) -> dict[str, Any]:
-        steps = {step.name: step for step in trace.steps if step.kind in ("cue", "fuse", "stage")}
+        steps = {step.name: step for step in trace.steps if step.kind in ("cue", "stage")}
         lexical = [steps[name] for name in self.rungs if name in steps]
-        vector, fused, rerank = steps.get(VECTOR), steps["reciprocal rank"], steps[RERANK]
+        vector = steps.get(VECTOR)
+        fused = next((step for step in trace.steps if step.kind == "fuse"), Step("fuse", ""))
+        rerank = steps.get(RERANK, Step("stage", RERANK, "skipped", "mode_off"))
         mode = fused.detail.get("mode")
         wrong = [("bm25", step) for step in lexical] + [("vector", vector), ("fusion", fused)]
         wrong += [("fusion", steps.get("intent")), ("rerank", rerank)]

@@ -110,6 +110,15 @@ class Links:
     kinds: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a memory may not come back: in words and, where there is one, the number and what it should have been."""
+
+    reason: str
+    value: float | None = None
+    threshold: float | None = None
+
+
 class Mask(Protocol):
     """The memories that may come back in this recall. Only the view that made it can use it."""
 
@@ -122,8 +131,8 @@ class Mask(Protocol):
     def unknown(self, row: int) -> bool:
         """Is the row none of the memories that this mask was made of?"""
 
-    def reason(self, row: int) -> str:
-        """Why this row may not: the first condition that it fails, or an empty string."""
+    def reason(self, row: int) -> Refusal | None:
+        """Why this row may not: the first condition that it fails, with its number where there is one."""
 
 
 class Lexicon(Protocol):

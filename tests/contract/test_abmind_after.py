@@ -545,3 +545,18 @@ def test_filters_and_settings_reach_the_recipe_from_the_command_line(terminal: C
     assert found("--max-classification", "1") == {"A cup of anna."}
     assert found("--set", "include_expired=true", "--set", "user_id=anna") == {"A cup of anna.", "An old cup."}
     assert found("--since", "2019-01-01", "--set", "search_mode=signature") <= {"A cup of anna.", "A cup of bob."}
+
+
+# B2, for this recipe.
+
+
+@pytest.mark.contract("B2", "A4")
+def test_why_not_names_the_step_that_left_a_memory_out(at: Open) -> None:
+    mind = at(Meaning(golden_goblet=0.45))
+    cup, plate, goblet = (mind.remember(text, topic="kitchen").id for text in ("a cup", "a plate", "golden goblet"))
+    home = mind.remember("a cup at home", topic="home").id
+    recall = ask(mind, "cup", topic="kitchen")
+    assert recall.why_not(cup).returned
+    assert recall.why_not(home).step == "filter"
+    assert recall.why_not(plate).cues["Sf"] == "gives it no score: nothing in common with the question"
+    assert recall.why_not(goblet).cues["Se"].startswith("scores it 0.4")

@@ -178,6 +178,16 @@ def test_a_vector_leg_that_fails_falls_back_to_bm25_and_says_so(mode: str) -> No
 
 
 @pytest.mark.contract("J2")
+def test_memories_without_vectors_fall_back_to_bm25_too() -> None:
+    with shelf(cup(1), cup(2)) as mind:
+        mind.embedder = Order(2, 1)
+        recall = ask(mind, "cup", mode="semantic")
+    assert (recall.trace.facts["mode"], recall.trace.facts["fellBackToBM25"]) == ("bm25", True)
+    assert recall.trace.facts["errorStage"] is None
+    assert numbers(recall) == [1, 2]
+
+
+@pytest.mark.contract("J2")
 def test_an_unknown_mode_is_refused() -> None:
     with shelf() as mind, pytest.raises(InvalidInput, match="mode must be one of auto, bm25, semantic, hybrid"):
         ask(mind, "cup", mode="fuzzy")
@@ -449,6 +459,14 @@ def test_the_trace_is_plain_data_under_stable_names() -> None:
 def test_the_names_are_the_same_whatever_happened(query: str, mode: str) -> None:
     with shelf(cup(1), embedder=Order(1)) as mind:
         assert set(ask(mind, query, mode=mode).trace.facts) == NAMES
+
+
+@pytest.mark.contract("J17")
+def test_a_changed_recipe_still_reports() -> None:
+    with shelf(cup(1)) as mind:
+        facts = mind.recall("cup", recipe=jeffsbrain().but(stages=[])).trace.facts
+    assert set(facts) == NAMES
+    assert facts["rerankSkippedReason"] == "mode_off"
 
 
 @pytest.mark.contract("J17")

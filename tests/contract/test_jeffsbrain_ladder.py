@@ -242,7 +242,7 @@ def test_without_a_path_the_title_is_the_slug_and_without_a_title_the_id() -> No
 def test_slugs_follow_writes() -> None:
     with shelf(BLUE) as mind:
         assert ids(ask(mind, "zepelin")) == []
-        mind.remember(**ZEPPELIN)
+        mind.remember_many([ZEPPELIN])
         assert ids(ask(mind, "zepelin")) == ["airship"]
         mind.edit("airship", path="notes/balloon.md")
         assert ids(ask(mind, "zepelin")) == []

@@ -257,6 +257,15 @@ def test_a_known_loser_is_marked_in_the_same_change(mind: Mind) -> None:
 
 
 @pytest.mark.contract("M10", "M9")
+def test_a_mark_and_a_lost_contradiction_are_two_penalties(mind: Mind) -> None:
+    rivals(mind, strength=0.25)
+    before = scores(ask(mind, "cup"))
+    mind.contradict("first", "second", loser="second")
+    after = scores(ask(mind, "cup", max_hops=0))
+    assert after == pytest.approx({"first": before["first"], "second": before["second"] * 0.3 * 0.3})
+
+
+@pytest.mark.contract("M10", "M9")
 def test_a_loser_must_be_one_of_the_two_and_still_there(mind: Mind) -> None:
     rivals(mind)
     mind.remember("a third", id="third")

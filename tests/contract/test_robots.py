@@ -171,6 +171,13 @@ def test_the_same_words_with_a_new_context_are_a_new_experience(robot: Robot) ->
 
 
 @pytest.mark.contract("R18")
+def test_a_retry_is_a_duplicate_among_many_experiences_of_the_same_words(robot: Robot) -> None:
+    for trial in range(60):
+        assert not robot.learn("Grasped the cup.", {"trial": trial}).duplicate
+    assert all(robot.learn("Grasped the cup.", {"trial": trial}).duplicate for trial in (0, 30, 59))
+
+
+@pytest.mark.contract("R18")
 def test_what_was_forgotten_can_be_learned_again(robot: Robot) -> None:
     robot.forget(robot.learn("Grip the cup.").id, "too vague")
     assert not robot.learn("Grip the cup.").duplicate

@@ -20,8 +20,8 @@ from recollect.text.words import fold, is_spaceless, stem
 class Alike:
     """Words that hold a word of the question, or that look like it; diacritics do not count.
 
-    Where the word itself is known, what only looks like it must do so closely: a letter of a long word may be wrong, but
-    a question for the house is not one for the horse.
+    Where the word itself is known, what only looks like it must do so closely: a letter of a long word may be wrong,
+    but a question for the house is not one for the horse.
     """
 
     name: str = "alike"

@@ -75,7 +75,7 @@ class SqliteLexicon:
         self.connection = connection
         # In one recall a question is asked more than once: to find, and to score what others found.
         self._asked: list[tuple[WordQuery, SlotMask, Matched]] = []
-        self._alike: dict[tuple[str, float, int], list[tuple[str, float]]] = {}
+        self._alike: dict[tuple[str, int, float, int], list[tuple[str, float]]] = {}
         self.kept = kept  # outlives the snapshot: the vocabulary only ever grows
 
     def search(self, query: WordQuery, mask: SlotMask, limit: int) -> WordMatches:
@@ -108,11 +108,11 @@ class SqliteLexicon:
 
     def without(self, tree: Tree, fields: Mapping[str, float], mask: SlotMask) -> SlotMask:
         others = ~self._fulfilling(WordQuery((), fields, where=tree), mask, [])
-        reason = (f"the query refuses it: NOT {describe(tree)}", others)
+        reason = (f"the query refuses it: NOT {describe(tree)}", others, "", None)
         return replace(mask, slots=mask.slots & others, conditions=[*mask.conditions, reason])
 
     def alike(self, word: str, mask: SlotMask, least: float, limit: int) -> list[tuple[str, float]]:
-        key = (word, least, limit)
+        key = (word, id(mask), least, limit)
         if key not in self._alike:
             self._alike[key] = self._look_alike(word, mask, least, limit)
         return self._alike[key]

@@ -16,14 +16,18 @@ from recollect.model import check
 from recollect.model.conditions import check_conditions, check_near, distance, judge
 from recollect.model.filter import All, AnyFilter, Filter, Near, Not
 from recollect.model.memory import STATUSES
-from recollect.store.base import Rows
+from recollect.store.base import Refusal, Rows
 from recollect.store.sqlite.image import Image
+from recollect.store.sqlite.refusals import refusal
 
 HOUR = 3_600e6  # microseconds
 MOST_MEMOS = 64  # answers kept for a version
 MANNERS = ("confidence_decay", "expired")  # how other conditions are judged; none of their own
 Slots = NDArray[np.bool_]
 CODED = ("collection", "user", "session", "speaker", "role", "kind", "topic", "tier", "source", "status")
+
+
+Condition = tuple[str, Slots, str, Any]  # what it is, who passes, and of a filter's: its name and what it wants
 
 
 @dataclass(slots=True)
@@ -34,7 +38,7 @@ class SlotMask:
     slots: Slots
     scope: Slots  # the collections asked for: what word statistics are made of
     scope_key: tuple[str, ...]
-    conditions: list[tuple[str, Slots]] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -47,11 +51,14 @@ class SlotMask:
     def unknown(self, row: int) -> bool:
         return int(self.image.slots(np.array([row]))[0]) < 0
 
-    def reason(self, row: int) -> str:
+    def reason(self, row: int) -> Refusal | None:
         slot = int(self.image.slots(np.array([row]))[0])
         if slot < 0:
-            return "it is not in the store"
-        return next((name for name, passing in self.conditions if not passing[slot]), "")
+            return Refusal("it is not in the store")
+        for label, passing, name, wanted in self.conditions:
+            if not passing[slot]:
+                return refusal(self.image, slot, label, name, wanted) if name else Refusal(label)
+        return None
 
 
 class MaskMaker:
@@ -69,22 +76,21 @@ class MaskMaker:
     ) -> SlotMask:
         self.now = check.micros(now)
         forgotten = self._coded("status", ("forgotten",))
-        conditions = [("it is not in the store", self.image.alive)]
+        conditions: list[Condition] = [("it is not in the store", self.image.alive, "", None)]
         if not hidden:
-            conditions.append(("it was forgotten", ~forgotten))
+            conditions.append(("it was forgotten", ~forgotten, "", None))
         asked = _positive(filter, "status")
         status = self._coded("status", asked or statuses) if hidden else self._standing(asked or statuses)
-        conditions.append((f"its status is none of: {', '.join(asked or statuses)}", status))
+        conditions.append((f"its status is none of: {', '.join(asked or statuses)}", status, "", None))
         if as_of:
-            conditions.append((f"it is not valid at {now.isoformat()}", self._valid()))
+            conditions.append((f"it is not valid at {now.isoformat()}", self._valid(), "", None))
         elif not hidden:
-            conditions.append(("it is not valid yet", ~(self.column("valid_from") > self.now)))
+            conditions.append(("it is not valid yet", ~(self.column("valid_from") > self.now), "", None))
         if not hidden and not _asks_for_expired(filter):
-            conditions.append(("it has expired", ~(self.column("expires") <= check.micros(now))))
-        for name, (yes, _) in self._named(filter):
-            conditions.append((f"the filter {name} leaves it out", yes))
+            conditions.append(("it has expired", ~(self.column("expires") <= self.now), "", None))
+        conditions += [(label, yes, name, wanted) for label, (yes, _), name, wanted in self._named(filter)]
         slots = conditions[0][1].copy()
-        for _, passing in conditions[1:]:
+        for _, passing, _, _ in conditions[1:]:
             slots &= passing
         collections = _positive(filter, "collection")
         scope = self.image.alive & ~forgotten
@@ -92,7 +98,7 @@ class MaskMaker:
             scope &= self._coded("collection", collections)
         return SlotMask(self.image, slots, scope, tuple(sorted(set(collections))), conditions)
 
-    def _named(self, filter: AnyFilter | None) -> list[tuple[str, tuple[Slots, Slots]]]:
+    def _named(self, filter: AnyFilter | None) -> list[tuple[str, tuple[Slots, Slots], str, Any]]:
         """The conditions joined by AND at the top, one by one, so that each can be named."""
         match filter:
             case None:
@@ -102,19 +108,20 @@ class MaskMaker:
             case Not():
                 _no_manners(filter.of)
                 yes, no = self._all(filter.of)
-                return [(f"not ({describe(filter.of)})", (no, yes))]
+                return [(f"not ({describe(filter.of)})", (no, yes), "not", filter.of)]
             case Filter():
                 if filter.expired not in (None, True, False):
                     raise InvalidInput(f"expired must be true or false, not {check.short(filter.expired)}.")
                 decay = (
                     1.0 if filter.confidence_decay is None else check.unit(filter.confidence_decay, "confidence_decay")
                 )
-                return [(f"{n}={check.short(v)}", self._condition(n, v, decay)) for n, v in given(filter)]
+                judged = [(self._condition(name, wanted, decay), name, wanted) for name, wanted in given(filter)]
+                return [(f"{name}={shown(wanted)}", pair, name, wanted) for pair, name, wanted in judged]
         raise InvalidInput(f"filter must be a Filter, not {check.short(filter)}.")
 
     def _all(self, filter: AnyFilter) -> tuple[Slots, Slots]:
         yes, no = np.ones(self.size, np.bool_), np.zeros(self.size, np.bool_)
-        for _, (part_yes, part_no) in self._named(filter):
+        for _, (part_yes, part_no), _, _ in self._named(filter):
             yes &= part_yes
             no |= part_no
         return yes, no
@@ -246,10 +253,19 @@ def given(filter: Filter) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in pairs if value is not None and name not in MANNERS]
 
 
+def shown(value: Any) -> str:
+    """A wanted value as a person would write it."""
+    match value:
+        case Near():
+            return f"{value.field} within {value.within:g} of {list(value.target)}"
+        case _:
+            return check.short(value, 120)
+
+
 def describe(filter: AnyFilter) -> str:
     match filter:
         case Filter():
-            return " and ".join(f"{name}={check.short(value)}" for name, value in given(filter))
+            return " and ".join(f"{name}={shown(value)}" for name, value in given(filter))
         case Not():
             return f"not ({describe(filter.of)})"
         case All():

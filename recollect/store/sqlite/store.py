@@ -149,9 +149,9 @@ class SqliteView:
         return [found.get(row, "") for row in rows.tolist()]
 
     def kept(self, key: str, make: Callable[[], T]) -> T:
-        if ("kept", key) not in self.image.memo:
-            self.image.memo["kept", key] = make()
-        known: T = self.image.memo["kept", key]
+        known: T | None = self.image.memo.get(("kept", key))  # others may clear the memo at any time
+        if known is None:
+            known = self.image.memo["kept", key] = make()
         return known
 
     def relations(self, names: Sequence[str]) -> list[EntityEdge]:
