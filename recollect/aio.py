@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
 
@@ -26,6 +27,7 @@ from recollect.recall.compare import Comparison
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Verdict
 from recollect.store.base import Undone
+from recollect.upkeep.consolidate import Period
 
 
 class Mind:
@@ -108,6 +110,17 @@ class Mind:
 
     async def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
         return await asyncio.to_thread(self.sync.history, id)
+
+    async def consolidate(
+        self, folder: str | PathLike[str], period: Period = "daily", **options: Any
+    ) -> Sequence[Path]:
+        return await asyncio.to_thread(self.sync.consolidate, folder, period, **options)
+
+    async def consolidate_session(self, session: str, **options: Any) -> Memory:
+        return await asyncio.to_thread(self.sync.consolidate_session, session, **options)
+
+    async def names_in(self, text: str) -> Sequence[str]:
+        return await asyncio.to_thread(self.sync.names_in, text)
 
     async def status(self) -> Status:
         return await asyncio.to_thread(self.sync.status)

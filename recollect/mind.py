@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 from recollect.embed import Embedder
 from recollect.embed import resolve as resolve_embedder
-from recollect.errors import EmbeddingError, InvalidInput, RecollectError
+from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
 from recollect.ingest.keeping import AT_ONCE, Keeper, Progress, Receipt, belonging, embed_all, receipt, reinforced
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory, check
 from recollect.model.filter import All, AnyFilter, Filter, as_filter
@@ -27,8 +27,11 @@ from recollect.recall.pipeline import recall as run_recall
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Verdict
 from recollect.recipes import named
-from recollect.store.base import Space, Store, StoreStatus, Undone
+from recollect.store.base import Change, Space, Store, StoreStatus, Undone, Written
 from recollect.store.sqlite import SqliteStore
+from recollect.text.names import names
+from recollect.upkeep.consolidate import Period, Summarise, notes, session_summary
+from recollect.upkeep.consolidate import write as write_notes
 
 Clock = Callable[[], datetime]
 AnyFilterOrMapping = AnyFilter | Mapping[str, Any]
@@ -269,6 +272,42 @@ class Mind:
     def status(self) -> Status:
         name, dim = (self.embedder.name, self.embedder.dim) if self.embedder else (None, None)
         return Status(self._store.status(), name, dim)
+
+    # Consolidating.
+
+    def consolidate(
+        self,
+        folder: str | PathLike[str],
+        period: Period = "daily",
+        *,
+        filter: AnyFilterOrMapping | None = None,
+        summarise: Summarise | None = None,
+    ) -> Sequence[Path]:
+        """Write what days, weeks or quarters were about into notes under a folder; the files that changed.
+
+        Notes are made of the memories themselves, by rule; ``summarise`` may be a language model.
+        """
+        told = [memory for memory in reversed(self.list(filter)) if memory.status == "active"]
+        return write_notes(Path(folder), notes(told, period, summarise))
+
+    def consolidate_session(self, session: str, *, summarise: Summarise | None = None) -> Memory:
+        """Keep one memory about a session, linked to those it was made of; again, it is made anew."""
+        held = self.list({"session": session, "status": "active", "not": {"kind": "summary"}})
+        if not held:
+            raise NotFound(f"There are no memories of the session {session!r}.")
+        summary = session_summary(session, list(reversed(held)), summarise)
+
+        def link(change: Change, written: Sequence[Written]) -> None:
+            for memory in held:
+                change.link(check.edge(written[0].id, memory.id, "mentions", 1.0))
+
+        (written,) = self._keeper.write("consolidate", [summary], also=link)
+        return self.show(written.id)
+
+    def names_in(self, text: str) -> Sequence[str]:
+        """Names in a text, without a model: those that this memory knows, and capitalised runs."""
+        known = {name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)}
+        return names(check.string(text, "text"), sorted(known))
 
     # Carrying.
 

@@ -168,7 +168,7 @@ def forget(
     ids: Annotated[list[str], typer.Argument(help="Ids, or their beginnings.", show_default=False)],
     reason: Annotated[str, typer.Option(help="Why; kept in the history.", show_default=False)] = "",
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask; else several at once are asked for, on a terminal.")
+        bool, typer.Option("--yes", "-y", help="Do not ask. Forgetting several at once asks, on a terminal.")
     ] = False,
 ) -> int:
     """Let memories go: no recall returns them. undo brings them back."""

@@ -206,7 +206,7 @@ class Asking:
     as_of: Annotated[str | None, asking("What held at that moment?")] = None
     deadline: Annotated[float | None, asking("Seconds that it may take.")] = None
     set_: Annotated[
-        Words, asking("A setting of the recipe, such as max_hops=3 with openmem; several times.", "--set")
+        Words, asking("A setting of the recipe, as in --recipe openmem --set max_hops=3; several times.", "--set")
     ] = None
 
     def options(self, conditions: Conditions) -> dict[str, Any]:

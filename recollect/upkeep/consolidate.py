@@ -64,6 +64,27 @@ def write(folder: Path, made: Sequence[Note]) -> list[Path]:
     return written
 
 
+def session_summary(session: str, memories: Sequence[Memory], summarise: Summarise | None = None) -> Memory:
+    """One memory about a session; made again, it takes the place of the one before."""
+    text = (
+        summarise(memories).strip() if summarise else "\n".join(" ".join(each.text.split()) for each in gist(memories))
+    )
+    last = max((each.created for each in memories if each.created), default=None)
+    entities = tuple(dict.fromkeys(name for memory in memories for name in memory.entities))
+    return Memory(
+        text=text,
+        kind="summary",
+        session=session,
+        external_id=f"summary:{session}",
+        source="consolidation",
+        entities=entities,
+        collection=memories[0].collection,
+        user=memories[0].user,
+        classification=max(memory.classification for memory in memories),  # it tells what any of them tells
+        created=last,
+    )
+
+
 def gist(memories: Sequence[Memory], most: int = MOST) -> list[Memory]:
     """The memories that say most of what all of them say, in order of time.
 

@@ -31,6 +31,17 @@ class Outcome:
 Command = Callable[..., Outcome]
 
 
+class Stdin(io.TextIOWrapper):
+    """What is typed or piped in."""
+
+    def __init__(self, given: bytes, terminal: bool) -> None:
+        super().__init__(io.BytesIO(given), encoding="utf-8")
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
 @pytest.fixture
 def recollect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """``recollect("recall", "cup", stdin=b"…")``, in an empty folder."""
@@ -38,9 +49,10 @@ def recollect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
     monkeypatch.delenv("RECOLLECT_DB", raising=False)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.delenv("COLUMNS", raising=False)
 
-    def command(*words: str, stdin: bytes = b"") -> Outcome:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+    def command(*words: str, stdin: bytes = b"", terminal: bool = False) -> Outcome:
+        monkeypatch.setattr(sys, "stdin", Stdin(stdin, terminal))
         capsys.readouterr()
         code = run(words)
         told = capsys.readouterr()

@@ -43,6 +43,10 @@ def test_plain_objects_are_imported(recollect: Command) -> None:
         (b'{"text": "a"}\n[1]\n', "stdin, line 2 must be a JSON object"),
         (b'{"text": "a"}\n\xff\xfe\n', "stdin, line 2 is not UTF-8 text: byte 0xff at column 1"),
         (b'{"text": ' + b"[" * 100_000, "stdin, line 1 cannot be read"),
+        (
+            b'{"text": "a", "id": "a"}\n\n{"type": "edge", "source": "a", "target": "x", "kind": "supports"}\n{"text": "b"}',
+            "stdin, line 3: There is no memory with the id 'x'.",
+        ),
     ],
 )
 def test_a_bad_line_is_named_and_nothing_is_written(recollect: Command, keep: Keep, lines: bytes, told: str) -> None:
@@ -50,6 +54,7 @@ def test_a_bad_line_is_named_and_nothing_is_written(recollect: Command, keep: Ke
     outcome = recollect("import", "-", stdin=lines)
     assert outcome.code == 2
     assert told in outcome.err
+    assert "Nothing was written." in outcome.err
     assert len(recollect("list", "--json").json) == 1
 
 
@@ -76,6 +81,21 @@ def test_the_memory_itself_is_never_exported_over(recollect: Command, keep: Keep
     keep("x")
     assert recollect("export", "memory.db").code == 2
     assert len(recollect("list", "--json").json) == 1
+
+
+def test_a_file_that_is_there_is_exported_over_only_by_force_or_when_agreed(recollect: Command, keep: Keep) -> None:
+    keep("x")
+    Path("out.jsonl").write_text("precious", encoding="utf-8")
+    refused = recollect("export", "out.jsonl")
+    assert (refused.code, "--force" in refused.err) == (2, True)
+    kept = recollect("export", "out.jsonl", stdin=b"n\n", terminal=True)
+    assert (kept.code, "Nothing was written." in kept.err) == (1, True)
+    assert Path("out.jsonl").read_text(encoding="utf-8") == "precious"
+    assert recollect("export", "out.jsonl", stdin=b"y\n", terminal=True).code == 0
+    assert "precious" not in Path("out.jsonl").read_text(encoding="utf-8")
+    assert recollect("export", "out.jsonl", "--force").code == 0
+    assert recollect("export", "memory.db", "--force").code == 2
+    assert recollect("export", "/dev/null").code == 0
 
 
 def test_an_export_to_nowhere_is_bad_input(recollect: Command, keep: Keep) -> None:

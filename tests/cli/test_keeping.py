@@ -58,6 +58,23 @@ def test_nothing_to_remember_is_bad_input_and_makes_no_file(recollect: Command, 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_text_and_a_file_at_once_are_refused(recollect: Command) -> None:
+    outcome = recollect("remember", "hi", "--lines-from", "notes.txt")
+    assert (outcome.code, "not both" in outcome.err) == (2, True)
+
+
+def test_remember_says_what_happened(recollect: Command) -> None:
+    words = ("remember", "--external-id", "e")
+    told = [recollect(*words, text).out.split()[0] for text in ("cup", "cup", "two cups")]
+    assert told == ["Remembered", "Unchanged", "Changed"]
+
+
+def test_a_context_that_is_no_object_is_met_with_a_nested_example(recollect: Command, tmp_path: Path) -> None:
+    outcome = recollect("remember", "hi", "--context", "[1,2]")
+    assert (outcome.code, """'{"task": {"success": true}}'""" in outcome.err) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_lone_surrogate_in_a_text_is_kept_as_a_replacement_character(recollect: Command) -> None:
     assert recollect("remember", "caf\udce9", "--json").json["text"] == "caf�"
 
@@ -150,6 +167,22 @@ def test_a_forgotten_memory_is_gone_until_undo(recollect: Command, keep: Keep) -
     assert "forget" in undone.out
     assert "2 restored" in undone.out
     assert recollect("recall", "cup").code == 0
+
+
+def test_what_is_already_forgotten_is_told_so_without_a_hint_at_undo(recollect: Command, keep: Keep) -> None:
+    id = keep("cup")
+    recollect("forget", id)
+    again = recollect("forget", id)
+    assert (again.code, "Already forgotten" in again.out, "undo" in again.out) == (1, True, False)
+    assert recollect("forget", id, "--json").json == {"forgotten": 0}
+    assert "1 restored" in recollect("undo").out
+
+
+def test_several_are_forgotten_on_a_terminal_only_when_agreed(recollect: Command, keep: Keep) -> None:
+    ids = keep("a"), keep("b")
+    assert recollect("forget", *ids, stdin=b"n\n", terminal=True).code == 1
+    assert len(recollect("list", "--json").json) == 2
+    assert recollect("forget", *ids, "--yes", terminal=True).code == 0
 
 
 def test_undo_says_when_nothing_is_left(recollect: Command, keep: Keep) -> None:

@@ -83,6 +83,64 @@ def test_the_file_may_be_named_before_the_verb_after_it_or_in_the_environment(
     assert counts == [2, 2, 1]
 
 
+@pytest.mark.parametrize("name", ["", ":memory:"])
+def test_a_memory_that_would_not_last_is_refused(
+    recollect: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for words in (["remember", "hi"], ["status"], ["reembed", "--embedder", "local"]):
+        assert recollect("--db", name, *words).code == 2
+        assert recollect(*words, "--db", name).code == 2
+    monkeypatch.setenv("RECOLLECT_DB", name)
+    outcome = recollect("remember", "hi")
+    assert (outcome.code, "name a file, such as" in outcome.err) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", ["status", "list", "recall x", "export", "undo"])
+def test_an_empty_file_is_told_so_and_stays_empty(recollect: Command, tmp_path: Path, words: str) -> None:
+    (tmp_path / "memory.db").touch()
+    outcome = recollect(*words.split())
+    assert (outcome.code, "memory.db is empty" in outcome.err) == (4, True)
+    assert [each.stat().st_size for each in tmp_path.iterdir()] == [0]
+    assert recollect("remember", "hi").code == 0
+
+
+def test_an_empty_list_exits_with_1_like_an_empty_recall(recollect: Command, keep: Keep) -> None:
+    keep("x")
+    assert recollect("list", "--tag", "none").code == 1
+    outcome = recollect("list", "--tag", "none", "--json")
+    assert (outcome.code, outcome.json) == (1, [])
+
+
+def test_an_id_too_short_to_tell_which_is_bad_input(recollect: Command) -> None:
+    recollect("import", "-", stdin=b'{"text": "a", "id": "cup-1"}\n{"text": "b", "id": "cup-2"}')
+    outcome = recollect("show", "cup")
+    assert (outcome.code, "Several ids begin with 'cup'" in outcome.err) == (2, True)
+
+
+@pytest.mark.parametrize("id", ["a" * 16, "an-id-of-ones-own-" * 9])
+@pytest.mark.parametrize("width", ["30", "12"])
+def test_a_narrow_terminal_shows_every_word(
+    recollect: Command, monkeypatch: pytest.MonkeyPatch, id: str, width: str
+) -> None:
+    record = {"id": id, "text": "The blue cup is on the top shelf."}
+    recollect("import", "-", stdin=json.dumps(record).encode())
+    monkeypatch.setenv("COLUMNS", width)
+    for words in (["list"], ["recall", "cup"]):
+        told = recollect(*words).out
+        assert record["text"] in " ".join(told.split())
+        assert id in "".join(told.split())
+
+
+def test_the_collection_is_told_when_there_are_several(recollect: Command, keep: Keep) -> None:
+    keep("cup at home")
+    keep("cup at work", "--collection", "office")
+    for words in (["recall", "cup"], ["list"]):
+        assert "office" in recollect(*words).out
+        assert "office" not in recollect("--collection", "office", *words).out
+    assert "in office" in recollect("recall", "cup").out
+
+
 def test_a_file_that_is_no_database_exits_with_4(recollect: Command, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("not a database, but long enough to look at" * 9, encoding="utf-8")
     outcome = recollect("--db", "notes.txt", "status", "--json")

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -99,6 +99,20 @@ def test_every_verb_explains_itself(recollect: Command) -> None:
         assert told.code == 0
         assert "--json" in told.out
         assert "--db" in told.out
+
+
+def test_the_help_shows_forms_that_work_and_no_types_that_say_nothing(
+    recollect: Command, keep: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep("cup", "--context", '{"spatial": {"position": [1, 2, 0.4]}}')
+    assert recollect("list", "--near", "spatial.position:1,2,0.5:0.3").code == 0
+    assert recollect("recall", "cup", "--recipe", "openmem", "--set", "max_hops=3").code == 0
+    monkeypatch.setenv("COLUMNS", "80")
+    told = recollect("recall", "--help").out
+    assert "'spatial.position:1,2,0.5:0.3'" in told
+    assert "--set max_hops=3" in told
+    for verb in ("list", "link", "export", "status"):
+        assert not {"<bool>", "<list[str]>"} & set(recollect(verb, "--help").out.split())
 
 
 def test_a_mistyped_verb_is_met_with_a_suggestion(recollect: Command) -> None:

@@ -47,6 +47,12 @@ def test_nothing_found_is_said_and_exits_with_1(recollect: Command, keep: Keep) 
     assert recollect("recall", "submarine", "--json").json["results"] == []
 
 
+def test_a_deadline_that_passed_is_told(recollect: Command, keep: Keep) -> None:
+    keep("A cup.")
+    outcome = recollect("recall", "cup", "--deadline", "0")
+    assert (outcome.code, "the deadline passed before anything was found" in outcome.out) == (1, True)
+
+
 def test_no_track_leaves_no_mark_of_use(recollect: Command, keep: Keep) -> None:
     id = keep("A cup.")
     recollect("recall", "cup", "--no-track")
@@ -143,9 +149,16 @@ def test_why_draws_the_score_as_a_tree_with_bars(recollect: Command, keep: Keep)
     assert (tree["id"], tree["score"]) == (id, tree["why"]["value"])
 
 
-def test_why_of_what_was_not_returned_exits_with_3(recollect: Command, keep: Keep) -> None:
+def test_why_of_what_was_not_returned_points_to_why_not_and_exits_with_1(recollect: Command, keep: Keep) -> None:
     keep("A cup.")
-    assert recollect("why", "cup", keep("A spoon.")).code == 3
+    outcome = recollect("why", "cup", keep("A spoon."))
+    assert (outcome.code, outcome.out, "why-not" in outcome.err) == (1, "", True)
+
+
+def test_why_leaves_no_mark_of_use(recollect: Command, keep: Keep) -> None:
+    id = keep("A cup.")
+    recollect("why", "cup", id)
+    assert "use" not in recollect("show", id, "--json").json["memory"]
 
 
 def test_why_not_names_the_step_and_draws_value_against_threshold(recollect: Command, keep: Keep) -> None:

@@ -9,6 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import Filter, InvalidInput
+from recollect.recall.cues import Asked, Ladder
+from recollect.recall.hits import Found
+from recollect.recall.run import Run
+from recollect.recipes.jeffsbrain import jeffsbrain
 from recollect.text.grams import grams
 from recollect.text.retry import query_tokens, sanitise_query, strongest_term
 from recollect.text.slugs import SlugIndex, slug_grams, slug_text
@@ -110,6 +114,20 @@ def test_every_rung_asks_with_the_aliases() -> None:
     with shelf(BLUE) as mind:
         recall = ask(mind, '"green luminaire"', aliases={"luminaire": ["lamp"]})
     assert attempts(recall) == [("initial", '"green luminaire"', 0), ("strongest_term", "luminaire", 1)]
+
+
+@pytest.mark.contract("J11", "J14")
+def test_a_rung_that_breaks_ends_the_ladder() -> None:
+    class Broken(Asked):
+        def find(self, run: Run) -> Found:
+            raise OSError("the disk is gone")
+
+    rungs = Ladder(Asked("bm25"), Broken("strongest_term"), Asked("refreshed_sanitised", sanitise_query))
+    with shelf(BLUE) as mind:
+        recall = mind.recall("quagga", recipe=jeffsbrain(mode="bm25").but(cues=rungs))
+    assert attempts(recall) == [("initial", "quagga", 0)]
+    assert recall.trace.facts["errorStage"] == "bm25"
+    assert "the disk is gone" in recall.trace.facts["errorDetail"]
 
 
 # J12: simpler forms of a question.

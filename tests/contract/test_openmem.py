@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import pairwise
@@ -18,6 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import Filter, InvalidInput, Mind
+from recollect.recall.hits import Hits, Operation
+from recollect.recall.run import Run
+from recollect.recipes import named
 from tests.conftest import Clock
 from tests.contract.openmem_kit import (
     RECENCY,
@@ -487,12 +491,25 @@ def test_what_packing_left_out_is_told_apart_from_what_k_left_out(mind: Mind) ->
     assert (roomy.step, roomy.value, roomy.threshold) == ("best 3", 5.0, 3.0)
 
 
+class Dawdle:
+    """A stage that uses up all the time there is."""
+
+    name = "dawdle"
+
+    def apply(self, run: Run, hits: Hits) -> list[Operation]:
+        while run.remaining():
+            time.sleep(0.01)
+        return []
+
+
 @pytest.mark.contract("M11")
 def test_a_budget_holds_even_when_the_deadline_has_passed(mind: Mind) -> None:
-    mind.remember_many(["cup " * 50] * 5)
-    found = ask(mind, "cup", token_budget=10, deadline=0.0)
-    assert sum(len(result.text) / 4 for result in found) <= 10
-    assert step(ask(mind, "cup", token_budget=60, deadline=5.0), "pack")["detail"] == {"tokens": 50}
+    mind.remember_many(["cup " * 10] * 5)
+    recipe = named("openmem", token_budget=25)
+    late = mind.recall("cup", recipe=recipe.but(stages=[Dawdle(), *recipe.stages]), deadline=0.5)
+    assert step(late, "compete")["outcome"] == "skipped"
+    assert (step(late, "pack")["outcome"], step(late, "pack")["detail"]) == ("ran", {"tokens": 20})
+    assert len(late) == 2
 
 
 @pytest.mark.contract("M11")
