@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from recollect.cli.files import JsonLines, check_free, writing
+from recollect.cli.files import JsonLines, check_free, name, writing
 from recollect.cli.options import Settings
 from recollect.cli.screen import all_or_nothing, answer, complain, count, json_text, progress, say
 from recollect.errors import InvalidInput, NotFound
@@ -66,7 +66,7 @@ def import_(settings: Settings, file: Source) -> None:
                 raise
             raise InvalidInput(f"{lines.where}: {RECORD.sub('', str(problem))} Nothing was written.") from None
         except NotFound as problem:
-            where = next((line for id, line in lines.ends.items() if repr(id) in str(problem)), lines.file)
+            where = next((line for id, line in lines.ends.items() if repr(id) in str(problem)), name(file))
             raise InvalidInput(f"{where}: {problem} Nothing was written.") from None
     told = f"{receipt.added:,} added, {receipt.changed:,} changed, {receipt.same:,} the same."
     answer(settings.json, receipt, ("Imported: ", "green"), told)

@@ -44,7 +44,7 @@ def test_plain_objects_are_imported(recollect: Command) -> None:
         (b'{"text": "a"}\n\xff\xfe\n', "stdin, line 2 is not UTF-8 text: byte 0xff at column 1"),
         (b'{"text": ' + b"[" * 100_000, "stdin, line 1 cannot be read"),
         (
-            b'{"text": "a", "id": "a"}\n\n{"type": "edge", "source": "a", "target": "x", "kind": "supports"}\n{"text": "b"}',
+            b'{"text": "a", "id": "a"}\n\n{"type": "edge", "source": "a", "target": "x", "kind": "k"}\n{"text": "b"}',
             "stdin, line 3: There is no memory with the id 'x'.",
         ),
     ],
