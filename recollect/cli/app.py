@@ -33,7 +33,6 @@ from recollect.cli.screen import complain
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
 
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, STOPPED = 2, 3, 4, 130
-SEVERAL = "Several ids begin with "  # how the store says that an id is too short to tell which
 UsageError: Any = typer.BadParameter.__mro__[1]  # Typer's own; where it lives differs between versions
 
 app = typer.Typer(
@@ -89,8 +88,6 @@ def run(arguments: Sequence[str]) -> int:
     except RecollectError as problem:
         hint = "--embedder none recalls by words alone." if isinstance(problem, EmbeddingError) else ""
         complain(str(problem), type(problem).__name__, as_json, hint)
-        if str(problem).startswith(SEVERAL):
-            return BAD_INPUT
         return {InvalidInput: BAD_INPUT, NotFound: NO_SUCH_ID}.get(type(problem), STORE_ERROR)
     except UnicodeEncodeError:
         complain("An argument holds bytes that are no text (not UTF-8).", "InvalidInput", as_json)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import datetime, timedelta
+from math import isclose
 from typing import Any
 
 from recollect.model.check import moment
@@ -69,6 +70,6 @@ def _holds(name: str, value: Any, held: Any) -> bool | None:
             return judge(held, value)
         case "near":
             apart = distance(held, value)
-            return None if apart is None else apart <= value.within
+            return None if apart is None else apart <= value.within or isclose(apart, value.within)
         case _:
             return bool(held == value) if isinstance(value, str) else held in tuple(value)

@@ -94,8 +94,10 @@ def unit(value: object, name: str) -> float:
 
 
 def whole(value: object, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
+    if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidInput(f"{name} must be a whole number, not {short(value)}.")
+    if not -(2**63) <= value < 2**63:
+        raise InvalidInput(f"{name} is too {'large' if value > 0 else 'small'}: {short(value)}.")
     return value
 
 

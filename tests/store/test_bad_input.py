@@ -260,7 +260,7 @@ def test_a_beginning_that_several_ids_share_is_refused(filled: Mind) -> None:
     filled.remember("A cupboard.", id="cupboard")
     assert filled.show("cup").id == "cup"
     assert filled.show("cupb").id == "cupboard"
-    assert_refused(filled, lambda mind: mind.show("c"), NotFound, "Several ids begin with 'c'")
+    assert_refused(filled, lambda mind: mind.show("c"), InvalidInput, "Several ids begin with 'c'")
 
 
 # Odd, and right.

@@ -39,6 +39,8 @@ class Trigrams:
 
     def _query(self, run: Run) -> WordQuery:
         counts = run.found[self.of].detail.get("terms", {}) if self.of in run.found else {}
+        if not run.question.terms:
+            raise Skip("the question has no words to look up")
         missing = [term.word for term in run.question.terms if not counts.get(term.word)]
         unknown = [word for word in missing if len(word) > 2 or is_spaceless(word)][: self.most]
         if not unknown:

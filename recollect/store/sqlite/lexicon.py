@@ -210,6 +210,8 @@ class SqliteLexicon:
         if len(folded) < 2:
             return slots, times
         slots = slots[mask.scope[slots]]
+        if not len(slots):
+            return NO_SLOTS, NONE
         times = occurrences(self.connection, self.image.rows[slots], folded, weights)
         return slots[times > 0], times[times > 0]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import apsw
 import numpy as np
@@ -21,27 +20,30 @@ def occurrences(connection: apsw.Connection, rows: Rows, phrase: list[str], weig
     counted = [(name, weight) for name, weight in zip(FIELDS, weights.tolist(), strict=True) if weight > 0]
     columns = ", ".join(name for name, _ in counted)
     sql = f"SELECT row, files, {columns} FROM memories WHERE row IN (SELECT value FROM json_each(?))"
+    wanted = _in_a_row(phrase)
     found: dict[int, float] = {}
     for row, files, *texts in fetch(connection, sql, (json.dumps(rows.tolist()),)):
-        found[row] = sum(
-            weight * _times(piece, phrase)
-            for (name, weight), text in zip(counted, texts, strict=True)
-            for piece in _pieces(name, text, files)
-        )
+        times = 0.0
+        for (name, weight), text in zip(counted, texts, strict=True):
+            for piece in _pieces(name, text, files):
+                times += weight * _in_a_row(_folded(piece)).count(wanted)
+        found[row] = times
     return np.array([found.get(row, 0.0) for row in rows.tolist()], dtype=np.float64)
 
 
-def _pieces(name: str, text: str, files: str) -> Iterator[str]:
+def _pieces(name: str, text: str, files: str) -> list[str]:
     """A phrase does not reach from one tag into the next."""
     if name in LISTS:
-        yield from json.loads(text)
-    else:
-        yield text
-    if name == "path":
-        yield from json.loads(files)
+        return list(json.loads(text)) if text != "[]" else []
+    pieces = [text] if text else []
+    return [*pieces, *json.loads(files)] if name == "path" and files != "[]" else pieces
 
 
-def _times(text: str, phrase: list[str]) -> int:
-    here = [fold(word) for word in words(text)]
-    size = len(phrase)
-    return sum(here[at : at + size] == phrase for at in range(len(here) - size + 1))
+def _folded(text: str) -> list[str]:
+    found = words(text)
+    return found if text.isascii() else [fold(word) for word in found]
+
+
+def _in_a_row(words: list[str]) -> str:
+    """Words between line ends, which no word has: what counts a part of one in another is a search in a string."""
+    return "\n" + "\n\n".join(words) + "\n"

@@ -269,13 +269,14 @@ class SqliteStore:
                 if connection.execute("SELECT 1 FROM memories WHERE id = ?", (id,)).get:
                     whole.append(id)
                     continue
-                near = fetch(
-                    connection, "SELECT id FROM memories WHERE id >= ?1 AND id < ?1 || char(1114111) LIMIT 2", (id,)
-                )
-                if len(near) != 1 or not id:
-                    many = f"Several ids begin with {id!r}; give more of it." if near and id else ""
-                    raise NotFound(many or f"There is no memory with the id {id!r}.")
-                whole.append(near[0][0])
+                sql = "SELECT id FROM memories WHERE id >= ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT 6"
+                near = [held for (held,) in fetch(connection, sql, (id,))] if id else []
+                if not near:
+                    raise NotFound(f"There is no memory with the id {id!r}.")
+                if len(near) > 1:
+                    some = ", ".join(near[:5]) + (", …" if len(near) > 5 else "")
+                    raise InvalidInput(f"Several ids begin with {id!r}: {some}. Give more of it.")
+                whole.append(near[0])
         return whole
 
     def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Memory]:
