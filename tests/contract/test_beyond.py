@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def test_every_recipe_explains_its_scores_to_the_bit(mind: Mind, recipe: str) ->
             for n, word in enumerate("window door shelf lamp chair plate spoon fork".split())
         ]
     ).ids
-    for a, b in zip(ids, ids[1:], strict=False):
+    for a, b in pairwise(ids):
         mind.link(a, b, "supports", 0.5)
     mind.link(ids[0], ids[3], "contradicts", 1.0)
     recall = mind.recall("which cup is near the window?", recipe=recipe, track=False)
