@@ -34,6 +34,35 @@ class Skip(Exception):
     """Raised by a step that has nothing to do here; its message is the reason in the trace."""
 
 
+class Logged:
+    """A step of a run, as a context: timed, entered into the trace, its failure contained where that may be."""
+
+    __slots__ = ("_outer", "_run", "_start", "_step")
+
+    def __init__(self, run: Run, step: Step) -> None:
+        self._run, self._step = run, step
+
+    def __enter__(self) -> Step:
+        self._run.trace.steps.append(self._step)
+        self._outer, self._run.current = self._run.current, self._step
+        self._start = time.perf_counter()
+        return self._step
+
+    def __exit__(self, kind: object, problem: BaseException | None, traceback: object) -> bool:
+        step = self._step
+        step.milliseconds = (time.perf_counter() - self._start) * 1e3
+        self._run.current = self._outer
+        if problem is None or step.kind not in CONTAINED:
+            return False
+        if isinstance(problem, Skip):
+            step.outcome, step.reason = "skipped", str(problem)
+            return True
+        if isinstance(problem, InvalidInput) or not isinstance(problem, Exception):
+            return False
+        step.outcome, step.reason = "failed", f"{type(problem).__name__}: {problem}"
+        return True
+
+
 @dataclass(slots=True)
 class Run:
     """What the steps of one recall share."""
@@ -53,33 +82,16 @@ class Run:
     remarks: dict[int, list[str]] = field(default_factory=dict)
     guests: list[Memory] = field(default_factory=list)
     _vector: Future[NDArray[np.float32]] | None = None
-    _step: Step | None = None
+    current: Step | None = None  # the step that is running
 
-    @contextmanager
-    def step(self, kind: str, name: str, before: int | None = None) -> Iterator[Step]:
+    def step(self, kind: str, name: str, before: int | None = None) -> Logged:
         """Log what happens inside. A Skip or a failure of a cue, a stage or an after ends that step, not the recall."""
-        step = Step(kind, name, before=before)
-        self.trace.steps.append(step)
-        outer, self._step = self._step, step
-        start = time.perf_counter()
-        try:
-            yield step
-        except Skip as skip:
-            if kind not in CONTAINED:
-                raise
-            step.outcome, step.reason = "skipped", str(skip)
-        except Exception as problem:
-            if kind not in CONTAINED or isinstance(problem, InvalidInput):
-                raise
-            step.outcome, step.reason = "failed", f"{type(problem).__name__}: {problem}"
-        finally:
-            step.milliseconds = (time.perf_counter() - start) * 1e3
-            self._step = outer
+        return Logged(self, Step(kind, name, before=before))
 
     def note(self, name: str, value: Any) -> None:
         """Say something about the step that is running."""
-        if self._step is not None:
-            self._step.detail[name] = value
+        if self.current is not None:
+            self.current.detail[name] = value
 
     def find(self, cue: Cue) -> Found:
         """Run a cue as a step; what it found is there for later steps by its name."""
@@ -97,14 +109,14 @@ class Run:
         """For a while, another question in the place of this one; its readings are not logged."""
         kept = self.question, self._vector
         self.question, self._vector = Question(text), None
-        step, self._step = self._step, Step("read", "expansion")
+        step, self.current = self.current, Step("read", "expansion")
         try:
             for reading in self.recipe.read:
                 self.question = reading.read(self.question, self)
-            self._step = step
+            self.current = step
             yield
         finally:
-            self._step = step
+            self.current = step
             self.question, self._vector = kept
 
     def skip(self, cue: Cue, reason: str) -> None:

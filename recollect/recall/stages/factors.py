@@ -57,6 +57,8 @@ def standing(run: Run, keys: Rows) -> list[str]:
     """The status of each memory at the moment of the question: before valid_to it was active, after it superseded."""
     stored = run.view.strings("status", keys)
     ends = run.view.numbers("valid_to", keys)
+    if np.isnan(ends).all():
+        return stored
     now = micros(run.now)
     statuses = []
     for status, end in zip(stored, ends.tolist(), strict=True):

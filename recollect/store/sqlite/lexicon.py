@@ -81,11 +81,12 @@ class SqliteLexicon:
     def search(self, query: WordQuery, mask: SlotMask, limit: int) -> WordMatches:
         matched = self._match(query, mask)
         scores = np.zeros(len(self.image.rows))
-        hits = np.zeros(len(self.image.rows), dtype=np.int32)
         for match, slots in matched:
             scores[slots] += match.term.weight * match.idf * match.saturation
-            hits[slots] += 1
-        passing = (hits == len(query.terms)) if query.every else (hits > 0)
+        passing = scores > 0
+        if query.every:
+            having = [slots for _, slots in matched]
+            passing &= np.bincount(np.concatenate(having), minlength=len(scores)) == len(having)
         if query.where is not None:
             passing = self._fulfilling(query, mask, matched)
         found = np.flatnonzero(passing & mask.slots)

@@ -74,7 +74,29 @@ class MaskMaker:
     def make(
         self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
     ) -> SlotMask:
+        """The mask for a filter; where time has no say in it, the same one again until something is written."""
         self.now = check.micros(now)
+        key = None if as_of or hidden or self._dated() or _fades(filter) else ("mask", repr(filter), tuple(statuses))
+        if key is None:
+            return self._made(filter, statuses, now, as_of, hidden)
+        if key not in self.image.memo:
+            made = self._made(filter, statuses, now, as_of, hidden)
+            if len(self.image.memo) > MOST_MEMOS:
+                self.image.memo.clear()
+            self.image.memo[key] = made
+        known: SlotMask = self.image.memo[key]
+        return known
+
+    def _dated(self) -> bool:
+        """Is there any memory whose time begins or ends?"""
+        if "dated" not in self.image.memo:
+            moments = (self.column(name) for name in ("valid_from", "valid_to", "expires"))
+            self.image.memo["dated"] = not all(np.isnan(each).all() for each in moments)
+        return bool(self.image.memo["dated"])
+
+    def _made(
+        self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
+    ) -> SlotMask:
         forgotten = self._coded("status", ("forgotten",))
         conditions: list[Condition] = [("it is not in the store", self.image.alive, "", None)]
         if not hidden:
@@ -270,6 +292,15 @@ def describe(filter: AnyFilter) -> str:
             return f"not ({describe(filter.of)})"
         case All():
             return " and ".join(map(describe, filter.of))
+
+
+def _fades(filter: AnyFilter | None) -> bool:
+    """Does the answer of a filter change while nothing is written?"""
+    if isinstance(filter, All):
+        return any(map(_fades, filter.of))
+    if isinstance(filter, Not):
+        return _fades(filter.of)
+    return isinstance(filter, Filter) and filter.confidence_decay is not None
 
 
 def _asks_for_expired(filter: AnyFilter | None) -> bool:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import cached_property
 from itertools import count
 from threading import Lock
 from typing import Any, TypeVar
@@ -24,7 +25,7 @@ from recollect.model.filter import AnyFilter
 from recollect.store.base import Floats, Links, Rows, Space, StoreStatus, Touch, Undone, check_space
 from recollect.store.sqlite.arrays import best
 from recollect.store.sqlite.change import SqliteChange
-from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, gate, saying
+from recollect.store.sqlite.connections import Connections, fetch, gate, saying
 from recollect.store.sqlite.image import Follower, Image, active_space
 from recollect.store.sqlite.lexicon import SqliteLexicon
 from recollect.store.sqlite.masks import MaskMaker, SlotMask
@@ -337,6 +338,10 @@ class SqliteStore:
 
     # Use: written beside the content, without waiting for the disk or for other writers.
 
+    @cached_property
+    def _marking(self) -> Connections:
+        return Connections(self.path, readonly=False, durable=False)
+
     def touch(self, mark: Touch) -> None:
         """Note a use. When another process is writing, the note waits for the next one; it never fails a recall."""
         if self.readonly or not mark.rows:
@@ -346,9 +351,8 @@ class SqliteStore:
             self._write_marks(wait=False)
 
     def _write_marks(self, wait: bool) -> None:
-        connection = self._connections.get()
+        connection = self._marking.get()
         connection.set_busy_timeout(2000 if wait else 0)
-        connection.pragma("synchronous", "NORMAL")
         try:
             connection.execute("BEGIN IMMEDIATE")
             for mark in self._pending:
@@ -359,9 +363,6 @@ class SqliteStore:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             log.info("use of %s not recorded yet: %s", self.path, problem)
-        finally:
-            connection.set_busy_timeout(BUSY_MILLISECONDS)
-            connection.pragma("synchronous", "FULL" if self._connections.durable else "NORMAL")
 
     def status(self) -> StoreStatus:
         connection = self._connections.get()
@@ -401,6 +402,8 @@ class SqliteStore:
             if self._pending:
                 self._write_marks(wait=True)
         self._connections.close()
+        if "_marking" in self.__dict__:
+            self._marking.close()
 
 
 def read_relations(connection: apsw.Connection) -> list[EntityEdge]:
