@@ -21,6 +21,7 @@ TRIGRAMS = "CREATE VIRTUAL TABLE g USING fts5(text, tokenize = trigram)"
 INSERT = "INSERT INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 INDEX = "INSERT INTO f (rowid, text) VALUES (?, ?)"
 INDEX_TRIGRAMS = "INSERT INTO g (rowid, text) VALUES (?, ?)"
+MATCH_TRIGRAMS = "SELECT rowid, bm25(g) AS s FROM g WHERE g MATCH ? ORDER BY s LIMIT 10"
 MATCH = "SELECT rowid, bm25(f) AS s FROM f WHERE f MATCH ? ORDER BY s LIMIT 10"
 
 
@@ -59,7 +60,11 @@ class Bare:
         self.connection.execute("COMMIT")
 
     def match(self, words: Sequence[str]) -> list[Any]:
-        return self.connection.execute(MATCH, (" OR ".join(words),)).fetchall()
+        quoted = [word if " AND " in word else f'"{word}"' for word in words]
+        return self.connection.execute(MATCH, (" OR ".join(quoted),)).fetchall()
+
+    def match_parts(self, words: Sequence[str]) -> list[Any]:
+        return self.connection.execute(MATCH_TRIGRAMS, (" OR ".join(f'"{word}"' for word in words),)).fetchall()
 
     def _row(self, text: str) -> tuple[Any, ...]:
         row, self._next = self._next, self._next + 1

@@ -1,4 +1,4 @@
-"""The speed benchmark: ``python bench/speed.py [core]`` prints a table and keeps it in bench/results/."""
+"""The speed benchmark: ``python bench/speed.py [core|recipes]`` prints a table and keeps it in bench/results/."""
 
 import argparse
 import os
@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parent
-AREAS = ("core",)  # each a module beside this one, with a function run
+AREAS = ("core", "recipes")  # each a module beside this one, with a function run
 
 
 def main() -> int:
@@ -37,13 +37,15 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("area", nargs="?", default="core", choices=AREAS)
-    parser.add_argument("--sizes", type=_numbers, default=[10_000, 100_000], help="how many memories: 10000,100000")
+    parser.add_argument("--sizes", type=_numbers, help="how many memories, such as 10000,100000")
     parser.add_argument("--rounds", type=int, default=7, help="of 30 questions, 60 writes, 3 starts each")
     parser.add_argument("--parts", type=lambda text: text.split(","), help="only these (recall,writes), not kept")
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--quick", action="store_true", help="a small run, not kept")
     parser.add_argument("--check", action="store_true", help="fail when a goal is missed")
     options = parser.parse_args()
+    if options.sizes is None:
+        options.sizes = {"core": [10_000, 100_000], "recipes": [2_000, 10_000]}[options.area]
     if options.quick:
         options.sizes, options.rounds = [2_000], 2
     return options

@@ -10,10 +10,10 @@ from bench.peers.serve import Ask, serve
 AT_ONCE = 5_000
 
 
-def load(folder: str, texts: list[str], vectors: str) -> Ask:
+def load(folder: str, texts: list[str], order: dict[str, Any]) -> Ask:
     client = chromadb.PersistentClient(f"{folder}/chroma", chromadb.Settings(anonymized_telemetry=False))
     kept = client.create_collection("bench", embedding_function=None, metadata={"hnsw:space": "cosine"})
-    matrix = np.fromfile(vectors, dtype=np.float32).reshape(len(texts), -1)
+    matrix = np.fromfile(order["vectors"], dtype=np.float32).reshape(len(texts), -1)
     for start in range(0, len(texts), AT_ONCE):
         part = slice(start, start + AT_ONCE)
         ids = [str(number) for number in range(start, start + len(texts[part]))]

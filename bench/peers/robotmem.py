@@ -8,7 +8,7 @@ from robotmem.sdk import RobotMemory  # type: ignore[import-not-found]
 from bench.peers.serve import Ask, serve
 
 
-def load(folder: str, texts: list[str], vectors: str) -> Ask:
+def load(folder: str, texts: list[str], order: dict[str, Any]) -> Ask:
     memory = RobotMemory(db_path=f"{folder}/robotmem.db", embed_backend="none")
     connection = memory._db.conn
     (held,) = connection.execute("PRAGMA synchronous").fetchone()

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 Ask = Callable[[dict[str, Any]], Any]  # answers {"text": …, "vector": …, "k": …} with what it found
-Load = Callable[[str, list[str], str], Ask]  # given a folder, the texts and a file of float32 vectors
+Load = Callable[[str, list[str], dict[str, Any]], Ask]  # given a folder, the texts, and the order with all else
 
 
 def serve(package: str, load: Load) -> None:
@@ -18,7 +18,7 @@ def serve(package: str, load: Load) -> None:
     os.dup2(2, 1)  # what the package prints goes to stderr, not into the talk
     order = json.loads(sys.stdin.readline())
     with open(order["texts"]) as lines:
-        ask = load(order["folder"], [json.loads(line) for line in lines], order["vectors"])
+        ask = load(order["folder"], [json.loads(line) for line in lines], order)
     print(json.dumps({"version": version(package)}), file=talk, flush=True)
     for line in sys.stdin:
         question = json.loads(line)

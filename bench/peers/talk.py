@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,7 @@ class Talk:
     """A running peer, or the problem that it had: then it is asked no more, and the others go on."""
 
     def __init__(self, peer: Peer, python: Path, folder: Path) -> None:
-        self.peer, self.problem, self._said = peer, "", folder / "stderr"
+        self.peer, self.problem, self.version, self._said = peer, "", "", folder / "stderr"
         own = {"HOME": str(folder), "PYTHONPATH": str(HOME.parent), "HF_HUB_OFFLINE": "1"}
         command, pipe = [str(python), "-m", peer.program], subprocess.PIPE
         with self._said.open("w") as errors:
@@ -80,7 +81,6 @@ def against_peers(scene: Scene, rounds: int, cache: Path, folder: Path, report: 
     """Our recall, of words alone and whole, and every peer's ordinary one, question by question."""
     questions = scene.ask(rounds)
     versions = report.details.setdefault("peers", {})
-    talks = []
     with ExitStack() as stack:
         words = stack.enter_context(Mind(scene.path, embedder=None))
         whole = stack.enter_context(Mind(scene.path, embedder=scene.embedder))
@@ -88,27 +88,42 @@ def against_peers(scene: Scene, rounds: int, cache: Path, folder: Path, report: 
             WORDS: clocked(lambda n: words.recall(questions[n].text, K)),
             HYBRID: clocked(lambda n: whole.recall(questions[n].text, K)),
         }
-        for peer in PEERS:
-            try:
-                talk = Talk(peer, _environment(peer, cache), _made(folder / peer.program))
-            except subprocess.CalledProcessError as problem:
-                _failed(report, peer, _last(problem.stderr))
-                continue
-            stack.callback(talk.close)
-            talks.append(talk)
-            versions[peer.about] = talk.say(_load(scene, folder, folder / peer.program)).get("version", talk.problem)
-            actions[peer.about] = lambda n, talk=talk: talk.ask(questions[n])  # type: ignore[misc]
+        talks, absent = converse(PEERS, scene, cache, folder, stack)
+        for peer, problem in absent:
+            failed(report, peer, problem)
+        for talk in talks:
+            versions[talk.peer.about] = talk.version or talk.problem
+            actions[talk.peer.about] = lambda n, talk=talk: talk.ask(questions[n])  # type: ignore[misc]
         taken = interleave(actions, rounds * QUESTIONS, warm=QUESTIONS)
     for talk in talks:
         if talk.problem:
-            _failed(report, talk.peer, talk.problem)
+            failed(report, talk.peer, talk.problem)
             continue
         for ours in talk.peer.beside:
             theirs, goal = talk.peer.about, talk.peer.goal
             report.compare(f"{ours}, {scene.size:,}", taken[ours], taken[theirs], theirs, goal)
 
 
-def _failed(report: Report, peer: Peer, problem: str) -> None:
+def converse(
+    peers: Sequence[Peer], scene: Scene, cache: Path, folder: Path, stack: ExitStack, **order: Any
+) -> tuple[list[Talk], list[tuple[Peer, str]]]:
+    """Peers with the scene loaded, and those that could not be had, with their problem."""
+    talks, absent = [], []
+    for peer in peers:
+        try:
+            talk = Talk(peer, _environment(peer, cache), _made(folder / f"{peer.program}.{scene.size}"))
+        except subprocess.CalledProcessError as problem:
+            absent.append((peer, _last(problem.stderr)))
+            continue
+        stack.callback(talk.close)
+        talk.version = talk.say({**_load(scene, folder, folder / f"{peer.program}.{scene.size}"), **order}).get(
+            "version", ""
+        )
+        talks.append(talk)
+    return talks, absent
+
+
+def failed(report: Report, peer: Peer, problem: str) -> None:
     report.figures.append(Figure("recall", None, None, f"{peer.requirement} failed: {problem}", peer.goal))
 
 

@@ -15,7 +15,6 @@ from recollect.recall.hits import Found, Hits
 from recollect.recall.recipe import Cue
 from recollect.recall.run import Run
 from recollect.store.base import Rows
-from recollect.text.words import slug
 
 Over = Literal["best", "range", "itself", "saturated"]
 
@@ -102,7 +101,7 @@ class ReciprocalRank:
             parts.append(leaf(extra, "bonus for its best rank"))
         score = total("reciprocal rank", *parts) if parts else leaf(np.zeros(0), "reciprocal rank")
         hits = Hits(keys, score, np.zeros(len(keys), dtype=np.int64))
-        return hits.take(by_path(run, keys)).sorted()
+        return ties_by_path(run, hits).sorted()
 
     def _terms(self, found: Found) -> Expr:
         weight = self.weights.get(found.cue, 1.0)
@@ -129,11 +128,17 @@ class FirstCome:
         return Hits(np.array(list(which), dtype=np.int64), score, np.zeros(len(which), dtype=np.int64)).sorted()
 
 
-def by_path(run: Run, keys: Rows) -> Rows:
-    """The order of keys by path (or the slug of the title, or the id), then by id."""
-    memories = run.memories(keys)
-    named = [(memory.path or slug(memory.title) or memory.id, memory.id) for memory in memories]
-    return np.array(sorted(range(len(keys)), key=lambda at: named[at]), dtype=np.int64)
+def ties_by_path(run: Run, hits: Hits) -> Hits:
+    """By score, and equal scores in the order of their paths (or slugs of titles, or ids), then of their ids."""
+    scores = hits.score.values
+    _, group, size = np.unique(scores, return_inverse=True, return_counts=True)
+    tied = np.flatnonzero(size[group] > 1)
+    names = run.paths(hits.keys[tied])
+    if len(set(names)) < len(names):
+        names = [f"{name}\0{id}" for name, id in zip(names, run.ids(hits.keys[tied]), strict=True)]
+    place = np.zeros(len(hits), dtype=np.int64)
+    place[tied[sorted(range(len(tied)), key=names.__getitem__)]] = np.arange(len(tied))
+    return hits.take(np.lexsort((place, -scores)))
 
 
 def _union(found: list[Found]) -> Rows:

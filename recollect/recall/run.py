@@ -25,6 +25,7 @@ from recollect.recall.question import Question
 from recollect.recall.recipe import Cue, Recipe
 from recollect.recall.trace import Step, Trace
 from recollect.store.base import Mask, Rows, View
+from recollect.text.slugs import path_or_name
 
 T = TypeVar("T")
 CONTAINED = ("cue", "stage", "after")  # a failure here leaves the other steps answering
@@ -147,6 +148,16 @@ class Run:
         """The memories behind keys, stored ones and guests."""
         stored = iter(self.view.memories(keys[keys > 0]))
         return [next(stored) if key > 0 else self.guests[-key - 1] for key in keys.tolist()]
+
+    def paths(self, keys: Rows) -> list[str]:
+        """Where each memory stands: its path, else the slug of its title, else its id; guests, too."""
+        stored = iter(self.view.paths(keys[keys > 0]))
+        guests = [path_or_name(guest.path, guest.title, guest.id) for guest in self.guests]
+        return [next(stored) if key > 0 else guests[-key - 1] for key in keys.tolist()]
+
+    def ids(self, keys: Rows) -> list[str]:
+        stored = iter(self.view.ids(keys[keys > 0]))
+        return [next(stored) if key > 0 else self.guests[-key - 1].id for key in keys.tolist()]
 
     def hurry(self) -> None:
         """Skip the step when the deadline has passed."""

@@ -194,6 +194,9 @@ class View(Protocol):
     def links(self, rows: Rows, kinds: Sequence[str] | None = None) -> Links:
         """Edges from or to any of these rows, in a fixed order."""
 
+    def last_accessed(self, rows: Rows) -> tuple[Rows, Floats]:
+        """Those of these rows that were ever accessed, and when, in microseconds since 1970."""
+
     def uses(self, rows: Rows) -> list[Use]:
         """How each row has been used."""
 

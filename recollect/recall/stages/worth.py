@@ -48,9 +48,9 @@ class Compete:
 def days_unused(run: Run, keys: Rows) -> Floats:
     """Days since the last access, or since creation when there was none; never negative."""
     seen = run.view.numbers("created", keys)
-    for at, use in enumerate(run.view.uses(keys)):
-        if use.last_accessed is not None:
-            seen[at] = micros(use.last_accessed)
+    rows, moments = run.view.last_accessed(keys[keys > 0])
+    accessed = dict(zip(rows.tolist(), moments.tolist(), strict=True))
+    seen = np.array([accessed.get(key, known) for key, known in zip(keys.tolist(), seen.tolist(), strict=True)])
     return np.maximum(0.0, (micros(run.now) - seen) / DAY)
 
 

@@ -16,7 +16,7 @@ from recollect.model import check
 from recollect.model.conditions import check_conditions, check_near, distance, judge
 from recollect.model.filter import All, AnyFilter, Filter, Near, Not
 from recollect.model.memory import STATUSES
-from recollect.store.base import Refusal, Rows
+from recollect.store.base import Floats, Refusal, Rows
 from recollect.store.sqlite.image import Image
 from recollect.store.sqlite.refusals import refusal
 
@@ -64,7 +64,9 @@ class SlotMask:
 class MaskMaker:
     """Evaluates filters over an image. Every answer is two masks: certainly yes, certainly no."""
 
-    def __init__(self, image: Image, column: Callable[[str], Any], last_accessed: Callable[[], dict[int, int]]) -> None:
+    def __init__(
+        self, image: Image, column: Callable[[str], Any], last_accessed: Callable[[], tuple[Rows, Floats]]
+    ) -> None:
         self.image = image
         self.column = column
         self.last_accessed = last_accessed
@@ -227,11 +229,9 @@ class MaskMaker:
         if decay == 1.0:
             return np.asarray(confidence >= least)
         seen = self.column("created").copy()
-        accessed = self.last_accessed()
-        if accessed:
-            rows = np.array(list(accessed), dtype=np.int64)
-            slots = self.image.slots(rows)
-            seen[slots[slots >= 0]] = np.array(list(accessed.values()), dtype=np.float64)[slots >= 0]
+        rows, moments = self.last_accessed()
+        slots = self.image.slots(rows)
+        seen[slots[slots >= 0]] = moments[slots >= 0]
         days = np.maximum(0.0, (self.now - seen) // HOUR / 24)
         return np.asarray(confidence * decay**days >= least)
 

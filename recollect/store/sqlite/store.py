@@ -64,7 +64,7 @@ class SqliteView:
         as_of: bool = False,
         hidden: bool = False,
     ) -> SlotMask:
-        return MaskMaker(self.image, self._column, self._last_accessed).make(filter, statuses, now, as_of, hidden)
+        return MaskMaker(self.image, self._column, self.last_accessed).make(filter, statuses, now, as_of, hidden)
 
     def check_space(self, space: Space) -> None:
         check_space(self.image.space, space, self.path)
@@ -171,9 +171,12 @@ class SqliteView:
         found = {row: from_row(values) for row, *values in self.connection.execute(sql, (_listed(rows),))}
         return [found[row] for row in rows.tolist() if row in found]
 
-    def _last_accessed(self) -> dict[int, int]:
+    def last_accessed(self, rows: Rows | None = None) -> tuple[Rows, Floats]:
         sql = "SELECT row, last_accessed FROM use WHERE last_accessed IS NOT NULL"
-        return dict(fetch(self.connection, sql))
+        chosen = "" if rows is None else " AND row IN (SELECT value FROM json_each(?))"
+        found = fetch(self.connection, sql + chosen, () if rows is None else (_listed(rows),))
+        pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1].astype(np.float64)
 
     def _column(self, name: str) -> Any:
         return self.follower.column(self.image, self.connection, name)

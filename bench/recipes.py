@@ -1,0 +1,132 @@
+"""The area ``recipes``: every recipe beside the sum of its raw parts, and beside the system that it comes from."""
+
+from __future__ import annotations
+
+import random
+from argparse import Namespace
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from bench import recalls
+from bench.bare import Bare, fetch, nearest
+from bench.peers.talk import PEERS, converse, failed
+from bench.recalls import QUESTIONS, K, Scene
+from bench.report import Report
+from bench.rounds import Action, clocked, interleave, summed
+from recollect import Mind
+
+# The raw parts of each recipe: what it looks up, whatever it then does with it. Natural questions have stop words;
+# recipes that look those up, too, have the statement with all words.
+PARTS = {
+    "default": ("words", "scan", "fetch"),
+    "robotmem": ("all words", "scan", "fetch"),
+    "openclaw": ("all words, AND", "all words", "scan", "fetch"),
+    "abmind": ("all words", "trigrams", "scan", "fetch"),
+    "openmem": ("all words", "edges", "fetch"),
+    "jeffsbrain": ("words", "scan", "fetch"),
+    "qmd": ("words", "scan", "fetch"),
+}
+SETTINGS: dict[str, dict[str, Any]] = {"qmd": {"reranker": None}, "jeffsbrain": {"rerank": False}}
+SYSTEMS = {"robotmem (BM25 only)": ("robotmem", 0.7), "openmem": ("openmem", 0.2)}
+AROUND = (
+    "SELECT target, weight FROM edges WHERE source IN ({0}) "
+    "UNION ALL SELECT source, weight FROM edges WHERE target IN ({0})"
+)
+
+
+def run(options: Namespace, cache: Path, folder: Path, report: Report) -> None:
+    for size in options.sizes:
+        scene = recalls.fill(folder, size)
+        edges = _linked(scene)
+        against_parts(scene, options.rounds, report)
+        if options.peers:
+            against_systems(scene, edges, options.rounds, cache, folder, report)
+
+
+def _linked(scene: Scene) -> list[tuple[int, int, float]]:
+    """As many edges as memories, between any two."""
+    chance = random.Random(5)
+    pairs = {tuple(chance.sample(range(scene.size), 2)) for _ in range(scene.size)}
+    edges = [(source, target, chance.choice((0.3, 0.5, 0.8))) for source, target in sorted(pairs)]
+    said = [
+        {"type": "edge", "source": scene.ids[a], "target": scene.ids[b], "kind": "mentions", "weight": weight}
+        for a, b, weight in edges
+    ]
+    with Mind(scene.path, embedder=None, durability="fast") as mind:
+        mind.import_(said)
+    return edges
+
+
+def against_parts(scene: Scene, rounds: int, report: Report) -> None:
+    questions, chance = scene.ask(rounds), random.Random(1)
+    picked = [chance.sample(scene.ids, K) for _ in questions]
+    seeds = [[chance.randrange(1, scene.size + 1) for _ in range(4 * K)] for _ in questions]
+    bare = Bare(scene.path.with_suffix(".fuller.db"), trigrams=True)
+    bare.add_many(scene.texts)
+    rows = apsw.Connection(str(scene.path))
+    actions: dict[str, Action] = {
+        "words": clocked(lambda n: bare.match(questions[n].words)),
+        "all words": clocked(lambda n: bare.match(_words(questions[n].text))),
+        "all words, AND": clocked(lambda n: bare.match([" AND ".join(_words(questions[n].text))])),
+        "trigrams": clocked(lambda n: bare.match_parts(questions[n].words)),
+        "scan": clocked(lambda n: nearest(scene.vectors, questions[n].vector, K)),
+        "edges": clocked(lambda n: _two_hops(rows, seeds[n])),
+        "fetch": clocked(lambda n: fetch(rows, picked[n])),
+    }
+    with Mind(scene.path, embedder=scene.embedder) as mind:
+        for recipe in PARTS:
+            settings = SETTINGS.get(recipe, {})
+            actions[f"recipe {recipe}"] = clocked(
+                lambda n, recipe=recipe, settings=settings: mind.recall(questions[n].text, K, recipe=recipe, **settings)  # type: ignore[misc]
+            )
+        taken = interleave(actions, rounds * QUESTIONS, warm=QUESTIONS)
+    for recipe, parts in PARTS.items():
+        together = summed(*(taken[part] for part in parts))
+        report.compare(f"{recipe}, {scene.size:,}", taken[f"recipe {recipe}"], together, " + ".join(parts), 2.0)
+
+
+def against_systems(
+    scene: Scene, edges: list[tuple[int, int, float]], rounds: int, cache: Path, folder: Path, report: Report
+) -> None:
+    """The systems that run here: each beside its recipe, on the same texts and edges."""
+    questions = scene.ask(rounds)
+    with ExitStack() as stack:
+        wanted = [peer for peer in PEERS if peer.about in SYSTEMS]
+        talks, absent = converse(wanted, scene, cache, folder, stack, edges=edges)
+        for peer, problem in absent:
+            failed(report, peer, problem)
+        mind = stack.enter_context(Mind(scene.path, embedder=None))  # neither has vectors here
+        actions: dict[str, Action] = {}
+        for talk in talks:
+            recipe, _ = SYSTEMS[talk.peer.about]
+            actions[talk.peer.about] = lambda n, talk=talk: talk.ask(questions[n])  # type: ignore[misc]
+            actions[recipe + " recipe"] = clocked(
+                lambda n, recipe=recipe: mind.recall(questions[n].text, K, recipe=recipe)  # type: ignore[misc]
+            )
+        taken = interleave(actions, rounds * QUESTIONS, warm=QUESTIONS)
+    for talk in talks:
+        recipe, goal = SYSTEMS[talk.peer.about]
+        if talk.problem:
+            failed(report, talk.peer, talk.problem)
+        else:
+            ours, theirs = taken[recipe + " recipe"], taken[talk.peer.about]
+            report.compare(
+                f"{recipe}, words only, {scene.size:,}", ours, theirs, f"{talk.peer.about} {talk.version}", goal
+            )
+
+
+def _words(text: str) -> list[str]:
+    return text.rstrip("?").lower().split()
+
+
+def _two_hops(connection: apsw.Connection, seeds: list[int]) -> list[Any]:
+    """The neighbours of the seeds, and theirs."""
+    found: list[Any] = []
+    for _ in range(2):
+        among = ", ".join(map(str, seeds))
+        found += connection.execute(AROUND.format(among)).fetchall()
+        seeds = [row for row, _ in found]
+    return found
