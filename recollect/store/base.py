@@ -194,8 +194,8 @@ class View(Protocol):
     def links(self, rows: Rows, kinds: Sequence[str] | None = None) -> Links:
         """Edges from or to any of these rows, in a fixed order."""
 
-    def last_accessed(self, rows: Rows) -> tuple[Rows, Floats]:
-        """Those of these rows that were ever accessed, and when, in microseconds since 1970."""
+    def use_numbers(self, name: str, rows: Rows) -> Floats:
+        """One number of each row's use: a count, or a moment in microseconds; NaN where there is none."""
 
     def uses(self, rows: Rows) -> list[Use]:
         """How each row has been used."""

@@ -34,6 +34,14 @@ def one_apart(a: str, b: str) -> bool:
     return longer[at + 1 :] == shorter[at:]
 
 
+def letter_sets(words: list[str]) -> NDArray[np.uint64]:
+    """Which letters each word has, as bits. Letters may share a bit; no word is empty."""
+    letters = np.frombuffer("".join(words).encode("utf-32-le", "replace"), dtype=np.uint32)
+    starts = np.cumsum([0] + [len(word) for word in words[:-1]])
+    bits = np.uint64(1) << (letters % 64).astype(np.uint64)
+    return np.bitwise_or.reduceat(bits, starts)
+
+
 class GramIndex:
     """Finds, among many words, those that share 3-grams with one. Built once per vocabulary, in arrays.
 

@@ -34,7 +34,7 @@ class Worth:
     def of(self, run: Run, rows: Rows, words: Expr) -> Expr:
         """The worth of each row, whose words alone score ``words``."""
         feeling = np.abs(np.nan_to_num(run.view.numbers("emotion", rows)))
-        recalls = np.array([use.recall_count for use in run.view.uses(rows)], dtype=np.float64)
+        recalls = np.nan_to_num(run.view.use_numbers("recall_count", rows))
         relevance = run.view.numbers("relevance", rows)
         trust = np.nan_to_num(run.view.numbers("trust", rows))
         credibility = run.view.numbers("credibility", rows)

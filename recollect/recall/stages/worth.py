@@ -48,9 +48,8 @@ class Compete:
 def days_unused(run: Run, keys: Rows) -> Floats:
     """Days since the last access, or since creation when there was none; never negative."""
     seen = run.view.numbers("created", keys)
-    rows, moments = run.view.last_accessed(keys[keys > 0])
-    accessed = dict(zip(rows.tolist(), moments.tolist(), strict=True))
-    seen = np.array([accessed.get(key, known) for key, known in zip(keys.tolist(), seen.tolist(), strict=True)])
+    accessed = run.view.use_numbers("last_accessed", keys)
+    seen = np.where(np.isnan(accessed), seen, accessed)
     return np.maximum(0.0, (micros(run.now) - seen) / DAY)
 
 

@@ -21,7 +21,7 @@ from recollect.store.sqlite.image import Image
 from recollect.store.sqlite.masks import SlotMask, Slots
 from recollect.store.sqlite.phrases import occurrences
 from recollect.store.terms import FIELDS
-from recollect.text.grams import GramIndex, one_apart
+from recollect.text.grams import GramIndex, letter_sets, one_apart
 from recollect.text.query import Every, Some, Tree, Without, describe
 from recollect.text.words import fold, stem, words
 
@@ -57,10 +57,22 @@ class Vocabulary:
     def grams(self) -> GramIndex:
         return GramIndex(self.words)
 
-    def as_long_as(self, word: str) -> list[int]:
-        """Places of the words with the same first letter and, give or take one, the same length."""
+    def one_apart_from(self, word: str) -> list[int]:
+        """Places of the words with the same first letter that are one slip of the keys away."""
+        if len(word) < 3 or not self.words:
+            return []
         first, last = (bisect_left(self.words, word[:1] + end) for end in ("", "\U0010ffff"))
-        return [at for at in range(first, last) if abs(len(self.words[at]) - len(word)) < 2] if len(word) > 2 else []
+        lengths, letters = self._shapes
+        (mine,) = letter_sets([word])
+        apart = letters[first:last] ^ mine
+        apart &= apart - np.uint64(1)  # without its lowest letter, twice: nothing is left where at most two differ
+        apart &= apart - np.uint64(1)
+        likely = np.flatnonzero((np.abs(lengths[first:last] - len(word)) < 2) & (apart == 0)) + first
+        return [at for at in likely.tolist() if one_apart(word, self.words[at])]
+
+    @cached_property
+    def _shapes(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        return np.array([len(word) for word in self.words], dtype=np.int64), letter_sets(self.words)
 
     def beginning(self, prefix: str) -> list[int]:
         first, last = (bisect_left(self.words, prefix + end) for end in ("", "\U0010ffff"))
@@ -130,9 +142,8 @@ class SqliteLexicon:
             inside = [at for at in np.flatnonzero(index.containing(asked)).tolist() if asked in words[at]]
         for at in inside:
             similar[at] = max(similar[at], least, len(asked) / len(words[at]))
-        for at in known.as_long_as(asked):
-            if one_apart(asked, words[at]):
-                similar[at] = max(similar[at], 1 - 1 / max(len(asked), len(words[at])))
+        for at in known.one_apart_from(asked):
+            similar[at] = max(similar[at], 1 - 1 / max(len(asked), len(words[at])))
         near: list[int] = np.flatnonzero(similar >= least).tolist()
         found: list[tuple[str, float]] = []
         for at in sorted(near, key=lambda at: (-similar[at], words[at])):

@@ -64,7 +64,7 @@ class SqliteView:
         as_of: bool = False,
         hidden: bool = False,
     ) -> SlotMask:
-        return MaskMaker(self.image, self._column, self.last_accessed).make(filter, statuses, now, as_of, hidden)
+        return MaskMaker(self.image, self._column, self._last_accessed).make(filter, statuses, now, as_of, hidden)
 
     def check_space(self, space: Space) -> None:
         check_space(self.image.space, space, self.path)
@@ -171,10 +171,14 @@ class SqliteView:
         found = {row: from_row(values) for row, *values in self.connection.execute(sql, (_listed(rows),))}
         return [found[row] for row in rows.tolist() if row in found]
 
-    def last_accessed(self, rows: Rows | None = None) -> tuple[Rows, Floats]:
-        sql = "SELECT row, last_accessed FROM use WHERE last_accessed IS NOT NULL"
-        chosen = "" if rows is None else " AND row IN (SELECT value FROM json_each(?))"
-        found = fetch(self.connection, sql + chosen, () if rows is None else (_listed(rows),))
+    def use_numbers(self, name: str, rows: Rows) -> Floats:
+        sql = f"SELECT row, {name} FROM use WHERE row IN (SELECT value FROM json_each(?))"
+        found = dict(fetch(self.connection, sql, (_listed(rows),)))
+        return np.array([found.get(row) for row in rows.tolist()], dtype=np.float64)
+
+    def _last_accessed(self) -> tuple[Rows, Floats]:
+        """All rows that were ever accessed, and when."""
+        found = fetch(self.connection, "SELECT row, last_accessed FROM use WHERE last_accessed IS NOT NULL")
         pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
         return pairs[:, 0], pairs[:, 1].astype(np.float64)
 
