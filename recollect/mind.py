@@ -18,7 +18,7 @@ from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectEr
 from recollect.ingest.keeping import AT_ONCE, Keeper, Progress, Receipt, belonging, embed_all, receipt, reinforced
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory, check
 from recollect.model.filter import All, AnyFilter, Filter, as_filter
-from recollect.model.memory import STATUSES, When
+from recollect.model.memory import STATUSES, When, stamped
 from recollect.model.portable import edge_from, entity_edge_from, memory_from, to_json
 from recollect.recall.arithmetic import Explanation
 from recollect.recall.compare import Comparison
@@ -97,8 +97,7 @@ class Mind:
         (written,) = self._keeper.write("remember", [memory])
         if written.what != "added":
             return self._store.get([written.id])[0]
-        created, updated = memory.created or written.at, memory.updated or written.at
-        return replace(memory, id=written.id, created=created, updated=updated)
+        return stamped(memory, written.id, written.at)
 
     def remember_many(
         self, items: Iterable[str | Memory | Mapping[str, Any]], *, progress: Progress | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Literal, TypedDict, get_args
 
 JsonObject = dict[str, Any]
@@ -86,6 +87,19 @@ class Memory:
 
     # How it has been used.
     use: Use = field(default_factory=Use, compare=False)
+
+
+_values = attrgetter(*(each.name for each in fields(Memory)))
+_ID, _CREATED, _UPDATED = ([each.name for each in fields(Memory)].index(name) for name in ("id", "created", "updated"))
+
+
+def stamped(memory: Memory, id: str, at: datetime) -> Memory:
+    """The memory as the store has kept it: with its id, and its moments where none were given."""
+    values = list(_values(memory))
+    values[_ID] = id
+    values[_CREATED] = memory.created or at
+    values[_UPDATED] = memory.updated or at
+    return Memory(*values)
 
 
 When = datetime | str | float | int

@@ -103,9 +103,13 @@ class Image:
     lasting: dict[Any, Any] = field(default_factory=dict)  # answers by slot, which hold as long as slots do
     memo: dict[Any, Any] = field(default_factory=dict)  # answers that hold for this version
     _order: tuple[Rows, NDArray[np.int64]] | None = None
+    _looked_up: tuple[Rows, NDArray[np.int64]] | None = None
 
     def slots(self, rows: Rows) -> NDArray[np.int64]:
         """The slot of each row, −1 for a row that is not here."""
+        last = self._looked_up
+        if last is not None and last[0] is rows:  # steps ask for the same hits in turn
+            return last[1]
         if self._order is None:
             living = np.flatnonzero(self.alive)
             order = np.argsort(self.rows[living], kind="stable")
@@ -114,7 +118,9 @@ class Image:
         if not len(known):
             return np.full(len(rows), -1, dtype=np.int64)
         at = np.minimum(np.searchsorted(known, rows), len(known) - 1)
-        return np.where(known[at] == rows, slots[at], -1)
+        found = np.where(known[at] == rows, slots[at], -1)
+        self._looked_up = (rows, found)
+        return found
 
 
 class Follower:
