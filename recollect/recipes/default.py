@@ -13,7 +13,7 @@ from recollect.recall.question import ContentWords
 from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import Recency, StatusFactor, Touching
 
-PAGE = 60  # candidates a cue; the first page is the same whatever k is
+PAGE = 50  # candidates a cue; the first page is the same whatever k is
 
 
 def default() -> Recipe:

@@ -434,7 +434,7 @@ def _mark(connection: apsw.Connection, mark: Touch) -> None:
     connection.execute(
         f"INSERT INTO use (row, {', '.join(counts + moments)}) "
         f"SELECT value, {', '.join(['1'] * len(counts) + ['?2'] * len(moments))} FROM json_each(?1) "
-        "WHERE value IN (SELECT row FROM memories) ON CONFLICT (row) DO UPDATE SET "
+        "WHERE true ON CONFLICT (row) DO UPDATE SET "
         + ", ".join([f"{name} = {name} + 1" for name in counts] + [f"{name} = ?2" for name in moments]),
         (rows, at) if moments else (rows,),
     )
