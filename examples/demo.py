@@ -46,8 +46,11 @@ def main() -> None:
     run("recall", "where is the chargin dok now?", "-k", "2")
     print("\nWhy did that memory come first?")
     run("why", "where is the chargin dok now?", best("where is the chargin dok now?")[:8])
-    print("\nAnd why is the sofa not the answer any more?")
-    run("why-not", "where is the chargin dok now?", best("behind the sofa")[:8], "-k", "1")
+    print("\nThe dock was behind the sofa once. Why does that memory come later?")
+    run("why", "where is the charging dock?", best("behind the sofa")[:8], "-k", "5")
+    print("\nAnd why was a memory left out when the filter asked for less than 8 newtons?")
+    force = '{"params.force.value": {"$lt": 8}}'
+    run("why-not", "how firmly may I hold the cup?", best("rim at 9 N")[:8], "--where", force)
     print(f"\nGo on yourself: .venv/bin/recollect --db {os.path.relpath(DATABASE)} recall '…'")
 
 
