@@ -207,6 +207,8 @@ class Sequences(RuleBasedStateMachine):
         assume(source != to and self.known(source) and self.known(to))
         expected = self.changing()
         assert self.mind.link(source, to, kind, weight).weight == weight
+        if expected.edges.get((source, to, kind)) == weight:
+            self.unchanged()
         expected.edges[source, to, kind] = weight
 
     @rule(source=ids, to=ids, kind=st.none() | KINDS)
@@ -224,6 +226,8 @@ class Sequences(RuleBasedStateMachine):
     def relate(self, subject: str, relation: str, object: str, weight: float) -> None:
         expected = self.changing()
         self.mind.relate(subject, relation, object, weight)
+        if expected.relations.get((subject, relation, object)) == weight:
+            self.unchanged()
         expected.relations[subject, relation, object] = weight
 
     @rule()
