@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -209,5 +211,19 @@ def _beside(work: Callable[[], T]) -> Future[T]:
         except BaseException as problem:
             future.set_exception(problem)
 
-    Thread(target=run, name="recollect-model", daemon=True).start()
+    thread = Thread(target=run, name="recollect-model", daemon=True)
+    _running.add(thread)
+    thread.start()
     return future
+
+
+_running: weakref.WeakSet[Thread] = weakref.WeakSet()
+
+
+@atexit.register
+def _let_finish(patience: float = 2.0) -> None:
+    """Before the program ends: a model that is torn down in the middle of its work can crash, so it may finish."""
+    end = time.perf_counter() + patience
+    for thread in list(_running):
+        if thread.is_alive():
+            thread.join(max(0.0, end - time.perf_counter()))

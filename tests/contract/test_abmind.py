@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -613,3 +615,16 @@ def test_no_known_name_brings_nothing(mind: Mind) -> None:
     recall = ask(mind, "what about dave?")
     assert len(recall) == 0
     assert stage(recall, "S8")["detail"]["how"] == "no entity match"
+
+
+@pytest.mark.contract("A2")
+def test_a_program_may_end_while_the_dropped_embedding_still_runs(tmp_path: Path) -> None:
+    """The real model, torn down in the middle of its work, would take the program with it."""
+    code = (
+        "from recollect import Mind\n"
+        f"mind = Mind({str(tmp_path / 'memory.db')!r})\n"
+        "mind.remember('the blue cup is on the shelf')\n"
+        "mind.recall('blue cup', 1, recipe='abmind')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -24,10 +24,10 @@ def moody() -> Moody:
 def test_a_slow_embedder_leaves_the_answer_to_the_words_within_the_deadline(tmp_path: Path, moody: Moody) -> None:
     with open_mind(tmp_path / "memory.db", moody) as mind:
         mind.remember_many(CUPS)
-        moody.seconds = 0.5
+        moody.seconds = 3.0
         start = time.perf_counter()
         recall = mind.recall("red cup", deadline=0.1)
-        assert time.perf_counter() - start < 0.35
+        assert time.perf_counter() - start < 2.5, "it waited for the embedder"
     assert texts(recall) == ["a red cup", "a blue cup"]
     assert step(recall, "vectors")["outcome"] == "skipped"
     assert "deadline" in step(recall, "vectors")["reason"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -194,11 +193,9 @@ def test_no_question_is_a_syntax_error(mind: Mind, query: str) -> None:
 def test_a_whole_document_may_be_the_question(mind: Mind) -> None:
     """More words than SQLite takes values in one statement; pasted documents are like that."""
     id = mind.remember("the zebra").id
-    start = time.perf_counter()
     recall = mind.recall(" ".join(map("".join, product("bdfghkmp", repeat=5))) + " zebra", k=3)
     assert [each.reason for each in recall.trace.failures] == []
     assert id in ids(recall)
-    assert time.perf_counter() - start < 4
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "3"])
