@@ -228,12 +228,19 @@ class MaskMaker:
         confidence = np.nan_to_num(self.column("confidence"))
         if decay == 1.0:
             return np.asarray(confidence >= least)
+        passing = self._unfaded(self.column("created"), confidence, decay) >= least
+        if (passing | (confidence < least)).all():  # an access could only lift what passes already
+            return np.asarray(passing)
         seen = self.column("created").copy()
         rows, moments = self.last_accessed()
         slots = self.image.slots(rows)
-        seen[slots[slots >= 0]] = moments[slots >= 0]
+        known = slots >= 0
+        seen[slots[known]] = np.maximum(seen[slots[known]], moments[known])
+        return np.asarray(self._unfaded(seen, confidence, decay) >= least)
+
+    def _unfaded(self, seen: Floats, confidence: Floats, decay: float) -> Floats:
         days = np.maximum(0.0, (self.now - seen) // HOUR / 24)
-        return np.asarray(confidence * decay**days >= least)
+        return np.asarray(confidence * decay**days)
 
     def _standing(self, statuses: Sequence[str]) -> Slots:
         """Memories with one of these statuses at the moment: until valid_to one is active, from then on superseded."""

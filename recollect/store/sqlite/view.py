@@ -110,6 +110,8 @@ class SqliteView:
         return [held.get(slot, {}) for slot in self.image.slots(rows).tolist()]
 
     def links(self, rows: Rows, kinds: Sequence[str] | None = None) -> Links:
+        if kinds is not None and not set(kinds) & self.kept("kinds of edges", self._kinds):
+            return Links(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), [])
         among = "IN (SELECT value FROM json_each(?1))"
         sql = f"SELECT source, target, weight, kind FROM edges WHERE source {among} "
         sql += f"UNION SELECT source, target, weight, kind FROM edges WHERE target {among} ORDER BY 1, 4, 2"
@@ -121,6 +123,9 @@ class SqliteView:
             np.array([each[2] for each in chosen], dtype=np.float64),
             [each[3] for each in chosen],
         )
+
+    def _kinds(self) -> set[str]:
+        return {kind for (kind,) in fetch(self.connection, "SELECT DISTINCT kind FROM edges")} | {""}
 
     def uses(self, rows: Rows) -> list[Use]:
         sql = f"SELECT u.row, {SELECT_USE} FROM use u WHERE u.row IN (SELECT value FROM json_each(?))"
