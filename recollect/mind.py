@@ -414,7 +414,10 @@ class Mind:
         return mine if asked is None else All((mine, asked))
 
     def _memory(self, given: str | Memory | Mapping[str, Any], details: Mapping[str, Any] | None = None) -> Memory:
-        return check.memory(given, {**(details or {}), **self._bound()})
+        said = dict(details or {})
+        if self.collection is not None and said.get("collection", self.collection) != self.collection:
+            raise InvalidInput(f"This mind is bound to the collection {self.collection!r}; it cannot write to another.")
+        return check.memory(given, {**said, **self._bound()})
 
     def _stored(self, edge: Edge) -> Edge:
         key = (edge.source, edge.target, edge.kind)

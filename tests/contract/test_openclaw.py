@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -208,6 +209,21 @@ def test_a_minimum_that_the_caller_gives_is_never_undercut(mind: Mind) -> None:
     mind.remember("the cup and the dock are here, says the zebra")
     assert texts(mind.recall("zebra", recipe="openclaw", min_score=0.35)) == []
     assert len(mind.recall("zebra", recipe="openclaw", min_score=0.0)) == 1
+
+
+@pytest.mark.contract("O11")
+def test_the_minimum_holds_when_the_deadline_passes_before_it_is_applied(tmp_path: Path) -> None:
+    class Late(Topics):
+        def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
+            if query:
+                time.sleep(0.3)
+            return super().embed(texts, query)
+
+    with Mind(tmp_path / "memory.db", embedder=Late()) as mind:
+        mind.remember("the cup and the dock are here, says the zebra")
+        recall = mind.recall("zebra", recipe="openclaw", min_score=0.9, deadline=0.05)
+    step = next(step for step in recall.trace.steps if step.name == "minimum score")
+    assert (texts(recall), step.outcome) == ([], "ran")
 
 
 @pytest.mark.contract("O11")

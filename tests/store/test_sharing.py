@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from recollect import Mind, StoreError
+from recollect import InvalidInput, Mind, StoreError
 from tests.store import programs
 from tests.store.looking import assert_whole, held, rare_word, texts
 
@@ -164,8 +164,22 @@ def test_a_closed_mind_says_that_it_is_closed(path: Path, verb: str) -> None:
 
 
 def test_closing_twice_is_closing_once(mind: Mind) -> None:
+    mind.remember("a cup")
     mind.close()
     mind.close()
+    with Mind(mind.path, embedder=None) as again:
+        assert [memory.text for memory in again.list()] == ["a cup"]
+
+
+def test_one_collection_cannot_take_a_memory_from_another(path: Path) -> None:
+    with Mind(path, embedder=None, collection="mine") as mine, Mind(path, embedder=None, collection="yours") as yours:
+        mine.remember("of mine")
+        with pytest.raises(InvalidInput, match="belongs to a memory of the collection 'mine'"):
+            yours.import_(list(mine.export()))
+        with pytest.raises(InvalidInput, match="bound to the collection 'yours'"):
+            yours.remember("elsewhere", collection="mine")
+        assert [memory.text for memory in mine.list()] == ["of mine"]
+        assert not yours.list()
 
 
 def test_closing_while_others_recall_ends_them_in_our_words(path: Path) -> None:

@@ -207,7 +207,7 @@ def test_the_same_link_again_sets_its_weight(mind: Mind) -> None:
 
 def test_a_mind_bound_to_a_collection_writes_to_it_alone(path: Path, mind: Mind) -> None:
     with Mind(path, embedder=None, collection="garden") as garden:
-        garden.remember("a rake", collection="main")
+        garden.remember("a rake")
         garden.remember_many(["a spade", {"text": "a hoe", "collection": "main"}])
         garden.import_([{"text": "a hose"}])
         garden.relate("rake", "beside", "spade")

@@ -12,18 +12,9 @@ from recollect.recall.hits import Found
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows, Term, WordMatches, WordQuery
+from recollect.store.terms import FIELDS
 
-EVERYWHERE = {
-    "text": 1.0,
-    "title": 1.0,
-    "summary": 1.0,
-    "keywords": 1.0,
-    "tags": 1.0,
-    "entities": 1.0,
-    "path": 1.0,
-    "speaker": 1.0,
-    "original": 1.0,
-}
+EVERYWHERE = dict.fromkeys(FIELDS, 1.0)
 
 
 @dataclass(frozen=True, slots=True)

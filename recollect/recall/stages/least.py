@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ BELOW = "below the minimum score: kept because it has every word of the question
 class MinScore:
     """Leave out what scores less; places that stay free go to memories with every word of the question."""
 
+    always: ClassVar[bool] = True  # a minimum holds even when the deadline has passed
     least: float
     fill_from: str | None = None  # the Keywords cue whose full matches may fill up
     name: str = "minimum score"

@@ -17,7 +17,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import NotFound
+from recollect.errors import InvalidInput, NotFound
 from recollect.model import Edge, EntityEdge, Memory, Use
 from recollect.model.check import from_micros, micros
 from recollect.store.base import Space, Undone, Written, check_space
@@ -103,6 +103,11 @@ class SqliteChange:
         if known is None:
             return self._add(memory)
         row, held = known
+        if held.collection != memory.collection:  # one collection must not take a memory from another
+            raise InvalidInput(
+                f"The id {held.id!r} belongs to a memory of the collection {held.collection!r}; "
+                "give another id, or none, to keep it here, too."
+            )
         memory = replace(memory, id=held.id, created=memory.created or held.created)
         return self._rewrite(row, held, memory)
 
