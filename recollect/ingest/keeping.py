@@ -9,13 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from recollect.embed import Embedder, checked
+from recollect.embed import Embedder, encode
 from recollect.errors import EmbeddingError, InvalidInput
 from recollect.model import Edge, EntityEdge, Memory, Use, check
-from recollect.store.base import Change, Space, Store, Written
+from recollect.store.base import Change, Encoded, Space, Store, Written
 from recollect.store.terms import embedding_text
 
 log = logging.getLogger("recollect")
@@ -60,16 +57,16 @@ class Keeper:
         also: Also | None = None,
     ) -> Sequence[Written]:
         """Embed first, without holding the file; then one transaction for everything."""
-        vectors = self._vectors([embedding_text(memory) for memory in memories], progress)
+        encoded = self._encoded([embedding_text(memory) for memory in memories], progress)
         with self.store.change(verb) as change:
             written = [change.remember(memory) for memory in memories]
             for memory, each in zip(memories, written, strict=True):
                 if each.what == "added" and memory.use != UNUSED:
                     change.set_use(each.row, memory.use)
-            fresh = _to_embed(written, len(vectors))
+            fresh = _to_embed(written, len(encoded))
             if fresh and self.embedder is not None:
                 space = Space(self.embedder.name, self.embedder.dim)
-                change.embed([written[at].row for at in fresh], vectors[fresh], space)
+                change.embed([written[at].row for at in fresh], [encoded[at] for at in fresh], space)
             for edge in edges:
                 change.link(edge)
             for relation in relations:
@@ -109,27 +106,26 @@ class Keeper:
             except EmbeddingError as problem:
                 log.warning(KEPT_BARE, problem)
 
-    def _vectors(self, texts: Sequence[str], progress: Progress | None) -> NDArray[np.float32]:
+    def _encoded(self, texts: Sequence[str], progress: Progress | None) -> Sequence[Encoded]:
         """Vectors for the texts, or for as many as the embedder managed: a memory is kept even without one."""
-        done = []
-        dim = self.embedder.dim if self.embedder else 0
+        done: list[Encoded] = []
         for start in range(0, len(texts), AT_ONCE):
             if self.embedder is not None:
                 try:
-                    done.append(checked(self.embedder, texts[start : start + AT_ONCE]))
+                    done += encode(self.embedder, texts[start : start + AT_ONCE])
                 except EmbeddingError as problem:
                     log.warning(KEPT_BARE, problem)
                     break
             if progress is not None:
                 progress(min(start + AT_ONCE, len(texts)), len(texts))
-        return np.concatenate(done) if done else np.empty((0, dim), dtype=np.float32)
+        return done
 
 
-def _to_embed(written: Sequence[Written], vectors: int) -> list[int]:
+def _to_embed(written: Sequence[Written], encoded: int) -> list[int]:
     """The last place of each row that was written, where there is a vector for it."""
     changed = {each.row for each in written if each.what != "same"}
     last = {each.row: at for at, each in enumerate(written)}
-    return sorted(at for row, at in last.items() if row in changed and at < vectors)
+    return sorted(at for row, at in last.items() if row in changed and at < encoded)
 
 
 def embed_all(
@@ -138,18 +134,19 @@ def embed_all(
     """Embed the memories (all, or some) that this embedder has no vector for, a batch at a time."""
     space = Space(embedder.name, embedder.dim)
     missing = store.unembedded(space, among)
-    for start in range(0, len(missing), AT_ONCE):
-        ids = missing[start : start + AT_ONCE]
+    size = getattr(embedder, "at_once", None) or AT_ONCE  # a batch API is given as many as it takes
+    for start in range(0, len(missing), size):
+        ids = missing[start : start + size]
         memories = store.get(ids, missing_ok=True)
         texts = [embedding_text(memory) for memory in memories]
-        vectors = checked(embedder, texts)
+        encoded = encode(embedder, texts)
         with store.change(verb) as change:
             # Meanwhile a memory may have got another text, or be gone: its vector would be that of the old one.
             rows = [change.row_with(memory.id, text) for memory, text in zip(memories, texts, strict=True)]
-            still = [at for at, row in enumerate(rows) if row is not None]
-            change.embed([row for row in rows if row is not None], vectors[still], space)
+            still = [(row, each) for row, each in zip(rows, encoded, strict=True) if row is not None]
+            change.embed([row for row, _ in still], [each for _, each in still], space)
         if progress is not None:
-            progress(min(start + AT_ONCE, len(missing)), len(missing))
+            progress(min(start + size, len(missing)), len(missing))
     return len(missing)
 
 

@@ -7,6 +7,7 @@ somebody asks.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
@@ -21,10 +22,10 @@ Label = str | Callable[[int], str]
 Operation = Callable[[Any, Any], Any]
 
 OPERATIONS: dict[str, Operation] = {
-    "+": lambda a, b: a + b,
-    "−": lambda a, b: a - b,
-    "×": lambda a, b: a * b,
-    "÷": lambda a, b: a / b,
+    "+": operator.add,
+    "−": operator.sub,
+    "×": operator.mul,
+    "÷": operator.truediv,
     "max": np.maximum,
     "min": np.minimum,
 }
@@ -137,7 +138,7 @@ def leaf(values: Any, label: Label) -> Expr:
 
 
 def _combine(operation: str, label: Label, parts: tuple[Expr, ...]) -> Expr:
-    values = reduce(OPERATIONS[operation], (part.values for part in parts))
+    values = reduce(OPERATIONS[operation], [part.values for part in parts])
     return Expr(np.asarray(values, dtype=np.float64), label, operation, parts)
 
 

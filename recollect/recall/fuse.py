@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -53,16 +54,16 @@ class Blend:
     def fuse(self, run: Run, found: list[Found]) -> Hits:
         active = [each for each in found if len(each.keys)]
         run.note("mode", " + ".join(each.cue for each in active) or "nothing found")
-        keys = _union(active)
-        pages = _pages(active, keys, self.page)
+        keys, places = _union(active)
+        pages = _best(places) // self.page if self.page and active else np.zeros(len(keys), dtype=np.int64)
         cues = {cue.name: cue for cue in run.recipe.cues.cues()}
-        by_cue = {each.cue: each for each in active}
+        by_cue = {each.cue: (each, at) for each, at in zip(active, places, strict=True)}
         parts = []
         for share in self.shares:
             mine = [by_cue[name] for name in (share.cue, *share.plus) if name in by_cue]
-            raw = [_scored(run, cues[each.cue], each, keys) if self.fill else _own(each, keys) for each in mine]
+            raw = [_scored(run, cues[each.cue], each, keys, at) if self.fill else _own(each, at) for each, at in mine]
             if raw:
-                together = raw[0] if len(raw) == 1 else total(" + ".join(each.cue for each in mine), *raw)
+                together = raw[0] if len(raw) == 1 else total(" + ".join(each.cue for each, _ in mine), *raw)
                 parts.append(_share(share, together, pages == 0))
         score = total("blend", *parts) if parts else leaf(np.zeros(len(keys)), "blend")
         return Hits(keys, score, pages).sorted()
@@ -92,16 +93,16 @@ class ReciprocalRank:
         active = sorted((each for each in found if len(each.keys)), key=lambda each: each.cue)
         mode = " + ".join(each.cue for each in active) or "nothing found"
         run.note("mode", self.modes.get(mode, mode))
-        keys = _union(active)
+        keys, places = _union(active)
         absent = leaf(0.0, "not in this list")
-        parts: list[Expr] = [Taken(self._terms(each), each.places(keys), absent) for each in active]
+        parts: list[Expr] = [Taken(self._terms(each), at, absent) for each, at in zip(active, places, strict=True)]
         if self.bonus and active:
-            top = np.min([_rank_or_end(each.places(keys)) for each in active], axis=0)
-            extra = np.array([self.bonus[rank] if rank < len(self.bonus) else 0.0 for rank in top.tolist()])
+            top = _best(places).tolist()
+            extra = np.array([self.bonus[rank] if rank < len(self.bonus) else 0.0 for rank in top])
             parts.append(leaf(extra, "bonus for its best rank"))
         score = total("reciprocal rank", *parts) if parts else leaf(np.zeros(0), "reciprocal rank")
         hits = Hits(keys, score, np.zeros(len(keys), dtype=np.int64))
-        return ties_by_path(run, hits).sorted()
+        return ties_by_path(run, hits)
 
     def _terms(self, found: Found) -> Expr:
         weight = self.weights.get(found.cue, 1.0)
@@ -131,8 +132,9 @@ class FirstCome:
 def ties_by_path(run: Run, hits: Hits) -> Hits:
     """By score, and equal scores in the order of their paths (or slugs of titles, or ids), then of their ids."""
     scores = hits.score.values
-    _, group, size = np.unique(scores, return_inverse=True, return_counts=True)
-    tied = np.flatnonzero(size[group] > 1)
+    order = np.argsort(-scores)
+    same = scores[order[1:]] == scores[order[:-1]]
+    tied = order[np.append(same, False) | np.append(False, same)] if len(order) else order
     names = run.paths(hits.keys[tied])
     if len(set(names)) < len(names):
         names = [f"{name}\0{id}" for name, id in zip(names, run.ids(hits.keys[tied]), strict=True)]
@@ -141,22 +143,21 @@ def ties_by_path(run: Run, hits: Hits) -> Hits:
     return hits.take(np.lexsort((place, -scores)))
 
 
-def _union(found: list[Found]) -> Rows:
-    return np.unique(np.concatenate([each.keys for each in found])) if found else np.empty(0, np.int64)
+def _union(found: list[Found]) -> tuple[Rows, list[Rows]]:
+    """Every key once, and for each list where the keys stand in it, −1 where they do not."""
+    if not found:
+        return np.empty(0, np.int64), []
+    keys = np.sort(np.concatenate([each.keys for each in found]))
+    keys = keys[np.append(True, keys[1:] != keys[:-1])]
+    places = [np.full(len(keys), -1) for _ in found]
+    for each, at in zip(found, places, strict=True):
+        at[np.searchsorted(keys, each.keys)] = np.arange(len(each.keys))
+    return keys, places
 
 
-def _pages(found: list[Found], keys: Rows, size: int | None) -> Rows:
-    """The page of each key: that of its best place in any list."""
-    if size is None:
-        return np.zeros(len(keys), dtype=np.int64)
-    best = np.full(len(keys), np.iinfo(np.int64).max)
-    for each in found:
-        best = np.minimum(best, _rank_or_end(each.places(keys)))
-    return best // size
-
-
-def _rank_or_end(places: Rows) -> Rows:
-    return np.where(places < 0, np.iinfo(np.int64).max, places)
+def _best(places: list[Rows]) -> Rows:
+    """The best place of each key in any list."""
+    return reduce(np.minimum, [at.view(np.uint64) for at in places]).view(np.int64)  # unsigned, −1 is behind all
 
 
 def _share(share: Share, raw: Expr, first: NDArray[np.bool_]) -> Expr:
@@ -177,13 +178,12 @@ def _share(share: Share, raw: Expr, first: NDArray[np.bool_]) -> Expr:
     return product(share.cue, weight, ratio("÷ range", above, leaf(best - worst, "best − worst")))
 
 
-def _own(found: Found, keys: Rows) -> Expr:
-    return Taken(found.score, found.places(keys), leaf(0.0, f"{found.cue}: not found"))
+def _own(found: Found, places: Rows) -> Expr:
+    return Taken(found.score, places, leaf(0.0, f"{found.cue}: not found"))
 
 
-def _scored(run: Run, cue: Cue, found: Found, keys: Rows) -> Expr:
+def _scored(run: Run, cue: Cue, found: Found, keys: Rows, places: Rows) -> Expr:
     """The cue's score of every candidate: as it found them, and asked for the others."""
-    places = found.places(keys)
     others = places < 0
     if not others.any():
         return Taken(found.score, places)
@@ -193,5 +193,5 @@ def _scored(run: Run, cue: Cue, found: Found, keys: Rows) -> Expr:
         raise
     except Exception as problem:  # it has found some: the others count nothing for it
         run.note(f"{cue.name} could not score the others", f"{type(problem).__name__}: {problem}")
-        return _own(found, keys)
+        return _own(found, places)
     return Chosen((found.score, asked), others.astype(np.int64), np.where(others, np.cumsum(others) - 1, places))

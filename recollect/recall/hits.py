@@ -21,19 +21,6 @@ class Found:
     score: Expr
     total: int  # how many matched, before the cut
     detail: dict[str, Any] = field(default_factory=dict)
-    _asked: list[tuple[Rows, Rows]] = field(default_factory=list, repr=False, compare=False)
-
-    def places(self, keys: Rows) -> NDArray[np.int64]:
-        """Where each key stands in this list, −1 where it does not."""
-        if not len(self.keys):
-            return np.full(len(keys), -1, dtype=np.int64)
-        if self._asked and self._asked[-1][0] is keys:  # a fusion asks for the same ones more than once
-            return self._asked[-1][1]
-        order = np.argsort(self.keys, kind="stable")
-        at = np.minimum(np.searchsorted(self.keys[order], keys), len(order) - 1)
-        places = np.where(self.keys[order][at] == keys, order[at], -1)
-        self._asked[:] = [(keys, places)]
-        return places
 
 
 def nothing(cue: str) -> Found:
@@ -64,8 +51,8 @@ class Hits:
         """By page, then score, best first; equals stay as they are."""
         if self.ordered:
             return self
-        order = np.lexsort((np.arange(len(self.keys)), -self.score.values, self.page))
-        if np.array_equal(order, np.arange(len(order))):
+        order = np.lexsort((-self.score.values, self.page))
+        if (order[1:] > order[:-1]).all():
             return self
         return self.take(order)
 

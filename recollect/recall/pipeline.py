@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from recollect.embed import Embedder
 from recollect.errors import InvalidInput
-from recollect.model import check
+from recollect.model import Memory, check
 from recollect.model.filter import All, AnyFilter
 from recollect.recall.absence import judge
 from recollect.recall.hits import Annotate, Dropped, Hits, apply
@@ -37,10 +38,24 @@ class Request:
     embedder: Embedder | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a search came to: the finished run, the hits that are shown, and the memories behind them."""
+
+    run: Run
+    shown: Hits
+    memories: Sequence[Memory]
+
+
 def recall(store: Store, request: Request) -> Recall:
     """Answer a question, and be able to say why."""
     start = time.perf_counter()
-    query, k = _checked(request)
+    return given(store, request, answered(store, request, start), start)
+
+
+def answered(store: Store, request: Request, start: float) -> Answer:
+    """Search, without a mark of it."""
+    query, k = checked(request)
     with store.view() as view:
         run = _begin(request, query, k, view, start)
         hits = _search(run)
@@ -48,6 +63,12 @@ def recall(store: Store, request: Request) -> Recall:
         with run.step("fetch", "memories") as step:
             memories = run.memories(shown.keys)
             step.after = len(memories)
+    return Answer(run, shown, memories)
+
+
+def given(store: Store, request: Request, answer: Answer, start: float) -> Recall:
+    """Hand an answer over: the recipe does what comes after, and the hits become results."""
+    run, shown = answer.run, answer.shown
     if request.track:
         for after in request.recipe.after:
             with run.step("after", after.name):
@@ -56,12 +77,13 @@ def recall(store: Store, request: Request) -> Recall:
     scores = shown.score.values.tolist()
     results = [
         Result(rank, score, memory, tuple(run.remarks.get(key, ())), lambda at=rank - 1: shown.score.at(at))  # type: ignore[misc]
-        for rank, (key, score, memory) in enumerate(zip(shown.keys.tolist(), scores, memories, strict=True), 1)
+        for rank, (key, score, memory) in enumerate(zip(shown.keys.tolist(), scores, answer.memories, strict=True), 1)
     ]
     return Recall(results, run.trace, lambda id: _why_not(store, request, run, shown, id))
 
 
-def _checked(request: Request) -> tuple[str, int]:
+def checked(request: Request) -> tuple[str, int]:
+    """The question and k, if all that was asked makes sense."""
     query = check.string(request.query, "query")
     if not query.strip():
         raise InvalidInput("The query is blank. Ask something, such as recall('where is the cup?').")

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.embed import Embedder, checked
+from recollect.embed import Embedder, TokenVectors, checked_tokens
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model.admission import admits
@@ -30,6 +30,7 @@ from recollect.store.base import Mask, Rows, View
 from recollect.text.slugs import path_or_name
 
 T = TypeVar("T")
+Asked = tuple[NDArray[np.float32], TokenVectors | None]  # the question's vector, and its tokens' where there are any
 CONTAINED = ("cue", "stage", "after")  # a failure here leaves the other steps answering
 
 
@@ -84,7 +85,9 @@ class Run:
     found: dict[str, Found] = field(default_factory=dict)
     remarks: dict[int, list[str]] = field(default_factory=dict)
     guests: list[Memory] = field(default_factory=list)
-    _vector: Future[NDArray[np.float32]] | None = None
+    _asked: Asked | None = None
+    _coming: Future[Asked] | None = None  # the same, while a thread makes it
+    _read: dict[int, Memory] = field(default_factory=dict)  # by key: what a step has fetched
     current: Step | None = None  # the step that is running
 
     def step(self, kind: str, name: str, before: int | None = None) -> Logged:
@@ -110,8 +113,8 @@ class Run:
     @contextmanager
     def asking(self, text: str) -> Iterator[None]:
         """For a while, another question in the place of this one; its readings are not logged."""
-        kept = self.question, self._vector
-        self.question, self._vector = Question(text), None
+        kept = self.question, self._asked, self._coming
+        self.question, self._asked, self._coming = Question(text), None, None
         step, self.current = self.current, Step("read", "expansion")
         try:
             for reading in self.recipe.read:
@@ -120,7 +123,7 @@ class Run:
             yield
         finally:
             self.current = step
-            self.question, self._vector = kept
+            self.question, self._asked, self._coming = kept
 
     def skip(self, cue: Cue, reason: str) -> None:
         """Log that a cue did not run."""
@@ -147,19 +150,26 @@ class Run:
         return not too_late and admits(self.filter, known)
 
     def memories(self, keys: Rows) -> list[Memory]:
-        """The memories behind keys, stored ones and guests."""
-        stored = iter(self.view.memories(keys[keys > 0]))
-        return [next(stored) if key > 0 else self.guests[-key - 1] for key in keys.tolist()]
+        """The memories behind keys, stored ones and guests; each is read once a recall."""
+        asked = keys.tolist()
+        missing = [key for key in asked if key > 0 and key not in self._read]
+        if missing:
+            self._read.update(zip(missing, self.view.memories(np.array(missing)), strict=True))
+        return [self._read[key] if key > 0 else self.guests[-key - 1] for key in asked]
 
     def paths(self, keys: Rows) -> list[str]:
         """Where each memory stands: its path, else the slug of its title, else its id; guests, too."""
-        stored = iter(self.view.paths(keys[keys > 0]))
-        guests = [path_or_name(guest.path, guest.title, guest.id) for guest in self.guests]
-        return [next(stored) if key > 0 else guests[-key - 1] for key in keys.tolist()]
+        return self._told(keys, self.view.paths, lambda guest: path_or_name(guest.path, guest.title, guest.id))
 
     def ids(self, keys: Rows) -> list[str]:
-        stored = iter(self.view.ids(keys[keys > 0]))
-        return [next(stored) if key > 0 else self.guests[-key - 1].id for key in keys.tolist()]
+        return self._told(keys, self.view.ids, lambda guest: guest.id)
+
+    def _told(self, keys: Rows, stored: Callable[[Rows], list[T]], guest: Callable[[Memory], T]) -> list[T]:
+        """What is told of each key, by the store or by the guest itself."""
+        if not self.guests:
+            return stored(keys)
+        told = iter(stored(keys[keys > 0]))
+        return [next(told) if key > 0 else guest(self.guests[-key - 1]) for key in keys.tolist()]
 
     def hurry(self) -> None:
         """Skip the step when the deadline has passed."""
@@ -172,21 +182,31 @@ class Run:
 
     def start_vector(self) -> None:
         """Begin to embed the question, beside whatever runs meanwhile."""
-        if self._vector is None and self.embedder is not None:
+        if self._asked is None and self._coming is None and self.embedder is not None:
             embedder, text = self.embedder, self.question.text
-            self._vector = _beside(lambda: checked(embedder, [text], query=True)[0])
+            self._coming = _beside(lambda: _embedded(embedder, text))
 
     def vector(self) -> NDArray[np.float32]:
         """The question's vector; a Skip without an embedder or when it takes longer than the deadline."""
+        return self._embedded()[0]
+
+    def tokens(self) -> TokenVectors:
+        """The vectors of the question's tokens, from the same pass; a Skip where the embedder has none."""
+        tokens = self._embedded()[1]
+        if tokens is None:
+            raise Skip("the embedder has no vectors for tokens")
+        return tokens
+
+    def _embedded(self) -> Asked:
         if self.embedder is None:
             raise Skip("there is no embedder")
-        if self._vector is None and self.deadline is None:  # nobody waits: no need for a thread
-            vector = checked(self.embedder, [self.question.text], query=True)[0]
-            self._vector = Future()
-            self._vector.set_result(vector)
-        self.start_vector()
-        assert self._vector is not None
-        return self._awaited(self._vector, "the question was embedded")
+        if self._asked is None and self._coming is None and self.deadline is None:  # nobody waits: no thread
+            self._asked = _embedded(self.embedder, self.question.text)
+        if self._asked is None:
+            self.start_vector()
+            assert self._coming is not None
+            self._asked = self._awaited(self._coming, "the question was embedded")
+        return self._asked
 
     def in_time(self, work: Callable[[], T], doing: str) -> T:
         """The outcome of slow work; a Skip when it takes longer than the deadline, and then it is left to itself."""
@@ -199,6 +219,11 @@ class Run:
             if outcome.done():  # the work itself has raised a TimeoutError
                 raise
             raise Skip(f"the deadline passed while {doing}") from None
+
+
+def _embedded(embedder: Embedder, text: str) -> Asked:
+    vectors, tokens = checked_tokens(embedder, [text], query=True)
+    return vectors[0], tokens[0] if tokens else None
 
 
 def _beside(work: Callable[[], T]) -> Future[T]:

@@ -22,6 +22,7 @@ from recollect.text.query import Leaf, Phrase, Prefix, Tree
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Encoded = tuple[NDArray[np.float32], bytes]  # a text's vector, and the sketch of its tokens if its model makes one
 T = TypeVar("T")
 
 
@@ -34,8 +35,8 @@ class Space:
 
 
 def check_space(held: Space | None, given: Space, path: str) -> None:
-    """Refuse an embedder whose vectors could not be compared with those in the file."""
-    if held is not None and held != given:
+    """Refuse an embedder whose vectors could not be compared with those in the file; dim 0 is not known yet."""
+    if held is not None and (held.name != given.name or given.dim not in (0, held.dim)):
         raise EmbeddingError(
             f"The vectors in {path} were made by {held.name!r} ({held.dim} dimensions), not by {given.name!r} "
             f"({given.dim}). Open it with that embedder, or with embedder=None (words alone), or make all vectors "
@@ -179,6 +180,15 @@ class View(Protocol):
     def cosines(self, vector: NDArray[np.float32], rows: Rows) -> Floats:
         """The cosine of each row; NaN for a row without a vector."""
 
+    def token_likeness(self, tokens: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
+        """For each row (down) and token of a question (across) the highest likeness to any token of the row's text;
+        NaN for a row without a sketch."""
+
+    def around(self, rows: Rows, reach: int) -> NDArray[np.int64]:
+        """The memories that come before and after each row in its session: ``reach`` columns before it, nearest first,
+        then as many after it; −1 where there is none. Without sessions, in the order of its collection, where memories
+        that follow one another are about the same things."""
+
     def signatures(self, bits: int, rows: Rows) -> NDArray[np.uint8]:
         """Each row's text as a packed bit signature (see text/signatures.py)."""
 
@@ -230,8 +240,63 @@ class Written:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file as it was when it was last read."""
+
+    path: str
+    size: int
+    modified: int  # nanoseconds since 1970; 0 when the next look should not trust it
+    inode: int
+    hash: bytes  # of its content; empty when it is not indexed
+    problem: str = ""  # why it is not indexed, or what was wrong with it
+
+
+@dataclass(frozen=True, slots=True)
+class HeldChunk:
+    """A memory that is a chunk of a file; equal digests have equal vectors."""
+
+    row: int
+    id: str
+    digest: bytes
+
+
+class FileChanges(Protocol):
+    """Folders and files inside one change. Their chunks are derived: they go for good, and undo leaves them alone."""
+
+    def folder(self, collection: str) -> JsonObject | None: ...
+
+    def set_folder(self, collection: str, record: JsonObject) -> None: ...
+
+    def state(self, collection: str, path: str) -> FileState | None: ...
+
+    def chunks(self, collection: str, path: str) -> list[HeldChunk]:
+        """The chunks of a file, oldest first."""
+
+    def keep(self, collection: str, state: FileState, was: str = "") -> int:
+        """Note a file as it is now, under a new path if it ``was`` elsewhere; its number."""
+
+    def own(self, file: int, rows: Sequence[int], digests: Sequence[bytes]) -> None:
+        """Note that these memories are chunks of a file."""
+
+    def adopt(self, row: int, digest: bytes) -> bool:
+        """Give a memory the vectors of another chunk with this digest, if there is one."""
+
+    def drop(self, collection: str, paths: Sequence[str]) -> int:
+        """Remove files with their chunks; how many chunks there were."""
+
+    def clear(self, collection: str) -> None:
+        """Remove a folder with its files and their chunks."""
+
+    def switch(self, staged: str, collection: str) -> None:
+        """Put a folder that was built under another name, out of sight, into the place of this one."""
+
+
 class Change(Protocol):
     """One transaction, one entry in the history, one undo."""
+
+    @property
+    def files(self) -> FileChanges: ...
 
     def remember(self, memory: Memory) -> Written:
         """Add it, or update the one with its id or external id; equal content changes nothing."""
@@ -243,6 +308,9 @@ class Change(Protocol):
         """strength × exp(−rate × days since the last decay, or creation if later), of all or of one collection's
         memories; how many changed."""
 
+    def remove(self, rows: Sequence[int]) -> None:
+        """Delete memories for good, with all that belongs to them: nothing brings them back."""
+
     def row(self, id: str) -> int: ...
 
     def row_with(self, id: str, text: str) -> int | None:
@@ -250,7 +318,7 @@ class Change(Protocol):
 
     def set_use(self, row: int, use: Use) -> None: ...
 
-    def embed(self, rows: Sequence[int], vectors: NDArray[np.float32], space: Space) -> None: ...
+    def embed(self, rows: Sequence[int], texts: Sequence[Encoded], space: Space) -> None: ...
 
     def link(self, edge: Edge) -> None: ...
 
@@ -305,7 +373,8 @@ class Store(Protocol):
 
     def view(self) -> AbstractContextManager[View]: ...
 
-    def change(self, verb: str, note: str = "") -> AbstractContextManager[Change]: ...
+    def change(self, verb: str, note: str = "", durable: bool = True) -> AbstractContextManager[Change]:
+        """``durable=False`` does not wait for the disk: a pulled plug may take the change back, whole."""
 
     def undo(self) -> Undone | None: ...
 
@@ -326,6 +395,18 @@ class Store(Protocol):
 
     def unembedded(self, space: Space, among: Sequence[str] | None = None) -> list[str]:
         """Ids of the memories (all, or some) that this model has no vector for."""
+
+    def folders(self) -> dict[str, JsonObject]:
+        """What is known of the folders that are indexed here, by collection."""
+
+    def files(self, collection: str) -> dict[str, FileState]:
+        """The files of a folder as they were when last read, by path."""
+
+    def chunk_ids(self, collection: str) -> list[str]:
+        """The ids of the memories that are chunks of a folder's files."""
+
+    def embedded(self, digests: Sequence[bytes]) -> set[bytes]:
+        """Which of these digests have a vector that another chunk can adopt."""
 
     def switch(self, space: Space) -> int:
         """Search this model's vectors from now on and let those of others go; how many are missing, if any are: then

@@ -12,6 +12,7 @@ from recollect.recall.cues.relations import Relations
 from recollect.recall.cues.replay import Instead, Replay
 from recollect.recall.cues.signatures import Signatures
 from recollect.recall.cues.slugs import SlugTrigrams
+from recollect.recall.cues.tokens import Tokens
 from recollect.recall.cues.trigrams import Trigrams
 from recollect.recall.cues.vectors import Vectors
 from recollect.recall.cues.words import Words
@@ -33,6 +34,7 @@ __all__ = [
     "Replay",
     "Signatures",
     "SlugTrigrams",
+    "Tokens",
     "Trigrams",
     "Until",
     "Vectors",

@@ -13,6 +13,7 @@ from recollect.recall.stages.normalise import Normalise
 from recollect.recall.stages.pack import Pack
 from recollect.recall.stages.source import SourceWeight
 from recollect.recall.stages.space import SpatialSort
+from recollect.recall.stages.talk import Role, Session, Speaker
 from recollect.recall.stages.touch import Touching
 from recollect.recall.stages.worth import Compete
 
@@ -28,10 +29,13 @@ __all__ = [
     "Normalise",
     "Pack",
     "Recency",
+    "Role",
+    "Session",
     "Situation",
     "SourceWeight",
     "Spacing",
     "SpatialSort",
+    "Speaker",
     "Spread",
     "StatusFactor",
     "Touching",

@@ -36,15 +36,12 @@ class Diversity:
 
 def mmr(relevance: Floats, likeness: Likeness, share: float) -> Rows:
     """All places in the order of their marginal relevance; of equals, the one that stood first."""
-    order: list[int] = []
-    nearest = np.zeros(len(relevance))
-    left = np.ones(len(relevance), dtype=np.bool_)
-    for _ in range(len(relevance)):
-        value = share * relevance - (1 - share) * nearest if order else relevance
-        pick = int(np.argmax(np.where(left, value, -np.inf)))
-        order.append(pick)
-        left[pick] = False
-        nearest = np.maximum(nearest, likeness.to(pick))
+    order = [int(np.argmax(relevance))]
+    weighed, nearest = share * relevance, np.zeros(len(relevance))
+    while len(order) < len(relevance):
+        weighed[order[-1]] = -np.inf
+        nearest = np.maximum(nearest, likeness.to(order[-1]))
+        order.append(int(np.argmax(weighed - (1 - share) * nearest)))
     return np.array(order, dtype=np.int64)
 
 
@@ -55,14 +52,15 @@ class Likeness:
         numbers: dict[str, int] = {}
         sets = [{numbers.setdefault(word, len(numbers)) for word in words(text)} for text in texts]
         self._sizes = np.array([len(each) for each in sets], dtype=np.int64)
-        self._words = np.array([word for each in sets for word in sorted(each)], dtype=np.int64)
+        self._ends = np.cumsum(self._sizes)
+        self._words = np.array([word for each in sets for word in each], dtype=np.int64)
         self._owner: NDArray[np.int64] = np.repeat(np.arange(len(sets)), self._sizes)
-        self._has = np.zeros(len(numbers), dtype=np.bool_)
+        self._count = len(numbers)
 
     def to(self, place: int) -> Floats:
         """|A ∩ B| ÷ |A ∪ B| of every text and this one."""
-        mine = self._words[self._owner == place]
-        self._has[mine] = True
-        shared = np.bincount(self._owner[self._has[self._words]], minlength=len(self._sizes))
-        self._has[mine] = False
-        return np.asarray(shared / np.maximum(1, self._sizes + self._sizes[place] - shared))
+        size, end = self._sizes[place], self._ends[place]
+        mine = np.zeros(self._count, dtype=np.bool_)
+        mine[self._words[end - size : end]] = True
+        shared = np.bincount(self._owner, mine[self._words], len(self._sizes))
+        return np.asarray(shared / np.maximum(1, self._sizes + size - shared))

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
-import numpy as np
-
 from recollect.model import Memory
 from recollect.recall.hits import Annotate, Hits, Operation
 from recollect.recall.run import Run, Skip
@@ -42,8 +40,9 @@ class Enrichment:
                         self._timeline(topic, [memories[each] for each in sharing], memories[row])
                     )
         links = run.view.links(rows, ["contradicts"])
-        among = np.isin(links.sources, rows) & np.isin(links.targets, rows)
-        for row in dict.fromkeys([*links.sources[among].tolist(), *links.targets[among].tolist()]):
+        pairs = zip(links.sources.tolist(), links.targets.tolist(), strict=True)
+        among = [pair for pair in pairs if memories.keys() >= {*pair}]
+        for row in dict.fromkeys([source for source, _ in among] + [target for _, target in among]):
             remarks.setdefault(row, []).append(self.conflict)
         if not remarks:
             raise Skip("no results share a topic or contradict each other")

@@ -25,7 +25,7 @@ class Recency:
     name: str = "recency"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        ages = np.nan_to_num(np.maximum(0.0, (micros(run.now) - run.view.numbers("created", hits.keys)) / DAY))
+        ages = np.fmax(0.0, (micros(run.now) - run.view.numbers("created", hits.keys)) / DAY)  # 0 where none is known
         factor = 1 - self.share + self.share * np.exp2(-ages / self.half_life)
         return [
             Rescore(product("after recency", hits.score, leaf(factor, lambda at: f"recency: {ages[at]:.1f} days old")))
@@ -41,7 +41,7 @@ class StatusFactor:
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
         statuses = standing(run, hits.keys)
-        if not any(status in self.factors for status in statuses):
+        if self.factors.keys().isdisjoint(statuses):
             raise Skip("all candidates are active")
         factor = np.array([self.factors.get(status, 1.0) for status in statuses])
         stored = run.view.strings("status", hits.keys)

@@ -8,21 +8,21 @@ from base64 import b32encode
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, repeat
 from struct import Struct
 from typing import Any
 
 import apsw
 import numpy as np
-from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.model import Edge, EntityEdge, Memory, Use
 from recollect.model.check import from_micros, micros
-from recollect.store.base import Space, Undone, Written, check_space
+from recollect.store.base import Encoded, Space, Undone, Written, check_space
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.fading import fade, scope_note
+from recollect.store.sqlite.files import SqliteFiles
 from recollect.store.sqlite.image import active_space
 from recollect.store.sqlite.records import (
     COLUMNS,
@@ -41,6 +41,9 @@ from recollect.text.words import stem
 
 INSERT = f"INSERT INTO memories (born, changed, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
 UPDATE = f"UPDATE memories SET changed = ?, {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
+SYNC = "sync"  # the verb of changes that follow files: what they replace can be had from the files, so nothing is kept
+LASTING = ("undo", "embed", "reembed", SYNC)  # changes that undo passes over
+PARTS = ("memories", "words", "use", "chunks")  # tables with a row for a memory
 MOST_TIMES = 65_535  # of one word in one field; the field is 16 bits wide
 
 
@@ -125,18 +128,35 @@ class SqliteChange:
             self._set_strengths(fading.rows, fading.strength)
         return len(fading.rows)
 
+    def reindex(self, row: int) -> None:
+        """Make the words of a memory anew."""
+        values = (row, self._entries(self._held(row)))
+        self.connection.execute("INSERT OR REPLACE INTO words VALUES (?, ?)", values)
+
+    def remove(self, rows: Sequence[int]) -> None:
+        """Its former contents go, too: an undo of an earlier change has nothing left to bring back."""
+        if rows:
+            self._forget_former(rows, "memory", "edge")
+            self._remove(rows)
+
+    @cached_property
+    def files(self) -> SqliteFiles:
+        return SqliteFiles(self)
+
     def set_use(self, row: int, use: Use) -> None:
         self.connection.execute("INSERT OR REPLACE INTO use VALUES (?, ?, ?, ?, ?, ?, ?)", (row, *use_to_row(use)))
 
-    def embed(self, rows: Sequence[int], vectors: NDArray[np.float32], space: Space) -> None:
+    def embed(self, rows: Sequence[int], texts: Sequence[Encoded], space: Space) -> None:
         if self.verb != "reembed":
             held = active_space(self.connection)
             check_space(held[1] if held else None, space, self.path)
         number = self.space(space)
-        packed = vectors.astype(np.float16)
         self.connection.executemany(
-            "INSERT OR REPLACE INTO vectors (space, row, vector) VALUES (?, ?, ?)",
-            ((number, row, vector.tobytes()) for row, vector in zip(rows, packed, strict=True)),
+            "INSERT OR REPLACE INTO vectors (space, row, vector, sketch) VALUES (?, ?, ?, ?)",
+            (
+                (number, row, vector.astype(np.float16).tobytes(), sketch)
+                for row, (vector, sketch) in zip(rows, texts, strict=True)
+            ),
         )
         held = active_space(self.connection)
         if held is not None and held[0] == number:  # what is searched has changed
@@ -195,7 +215,8 @@ class SqliteChange:
         if memory.id:
             where, values = "id = ?", (memory.id,)
         elif memory.external_id:
-            where, values = "external_id = ? AND collection = ?", (memory.external_id, memory.collection)
+            where = "external_id = ? AND external_id <> '' AND collection = ?"  # the second lets the index be used
+            values = (memory.external_id, memory.collection)
         else:
             return None
         for row, *held in self.connection.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE {where}", values):
@@ -222,8 +243,11 @@ class SqliteChange:
         latter[UPDATED] = former[UPDATED] if latter[UPDATED] is None else latter[UPDATED]
         if latter == former or _canonical(latter) == _canonical(former):
             return Written(row, held.id, "same", self.now)
-        self._keep("memory", row, former)
-        if memory.updated in (None, held.updated):
+        if self.verb == SYNC:
+            self._forget_former([row], "memory")  # what an undo would bring back is no longer what the file says
+        else:
+            self._keep("memory", row, former)
+        if memory.updated is None or (memory.updated == held.updated and self.verb != SYNC):
             memory = replace(memory, updated=self.now)
         self.connection.execute(UPDATE, (self.version, *to_row(memory), row))
         self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
@@ -271,6 +295,9 @@ class SqliteChange:
             raise NotFound(f"There is no memory with the id {id!r}.")
         return int(row)
 
+    def _is_here(self, row: int) -> bool:
+        return self.connection.execute("SELECT 1 FROM memories WHERE row = ?", (row,)).get is not None
+
     def row_with(self, id: str, text: str) -> int | None:
         for row, *held in self.connection.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE id = ?", (id,)):
             return int(row) if embedding_text(from_row(held)) == text else None
@@ -294,15 +321,14 @@ class SqliteChange:
         """Take the last change back: what it added goes, what it replaced returns."""
         last = fetch(
             self.connection,
-            "SELECT version, at, verb FROM changes WHERE NOT undone AND verb NOT IN ('undo', 'embed', 'reembed') "
+            f"SELECT version, at, verb FROM changes WHERE NOT undone AND verb NOT IN {LASTING} "
             "ORDER BY version DESC LIMIT 1",
         )
         if not last:
             return None
         version, at, verb = last[0]
         added = fetch(self.connection, "SELECT row FROM memories WHERE born = ?", (version,))
-        for (row,) in added:
-            self._remove(row)
+        self._remove([row for (row,) in added])
         self.connection.execute("DELETE FROM edges WHERE born = ?", (version,))
         self.connection.execute("DELETE FROM entity_edges WHERE born = ?", (version,))
         kept = fetch(
@@ -324,12 +350,20 @@ class SqliteChange:
     def _forget_vectors(self, row: int) -> None:
         self.connection.execute("DELETE FROM vectors WHERE space IN (SELECT space FROM spaces) AND row = ?", (row,))
 
-    def _remove(self, row: int) -> None:
-        for table in ("memories", "words", "use"):
-            self.connection.execute(f"DELETE FROM {table} WHERE row = ?", (row,))
-        self._forget_vectors(row)
-        self.connection.execute("DELETE FROM edges WHERE source = ?1 OR target = ?1", (row,))
-        self.connection.execute("INSERT OR REPLACE INTO gone VALUES (?, ?)", (row, self.version))
+    def _remove(self, rows: Sequence[int]) -> None:
+        among, chosen = "IN (SELECT value FROM json_each(?1))", json.dumps(rows)
+        for table in PARTS:
+            self.connection.execute(f"DELETE FROM {table} WHERE row {among}", (chosen,))
+        spaces = "space IN (SELECT space FROM spaces)"  # by the index, which begins with the space
+        self.connection.execute(f"DELETE FROM vectors WHERE {spaces} AND row {among}", (chosen,))
+        self.connection.execute(f"DELETE FROM edges WHERE source {among} OR target {among}", (chosen,))
+        sql = "INSERT OR REPLACE INTO gone SELECT value, ?2 FROM json_each(?1)"
+        self.connection.execute(sql, (chosen, self.version))
+
+    def _forget_former(self, rows: Sequence[int], *what: str) -> None:
+        among = "IN (SELECT value FROM json_each(?))"
+        sql = f"DELETE FROM former WHERE what {among} AND row {among}"
+        self.connection.execute(sql, (json.dumps(what), json.dumps(rows)))
 
     def _return(self, what: str, row: int, values: list[Any]) -> None:
         match what:
@@ -342,7 +376,8 @@ class SqliteChange:
             case "strengths":
                 self._set_strengths(*values)
             case "edge":
-                self.connection.execute("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)", values)
+                if all(self._is_here(end) for end in values[:2]):
+                    self.connection.execute("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)", values)
             case _:
                 places = ", ".join("?" * len(values))
                 self.connection.execute(f"INSERT OR REPLACE INTO entity_edges VALUES ({places})", values)

@@ -19,6 +19,7 @@ from recollect.store.base import Rows, Space
 from recollect.store.sqlite.arrays import Growing
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.postings import Postings
+from recollect.store.sqlite.sketches import Shelf, Sketches
 from recollect.store.terms import FIELDS
 
 CODED = (
@@ -35,6 +36,7 @@ CODED = (
     "path",
 )
 OBJECTS: dict[str, str] = {"tags": "[]", "context": "{}"}  # what an empty one looks like
+ACTIVE = "SELECT space FROM spaces WHERE active"
 # Every recall needs these; others are read when a filter or a stage asks.
 ALWAYS = ("status", "collection", "expires", "created", "valid_from", "valid_to")
 
@@ -100,6 +102,7 @@ class Image:
     has_vector: NDArray[np.bool_]
     columns: dict[str, Any]
     codes: dict[str, dict[str, int]]
+    shelf: Shelf | None = None  # the sketches of all slots, once a recall has asked for them
     lasting: dict[Any, Any] = field(default_factory=dict)  # answers by slot, which hold as long as slots do
     memo: dict[Any, Any] = field(default_factory=dict)  # answers that hold for this version
     _order: tuple[Rows, NDArray[np.int64]] | None = None
@@ -138,6 +141,7 @@ class Follower:
         self._matrix = Growing(np.float32, space[1].dim if space else 0)
         self._has_vector = Growing(np.bool_)
         self._columns: dict[str, Column] = {name: _column(name) for name in ALWAYS}
+        self._sketches: Sketches | None = None
         self._lasting: dict[Any, Any] = {}
         self._image: Image | None = None
 
@@ -177,6 +181,17 @@ class Follower:
                     self._columns[name] = column  # from now on it follows
         return image.columns[name]
 
+    def shelf(self, image: Image, connection: apsw.Connection) -> Shelf:
+        """The sketches of the image's slots, read from the file when they are asked for the first time."""
+        if image.shelf is None:
+            with self._lock:
+                sketches = Sketches(image.space.dim if image.space else 0)
+                held = dict(connection.execute(f"SELECT row, sketch FROM vectors WHERE space = ({ACTIVE})"))
+                image.shelf = sketches.extend([held.get(int(row), b"") for row in image.rows])
+                if image is self._image:
+                    self._sketches = sketches  # from now on it follows
+        return image.shelf
+
     def _advance(self, connection: apsw.Connection, version: int) -> Image:
         space = active_space(connection)
         image = self._image
@@ -204,6 +219,7 @@ class Follower:
             replaced = np.concatenate([rows, np.array([row for (row,) in gone], dtype=np.int64)])
             dead = image.slots(replaced)
             alive[dead[dead >= 0]] = False
+        shelf = self._sketches.extend(_sketches_of(connection, since, rows)) if self._sketches else None
         postings, lengths = (image.postings if image else Postings()).add([each[1] for each in fresh], first)
         columns: dict[str, Any] = {
             name: self._columns[name].extend([each[at] for each in fresh]) for at, name in enumerate(names, 2)
@@ -219,6 +235,7 @@ class Follower:
             has_vector=self._has_vector.extend(has_vector),
             columns=columns,
             codes={name: each.index for name, each in self._columns.items() if isinstance(each, Codes)},
+            shelf=shelf,
             lasting=self._lasting,
         )
         return self._image
@@ -247,6 +264,13 @@ class Follower:
         matrix[places] = vectors
         has_vector[places] = True
         return matrix, has_vector
+
+
+def _sketches_of(connection: apsw.Connection, since: int, rows: Rows) -> list[bytes]:
+    """The sketches of what has changed."""
+    sql = f"SELECT v.row, v.sketch FROM memories m JOIN vectors v ON v.row = m.row AND v.space = ({ACTIVE})"
+    held = dict(connection.execute(f"{sql} WHERE m.changed > ?", (since,)))
+    return [held.get(row, b"") for row in rows.tolist()]
 
 
 def _strengths_moved(connection: apsw.Connection, since: int) -> bool:

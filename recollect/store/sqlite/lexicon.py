@@ -6,8 +6,9 @@ import json
 import math
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import cached_property, reduce
+from dataclasses import dataclass, replace
+from functools import cached_property, partial, reduce
+from itertools import accumulate, pairwise
 from typing import Any
 
 import apsw
@@ -27,7 +28,6 @@ from recollect.text.words import fold, stem, words
 
 NONE: Floats = np.empty(0)
 NO_SLOTS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
-Matched = list[tuple[TermMatch, NDArray[np.int32]]]
 
 
 def idf(documents: int, having: int) -> float:
@@ -42,6 +42,47 @@ def saturation(times: Floats, length: Floats, average: float, k1: float, b: floa
 
 def _form(term: Term) -> str:
     return stem(term.word) if term.match == "stem" else term.word
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The terms of a query and the slots that have them: for each term a run of slots, ascending.
+
+    All runs are one array, so that numpy is asked once a query and not once a term.
+    """
+
+    terms: list[TermMatch]  # saturations aligned with the term's run
+    slots: NDArray[np.int32]
+    saturation: Floats
+    documents: int  # memories in the scope
+
+    @property
+    def sizes(self) -> list[int]:
+        return [len(each.saturation) for each in self.terms]
+
+    def scores(self, count: int) -> Floats:
+        """Σ weight × idf × saturation, slot by slot."""
+        rarity = np.repeat([each.term.weight * each.idf for each in self.terms], self.sizes)
+        return np.asarray(np.bincount(self.slots, rarity * self.saturation, count), dtype=np.float64)
+
+    def at(self, slots: NDArray[Any]) -> list[TermMatch]:
+        """The terms with their saturations at these slots, 0 where a term is not there."""
+        parts = np.zeros((len(self.terms), len(slots)))
+        if len(self.slots):
+            numbers = np.arange(len(self.terms))
+            having = (np.repeat(numbers, self.sizes) << 32) + self.slots
+            wanted = (numbers[:, None] << 32) + slots
+            place = np.minimum(np.searchsorted(having, wanted), len(having) - 1)
+            parts = np.where(having[place] == wanted, self.saturation[place], 0.0)
+        return [
+            TermMatch(each.term, each.documents, each.here, each.idf, part)
+            for each, part in zip(self.terms, parts, strict=True)
+        ]
+
+    def having(self) -> dict[Term, NDArray[np.int32]]:
+        """The slots of each term."""
+        ends = [0, *accumulate(self.sizes)]
+        return {each.term: self.slots[a:b] for each, (a, b) in zip(self.terms, pairwise(ends), strict=True)}
 
 
 class Vocabulary:
@@ -86,41 +127,37 @@ class SqliteLexicon:
         self.image = image
         self.connection = connection
         # In one recall a question is asked more than once: to find, and to score what others found.
-        self._asked: list[tuple[WordQuery, SlotMask, Matched]] = []
+        self._asked: list[tuple[tuple[Any, ...], SlotMask, Matched]] = []
         self._alike: dict[tuple[str, int, float, int], list[tuple[str, float]]] = {}
         self.kept = kept  # outlives the snapshot: the vocabulary only ever grows
 
     def search(self, query: WordQuery, mask: SlotMask, limit: int) -> WordMatches:
         matched = self._match(query, mask)
-        scores = np.zeros(len(self.image.rows))
-        for match, slots in matched:
-            scores[slots] += match.term.weight * match.idf * match.saturation
+        scores = matched.scores(len(self.image.rows))
         passing = scores > 0
         if query.every:
-            having = [slots for _, slots in matched]
-            passing &= np.bincount(np.concatenate(having), minlength=len(scores)) == len(having)
+            passing &= np.bincount(matched.slots, minlength=len(scores)) == len(matched.terms)
         if query.where is not None:
-            passing = self._fulfilling(query, mask, matched)
+            passing = self._fulfilling(query, mask, matched.having())
         found = np.flatnonzero(passing & mask.slots)
         chosen = found[best(scores[found], self.image.rows[found], limit)]
-        return self._result(matched, mask, chosen, scores[chosen], len(found))
+        return WordMatches(self.image.rows[chosen], scores[chosen], matched.at(chosen), matched.documents, len(found))
 
     def score(self, query: WordQuery, mask: SlotMask, rows: Rows) -> WordMatches:
         matched = self._match(query, mask)
         slots = self.image.slots(rows)
-        result = self._result(matched, mask, slots, np.zeros(len(slots)), len(slots))
+        terms = matched.at(slots)
         if query.where is not None and len(self.image.rows):
-            passing = self._fulfilling(query, mask, matched)[slots]
-            result.terms[:] = [replace(each, saturation=each.saturation * passing) for each in result.terms]
+            passing = self._fulfilling(query, mask, matched.having())[slots]
+            terms = [replace(each, saturation=each.saturation * passing) for each in terms]
         if query.every:
-            complete = np.logical_and.reduce([each.saturation > 0 for each in result.terms])
-            result.terms[:] = [replace(each, saturation=each.saturation * complete) for each in result.terms]
-        for each in result.terms:
-            result.scores[:] += each.term.weight * each.idf * each.saturation
-        return result
+            complete = np.logical_and.reduce([each.saturation > 0 for each in terms])
+            terms = [replace(each, saturation=each.saturation * complete) for each in terms]
+        scores = sum((each.term.weight * each.idf * each.saturation for each in terms), np.zeros(len(slots)))
+        return WordMatches(np.where(slots < 0, -1, rows), scores, terms, matched.documents, len(slots))
 
     def without(self, tree: Tree, fields: Mapping[str, float], mask: SlotMask) -> SlotMask:
-        others = ~self._fulfilling(WordQuery((), fields, where=tree), mask, [])
+        others = ~self._fulfilling(WordQuery((), fields, where=tree), mask, {})
         reason = (f"the query refuses it: NOT {describe(tree)}", others, "", None)
         return replace(mask, slots=mask.slots & others, conditions=[*mask.conditions, reason])
 
@@ -146,17 +183,14 @@ class SqliteLexicon:
             similar[at] = max(similar[at], 1 - 1 / max(len(asked), len(words[at])))
         near: list[int] = np.flatnonzero(similar >= least).tolist()
         found: list[tuple[str, float]] = []
-        for at in sorted(near, key=lambda at: (-similar[at], words[at])):
-            if len(found) == limit:
+        near.sort(key=lambda at: (-similar[at], words[at]))
+        for start in range(0, len(near), limit):  # of those that memories here have, as many as are asked for
+            some = near[start : start + limit]
+            occur = self.image.postings.occur([known.numbers[words[at]] for at in some], mask.slots)
+            found += [(words[at], float(similar[at])) for at, here in zip(some, occur, strict=True) if here]
+            if len(found) >= limit:
                 break
-            if self._occurs(known.numbers[words[at]], mask):
-                found.append((words[at], float(similar[at])))
-        return found
-
-    def _occurs(self, terms: list[int], mask: SlotMask) -> bool:
-        """Does any memory that may come back have one of these terms?"""
-        segments = self.image.postings.segments
-        return any(mask.slots[segment.slots[segment.of(term)]].any() for term in terms for segment in segments)
+        return found[:limit]
 
     def _vocabulary(self) -> Vocabulary:
         last = self.connection.execute("SELECT max(term) FROM vocabulary").get or 0
@@ -167,31 +201,31 @@ class SqliteLexicon:
         return known
 
     def _match(self, query: WordQuery, mask: SlotMask) -> Matched:
-        """Each term with the slots that have it, ascending; saturation is aligned with those slots."""
-        for asked, within, known in self._asked:
-            if asked == query and within is mask:
+        asked = (query.terms, query.fields, query.k1, query.b)
+        for same, within, known in self._asked:
+            if same == asked and within is mask:
                 return known
         weights = np.array([query.fields.get(name, 0.0) for name in FIELDS])
         length, average, documents = self._lengths(query.fields, mask)
-        matched = []
-        for term, numbers in zip(query.terms, self._numbers(query.terms), strict=True):
+        runs = self.image.postings.times(self._numbers(query.terms), weights)
+        for at, term in enumerate(query.terms):
             if term.match == "phrase":
-                slots, times = self._in_order(words(term.word), weights, mask)
-            else:
-                slots, times = self.image.postings.times(numbers, weights)
-            if not len(slots):
-                matched.append((TermMatch(term, 0, 0, idf(documents, 0), NONE), NO_SLOTS))
-                continue
-            having = int(np.count_nonzero(mask.scope[slots]))
-            here = int(np.count_nonzero(mask.slots[slots]))
-            part = saturation(times, length[slots], average, query.k1, query.b)
-            matched.append((TermMatch(term, having, here, idf(documents, having), part), slots))
-        self._asked.append((query, mask, matched))
+                runs[at] = self._in_order(words(term.word), weights, mask)
+        slots = np.concatenate([NO_SLOTS, *(run for run, _ in runs)])
+        times = np.concatenate([NONE, *(times for _, times in runs)])
+        part = saturation(times, length[slots], average, query.k1, query.b)
+        terms, start = [], 0
+        for term, (run, _) in zip(query.terms, runs, strict=True):
+            having, here = (int(np.count_nonzero(each[run])) for each in (mask.scope, mask.slots))
+            end = start + len(run)
+            terms.append(TermMatch(term, having, here, idf(documents, having), part[start:end]))
+            start = end
+        matched = Matched(terms, slots, part, documents)
+        self._asked.append((asked, mask, matched))
         return matched
 
-    def _fulfilling(self, query: WordQuery, mask: SlotMask, matched: Matched) -> Slots:
+    def _fulfilling(self, query: WordQuery, mask: SlotMask, known: dict[Term, NDArray[np.int32]]) -> Slots:
         """By slot: is it what the query asks for? Slots outside the scope do not matter."""
-        known = {match.term: slots for match, slots in matched}
 
         def having(tree: Tree) -> Slots:
             match tree:
@@ -203,7 +237,7 @@ class SqliteLexicon:
                     return having(these) & ~having(those)
             term = as_term(tree)
             if term not in known:  # it is refused, or has the same stem as another: it does not score
-                ((_, known[term]),) = self._match(replace(query, terms=(term,), where=None), mask)
+                known.update(self._match(replace(query, terms=(term,), where=None), mask).having())
             answer = np.zeros(len(self.image.rows), dtype=np.bool_)
             answer[known[term]] = True
             return answer
@@ -215,12 +249,10 @@ class SqliteLexicon:
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Slots of the scope where these words stand in this order, ascending, and Σ weight × times in each."""
         folded = [fold(word) for word in phrase]
-        slots, times = NO_SLOTS, NONE
-        for at, numbers in enumerate(self._written(folded)):
-            having, times = self.image.postings.times(numbers, weights)
-            slots = np.intersect1d(slots, having, assume_unique=True) if at else having
-        if len(folded) < 2:
-            return slots, times
+        runs = self.image.postings.times(self._written(folded), weights)
+        if len(runs) < 2:
+            return runs[0] if runs else (NO_SLOTS, NONE)
+        slots = reduce(partial(np.intersect1d, assume_unique=True), [having for having, _ in runs])
         slots = slots[mask.scope[slots]]
         if not len(slots):
             return NO_SLOTS, NONE
@@ -261,25 +293,3 @@ class SqliteLexicon:
             self.image.memo[key] = (length, average or 1.0, documents)
         length, average, documents = self.image.memo[key]
         return length, average, documents
-
-    def _result(
-        self,
-        matched: Matched,
-        mask: SlotMask,
-        slots: NDArray[Any],
-        scores: Floats,
-        found: int,
-    ) -> WordMatches:
-        """The matches with every term's saturation at the chosen slots, 0 where a term is not there."""
-        terms, nowhere = [], np.zeros(len(slots))
-        for match, having in matched:
-            part = nowhere
-            if len(having):
-                part = np.zeros(len(slots))
-                at = np.minimum(np.searchsorted(having, slots), len(having) - 1)
-                there = having[at] == slots
-                part[there] = match.saturation[at[there]]
-            terms.append(TermMatch(match.term, match.documents, match.here, match.idf, part))
-        rows = np.where(slots >= 0, self.image.rows[slots], -1) if len(self.image.rows) else slots
-        documents = int(np.count_nonzero(mask.scope))
-        return WordMatches(rows, scores, terms, documents, found)

@@ -98,8 +98,28 @@ CREATE TABLE gone (row INTEGER PRIMARY KEY, version INTEGER NOT NULL);
 CREATE INDEX gone_version ON gone (version);
 """
 
+FILES = """
+-- Folders whose files are memories: where they are, how they are cut, and when they were last looked at (JSON).
+CREATE TABLE folders (collection TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+
+-- Their files as they were when last read, and what could not be read of them.
+CREATE TABLE files (file INTEGER PRIMARY KEY, collection TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL,
+    modified INTEGER NOT NULL, inode INTEGER NOT NULL, hash BLOB NOT NULL, problem TEXT NOT NULL);
+CREATE UNIQUE INDEX files_path ON files (collection, path);
+
+-- Which memories are chunks of which file; equal digests have equal vectors.
+CREATE TABLE chunks (row INTEGER PRIMARY KEY, file INTEGER NOT NULL, digest BLOB NOT NULL);
+CREATE INDEX chunks_file ON chunks (file);
+CREATE INDEX chunks_digest ON chunks (digest);
+"""
+
+# The tokens of a text as signs (see embed/sketch.py), beside the vector that came from the same pass.
+TOKENS = "ALTER TABLE vectors ADD COLUMN sketch BLOB NOT NULL DEFAULT x''"
+
 MIGRATIONS: dict[str, str] = {
     "0001_memories": FIRST,
+    "0002_files": FILES,
+    "0003_tokens": TOKENS,
 }
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.store.base import Floats
 from recollect.store.sqlite.arrays import stable_order
 from recollect.store.terms import FIELDS
 
 # One word of one memory: which, where and how often (7 bytes).
 ENTRY = np.dtype([("term", "<u4"), ("field", "u1"), ("times", "<u2")])
+Groups = Sequence[Sequence[int]]  # terms that count as one: the forms of a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +29,10 @@ class Segment:
     fields: NDArray[np.uint8]
     times: NDArray[np.uint16]
 
-    def of(self, term: int) -> slice:
-        at = int(np.searchsorted(self.terms, np.uint32(term)))
-        if at == len(self.terms) or self.terms[at] != term:
-            return slice(0, 0)
-        return slice(int(self.starts[at]), int(self.starts[at + 1]))
+    def spans(self, terms: NDArray[np.uint32]) -> list[tuple[int, int]]:
+        """Where the entries of each term begin and end."""
+        first, last = (np.searchsorted(self.terms, terms, side) for side in ("left", "right"))
+        return list(zip(self.starts[first].tolist(), self.starts[last].tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +56,47 @@ class Postings:
             segments[-2:] = [_merged(segments[-2], segments[-1])]
         return Postings(tuple(segments)), lengths.reshape(len(blobs), len(FIELDS)).astype(np.uint32)
 
-    def times(self, terms: list[int], weights: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Slots that have any of the terms in a field with weight, ascending, and Σ weight × times in each."""
-        owners, amounts = [], []
-        for term in terms:
-            for segment in self.segments:
-                span = segment.of(term)
-                if span.start < span.stop:
-                    owners.append(segment.slots[span])
-                    amounts.append(weights[segment.fields[span]] * segment.times[span])
-        if not owners:
-            return np.empty(0, np.int32), np.empty(0, np.float64)
-        single = len(owners) == 1
-        owner = owners[0] if single else np.concatenate(owners)
-        amount = amounts[0] if single else np.concatenate(amounts)
-        keep = amount > 0
-        if not keep.all():
-            owner, amount = owner[keep], amount[keep]
-        if len(owner) < 2 or bool((owner[1:] > owner[:-1]).all()):
-            return owner, amount
-        order = np.argsort(owner, kind="stable")
-        owner, amount = owner[order], amount[order]
-        starts = np.flatnonzero(np.append(True, owner[1:] != owner[:-1]))
-        return owner[starts], np.add.reduceat(amount, starts)
+    def times(self, groups: Groups, weights: NDArray[np.float64]) -> list[tuple[NDArray[np.int32], Floats]]:
+        """For each group: slots that have any of its terms in a field with weight, ascending, and Σ weight × times."""
+        group, slots, fields, times = self._entries(groups)
+        amount = weights[fields] * times
+        place = (group << 32) + slots
+        if (weights <= 0).any():
+            keep = amount > 0
+            place, amount = place[keep], amount[keep]
+        if not (place[1:] > place[:-1]).all():  # several terms of a group in one slot, or one in several fields
+            order = np.argsort(place, kind="stable")
+            place, amount = place[order], amount[order]
+            starts = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+            place, amount = place[starts], np.add.reduceat(amount, starts)
+        ends = np.searchsorted(place, np.arange(1, len(groups) + 1) << 32).tolist()
+        slots = place.astype(np.int32)  # the lower half
+        return [(slots[start:end], amount[start:end]) for start, end in pairwise([0, *ends])]
+
+    def occur(self, groups: Groups, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """For each group: has any of these slots one of its terms?"""
+        group, slots, _, _ = self._entries(groups)
+        return np.bincount(group[among[slots]], minlength=len(groups)) > 0
+
+    def _entries(self, groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[Any]]:
+        """The entries of all terms, group by group: whose they are, their slots, fields and times."""
+        terms = np.array([term for group in groups for term in group], dtype=np.uint32)
+        owners = [number for number, group in enumerate(groups) for _ in group]
+        spans = zip(*(segment.spans(terms) for segment in self.segments), strict=True)
+        found = [
+            (number, segment, slice(start, end))
+            for number, each in zip(owners, spans, strict=False)
+            for segment, (start, end) in zip(self.segments, each, strict=True)
+            if start < end
+        ]
+        if not found:
+            return np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.uint8), np.empty(0, np.uint16)
+        return (
+            np.repeat([number for number, _, _ in found], [span.stop - span.start for _, _, span in found]),
+            np.concatenate([segment.slots[span] for _, segment, span in found]),
+            np.concatenate([segment.fields[span] for _, segment, span in found]),
+            np.concatenate([segment.times[span] for _, segment, span in found]),
+        )
 
 
 def _segment(

@@ -88,7 +88,7 @@ def from_row(values: Sequence[Any]) -> Memory:
 
 def read_use(values: Sequence[Any]) -> Use:
     seen, accesses, returns, recalls, recalled, times = values
-    moments = tuple(map(from_micros, json.loads(times)))
+    moments = () if times == "[]" else tuple(map(from_micros, json.loads(times)))
     return Use(_read_moment(seen), accesses, returns, recalls, _read_moment(recalled), moments)
 
 

@@ -16,11 +16,12 @@ from threading import Lock
 import apsw
 
 from recollect.errors import InvalidInput, NotFound, StoreError
-from recollect.model import Edge, EntityEdge, Memory, check
+from recollect.model import Edge, EntityEdge, JsonObject, Memory, check
 from recollect.model.check import from_micros, micros
-from recollect.store.base import Space, StoreStatus, Touch, Undone, check_space
+from recollect.store.base import FileState, Space, StoreStatus, Touch, Undone, check_space
 from recollect.store.sqlite.change import SqliteChange
-from recollect.store.sqlite.connections import Connections, fetch, gate, saying
+from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, gate, saying
+from recollect.store.sqlite.files import read_chunk_ids, read_embedded, read_files, read_folders
 from recollect.store.sqlite.image import Follower, active_space
 from recollect.store.sqlite.records import SELECT, SELECT_USE, as_values, from_row
 from recollect.store.sqlite.view import SqliteView, read_relations
@@ -68,10 +69,12 @@ class SqliteStore:
                     self._vocabulary.clear()
 
     @contextmanager
-    def change(self, verb: str, note: str = "") -> Iterator[SqliteChange]:
+    def change(self, verb: str, note: str = "", durable: bool = True) -> Iterator[SqliteChange]:
         if self.readonly:
             raise StoreError(f"{self.path} is read-only; nothing was written.")
-        connection = self._connections.get()
+        connection = self._connections.get() if durable else self._marking.get()
+        if not durable:
+            connection.set_busy_timeout(BUSY_MILLISECONDS)
         with saying(self.path), gate.inside():
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -153,6 +156,22 @@ class SqliteStore:
         with saying(self.path):
             asked = () if among is None else (json.dumps(list(among)),)
             return [id for (id,) in fetch(self._connections.get(), sql, (space.name, space.dim, *asked))]
+
+    def folders(self) -> dict[str, JsonObject]:
+        with saying(self.path):
+            return read_folders(self._connections.get())
+
+    def files(self, collection: str) -> dict[str, FileState]:
+        with saying(self.path):
+            return read_files(self._connections.get(), collection)
+
+    def chunk_ids(self, collection: str) -> list[str]:
+        with saying(self.path):
+            return read_chunk_ids(self._connections.get(), collection)
+
+    def embedded(self, digests: Sequence[bytes]) -> set[bytes]:
+        with saying(self.path):
+            return read_embedded(self._connections.get(), digests)
 
     def switch(self, space: Space) -> int:
         with self.change("reembed") as change:

@@ -20,6 +20,7 @@ from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.image import Follower, Image
 from recollect.store.sqlite.lexicon import SqliteLexicon
 from recollect.store.sqlite.masks import MaskMaker, SlotMask
+from recollect.store.sqlite.order import Order
 from recollect.store.sqlite.records import SELECT, SELECT_USE, from_row, read_use
 from recollect.store.sqlite.signatures import signatures
 from recollect.text.slugs import path_or_name
@@ -88,6 +89,17 @@ class SqliteView:
         cosines[known] = _dot(self.image.matrix[slots[known]], vector)
         return cosines
 
+    def token_likeness(self, tokens: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
+        return self.follower.shelf(self.image, self.connection).likeness(tokens, self.image.slots(rows))
+
+    def around(self, rows: Rows, reach: int) -> NDArray[np.int64]:
+        image = self.image
+        order = image.memo.get("order")
+        if order is None:
+            order = image.memo["order"] = Order.of(image, self._column("session"), self._column("position"))
+        slots = order.around(image.slots(rows), reach)
+        return np.where(slots < 0, -1, image.rows[slots]) if len(image.rows) else slots
+
     def signatures(self, bits: int, rows: Rows) -> NDArray[np.uint8]:
         return signatures(self.image, self.connection, bits)[self.image.slots(rows)]
 
@@ -138,8 +150,11 @@ class SqliteView:
         return [found.get(row, "") for row in rows.tolist()]
 
     def paths(self, rows: Rows) -> list[str]:
-        sql = "SELECT row, path, title, id FROM memories WHERE row IN (SELECT value FROM json_each(?))"
-        found = {row: path_or_name(*named) for row, *named in fetch(self.connection, sql, (_listed(rows),))}
+        # Where there is neither path nor title the id stands for both, and no slug need be made.
+        place = "iif(path = '' AND title = '', id, path)"
+        sql = f"SELECT row, {place}, title, id FROM memories WHERE row IN (SELECT value FROM json_each(?))"
+        named = fetch(self.connection, sql, (_listed(rows),))
+        found = {row: path or path_or_name(path, title, id) for row, path, title, id in named}
         return [found.get(row, "") for row in rows.tolist()]
 
     def kept(self, key: str, make: Callable[[], T]) -> T:
@@ -165,7 +180,7 @@ class SqliteView:
         return [found[row] for row in rows.tolist() if row in found]
 
     def use_numbers(self, name: str, rows: Rows) -> Floats:
-        sql = f"SELECT row, {name} FROM use WHERE row IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT u.row, u.{name} FROM json_each(?) asked CROSS JOIN use u ON u.row = asked.value"
         found = dict(fetch(self.connection, sql, (_listed(rows),)))
         return np.array([found.get(row) for row in rows.tolist()], dtype=np.float64)
 

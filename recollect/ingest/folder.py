@@ -1,0 +1,154 @@
+"""A folder of Markdown as memories: what is looked at, and how the index is brought into step with it.
+
+Files are the truth and chunks are derived. What has not changed is not read, what is not new is not embedded, and a
+search sees a file as it was or as it is, never half of it. When the way of cutting changes, all is built anew under
+another name and out of sight; one transaction then puts it into the place of the old.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal
+
+from recollect.embed import Embedder
+from recollect.errors import InvalidInput
+from recollect.ingest.markdown import Cutting
+from recollect.ingest.scanning import Place, Scan, Scanner
+from recollect.ingest.syncing import Event, OnEvent, Run, SyncReport
+from recollect.model import JsonObject
+from recollect.store.base import Store
+
+__all__ = ["Event", "Folder", "FolderSettings", "OnEvent", "SyncReport", "folder_of", "settings_in"]
+
+Layout = Literal["workspace", "vault"]
+Source = Literal["memory", "sessions"]
+CHUNKER, WORDS = 1, 1  # raised when chunks, or their words, would come out otherwise: all is built anew then
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSettings:
+    """What of a folder is indexed, how, and when it is looked at again."""
+
+    layout: Layout = "workspace"  # MEMORY.md and memory/**/*.md (O3), or every Markdown file of a vault
+    sources: tuple[Source, ...] = ("memory",)  # "sessions" adds transcripts
+    extra_paths: tuple[str, ...] = ()  # further files and folders of Markdown; ~ and relative paths are understood
+    transcripts: tuple[str, ...] = ("sessions",)  # where transcripts (*.jsonl) are
+    retention_days: float | None = None  # transcripts that were last written earlier are left out
+    ignore: tuple[str, ...] = ("node_modules",)  # names of files and folders, * and ? allowed; hidden ones always are
+    tokens: int = 400  # O13: of a chunk
+    overlap: int = 80  # O13: that a chunk repeats of the one before it
+    max_file_bytes: int = 16 << 20
+    vectors: bool = True  # O22: False indexes words alone
+    on_search: bool = True  # O14: a search looks for changes first
+    watch: bool = True  # O14: follow changes while the workspace is watched
+    debounce: float = 1.5  # O14: seconds between a change and its sync
+    interval: float | None = None  # O14: seconds between syncs while watched, changes or not
+
+    def places(self, root: Path) -> list[Place]:
+        """Where to look, from the root."""
+        places = []
+        if "memory" in self.sources:
+            if self.layout == "vault":
+                places.append(Place(str(root)))
+            else:
+                places += [Place(str(root / name)) for name in ("MEMORY.md", "memory.md", "memory")]
+            places += [Place(_from(root, path)) for path in self.extra_paths]
+        if "sessions" in self.sources:
+            places += [Place(_from(root, path), "transcript") for path in self.transcripts]
+        return places
+
+    @property
+    def identity(self) -> JsonObject:
+        """What the index depends on beside the files; the model has a space of its own."""
+        return {"chunker": CHUNKER, "words": WORDS, "tokens": self.tokens, "overlap": self.overlap}
+
+
+def _from(root: Path, path: str) -> str:
+    """A path that was named: of a link, what it leads to."""
+    return os.path.realpath(root / Path(path).expanduser())
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder and the collection that its chunks belong to."""
+
+    root: Path
+    collection: str
+    settings: FolderSettings
+
+    def scanner(self) -> Scanner:
+        return Scanner(str(self.root), self.settings.places(self.root), self.settings.ignore)
+
+    def sync(
+        self, store: Store, embedder: Embedder | None, now: datetime, on_event: OnEvent | None = None
+    ) -> SyncReport:
+        """Bring the collection into step with the files."""
+        begun = time.perf_counter()
+        cutting = Cutting(self.settings.tokens, self.settings.overlap)
+        model = embedder if self.settings.vectors else None
+        scan = self._scan(now)
+        report = SyncReport(skipped=dict(scan.skipped))
+        folders = store.folders()
+        held = folders.get(self.collection)
+        self._check_ours(held)
+        rebuild = held is not None and held["identity"] != self.settings.identity
+        target = f"{self.collection}~{_fingerprint(self.settings.identity)}" if rebuild else self.collection
+        for name, record in folders.items():  # left by a rebuild that nobody wants any more
+            if record["stands_in_for"] == self.collection and name != target:
+                with store.change("sync", durable=False) as change:
+                    change.files.clear(name)
+        run = Run(self, store, model, cutting, target, rebuild, report, on_event or (lambda event: None))
+        run.bring(scan, now)
+        if rebuild:
+            self._switch(store, target)
+            report.rebuilt = True
+            run.tell(Event("switched", ""))
+        report.seconds = time.perf_counter() - begun
+        return report
+
+    def _switch(self, store: Store, target: str) -> None:
+        with store.change("sync", durable=False) as change:
+            built = change.files.folder(target)
+            if built is not None:  # else another process was faster
+                change.files.switch(target, self.collection)
+                change.files.set_folder(self.collection, {**built, "stands_in_for": ""})
+
+    def _scan(self, now: datetime) -> Scan:
+        scan = self.scanner().scan()
+        days = self.settings.retention_days
+        if days is not None:
+            oldest = int((now.timestamp() - days * 86400) * 1e9)
+            late = [each.path for each in scan.files.values() if each.kind == "transcript" and each.modified < oldest]
+            for path in late:
+                del scan.files[path]
+        return scan
+
+    def _check_ours(self, held: JsonObject | None) -> None:
+        if held is not None and held["root"] != str(self.root):
+            raise InvalidInput(
+                f"The collection {self.collection!r} follows another folder, {held['root']}; "
+                f"choose another collection for {self.root}."
+            )
+
+
+def _fingerprint(identity: JsonObject) -> str:
+    return blake2b(json.dumps(identity, sort_keys=True).encode(), digest_size=4).hexdigest()
+
+
+def folder_of(root: str | os.PathLike[str]) -> Path:
+    """A root as it is written down: whole, with links resolved."""
+    return Path(os.path.realpath(Path(root).expanduser()))
+
+
+def settings_in(record: JsonObject) -> FolderSettings:
+    """The settings of a folder as they were written down."""
+    said: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in record["settings"].items()
+    }
+    return FolderSettings(**said)

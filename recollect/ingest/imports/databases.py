@@ -1,0 +1,156 @@
+"""Databases of OpenMem and robotmem as records. Their vectors stay behind: another model made them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from recollect.ingest.episodes import KIND as SESSION
+from recollect.ingest.imports.sources import Item, Source
+from recollect.model import JsonObject
+from recollect.store.foreign import Foreign, opened
+
+OPENMEM_MEMORY = (
+    "id type text gist entities created_at updated_at strength confidence status access_count last_accessed"
+)
+ROBOTMEM_STATUS = {"invalidated": "forgotten"}
+ROBOTMEM_MEMORY = (
+    "id session_id collection type content human_summary context perception_type perception_data perception_metadata "
+    "category confidence source scope status superseded_by invalidated_reason access_count return_count last_accessed "
+    "scope_files scope_entities created_at updated_at"
+)
+
+
+def is_openmem(database: Foreign) -> bool:
+    return database.has("memories", "gist", "text", "strength") and database.has("edges", "rel_type", "source_id")
+
+
+def is_robotmem(database: Foreign) -> bool:
+    return database.has("memories", "content", "perception_type") and "session_outcomes" in database.tables
+
+
+def openmem(source: Source) -> Iterator[Item]:
+    """Memories under their own ids, their use, and the edges between them."""
+    with opened(source) as database:
+        columns = (
+            "id type text gist entities created_at updated_at strength confidence status access_count last_accessed"
+        )
+        for row in database.rows("memories", *columns.split()):
+            yield Item(
+                f"{source}, memory {row['id']}",
+                {
+                    "id": row["id"],
+                    "text": row["text"],
+                    "kind": row["type"],
+                    "summary": row["gist"] or "",
+                    "entities": _parsed(row["entities"]) or [],
+                    "created": row["created_at"],
+                    "updated": row["updated_at"],
+                    "strength": row["strength"],
+                    "confidence": row["confidence"],
+                    "status": row["status"],
+                    "source": "openmem",
+                    "use": {"access_count": row["access_count"] or 0, "last_accessed": row["last_accessed"]},
+                },
+            )
+        for row in database.rows("edges", "id", "source_id", "target_id", "rel_type", "weight", "created_at"):
+            ends = {"source": row["source_id"], "target": row["target_id"], "kind": row["rel_type"]}
+            edge = {"type": "edge", **ends, "weight": row["weight"], "created": row["created_at"]}
+            yield Item(f"{source}, edge {row['id']}", edge)
+
+
+def robotmem(source: Source) -> Iterator[Item]:
+    """Facts and perceptions with their tags and use, what superseded what, and sessions with their outcome."""
+    with opened(source) as database:
+        tags: dict[int, list[str]] = defaultdict(list)
+        for row in database.rows("memory_tags", "memory_id", "tag"):
+            tags[row["memory_id"]].append(row["tag"])
+        ids, superseded = {}, []
+        for row in database.rows("memories", *ROBOTMEM_MEMORY.split()):
+            ids[row["id"]] = f"robotmem-{row['id']}-{row['created_at']}"  # numbers repeat from file to file
+            if row["superseded_by"] is not None:
+                superseded.append((row["superseded_by"], row["id"]))
+            record = {"id": ids[row["id"]], "tags": tags[row["id"]], **_experience(row)}
+            yield Item(f"{source}, memory {row['id']}", record)
+        for new, old in superseded:
+            ends = {"source": ids.get(new, f"robotmem-{new}"), "target": ids[old], "kind": "supersedes"}
+            yield Item(f"{source}, memory {old}", {"type": "edge", **ends})
+        yield from _sessions(source, database)
+
+
+def _experience(row: JsonObject) -> JsonObject:
+    context = _parsed(row["context"])
+    context = context if isinstance(context, dict) else {"note": context} if context else {}
+    if row["type"] == "perception":
+        context["perception"] = {"type": row["perception_type"], "data": _parsed(row["perception_data"])}
+        if row["perception_metadata"]:
+            context["perception"]["metadata"] = _parsed(row["perception_metadata"])
+    if row["invalidated_reason"]:
+        context["invalidated_reason"] = row["invalidated_reason"]
+    summary = row["human_summary"] or ""
+    return {
+        "text": row["content"],
+        "summary": "" if row["content"].startswith(summary) else summary,
+        "kind": "perception" if row["type"] == "perception" else "memory",
+        "topic": row["category"] or "",
+        "collection": _collection(row["collection"]),
+        "session": row["session_id"] or "",
+        "context": context,
+        "files": _parsed(row["scope_files"]) or [],
+        "entities": _parsed(row["scope_entities"]) or [],
+        "confidence": row["confidence"],
+        "status": ROBOTMEM_STATUS.get(row["status"], row["status"]),
+        "source": "robotmem",
+        "created": row["created_at"],
+        "updated": row["updated_at"],
+        "use": {
+            "access_count": row["access_count"] or 0,
+            "return_count": row["return_count"] or 0,
+            "last_accessed": row["last_accessed"],
+        },
+    }
+
+
+def _sessions(source: Source, database: Foreign) -> Iterator[Item]:
+    """Episodes as a Robot keeps them."""
+    outcomes = {row["session_id"]: row["score"] for row in database.rows("session_outcomes", "session_id", "score")}
+    columns = ("external_id", "collection", "context", "status", "created_at", "updated_at")
+    for row in database.rows("sessions", *columns):
+        session = row["external_id"]
+        if not session:
+            continue
+        told = {"started": row["created_at"]}
+        if row["status"] == "ended":
+            told |= {"ended": row["updated_at"], "outcome_score": outcomes.get(session)}
+        context = _parsed(row["context"])
+        yield Item(
+            f"{source}, session {session}",
+            {
+                "text": f"Session {session}",
+                "kind": SESSION,
+                "collection": _collection(row["collection"]),
+                "session": session,
+                "external_id": f"session/{session}",
+                "context": {**(context if isinstance(context, dict) else {}), "session": told},
+                "source": "robotmem",
+                "created": row["created_at"],
+            },
+        )
+
+
+def _collection(name: str) -> str:
+    """Both have a collection for those who name none."""
+    return "main" if name == "default" else name
+
+
+def _parsed(value: Any) -> Any:
+    """JSON in a column; what is none stays the text that it is, and bytes are written as base64."""
+    if isinstance(value, bytes):
+        return {"base64": base64.b64encode(value).decode()}
+    try:
+        return json.loads(value) if isinstance(value, str) and value else None
+    except (ValueError, RecursionError):
+        return value

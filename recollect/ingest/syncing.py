@@ -1,0 +1,299 @@
+"""One sync: what the scan found against what the index knows, read, embedded and written."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from recollect.embed import Embedder, encode
+from recollect.errors import EmbeddingError
+from recollect.ingest.drafts import Draft, common_to, fill
+from recollect.ingest.keeping import AT_ONCE, embed_all
+from recollect.ingest.markdown import Cutting
+from recollect.ingest.scanning import Content, Found, Scan, read_file
+from recollect.model import JsonObject, Memory
+from recollect.store.base import Change, Encoded, FileState, HeldChunk, Space, Store
+from recollect.store.terms import embedding_text
+
+if TYPE_CHECKING:
+    from recollect.ingest.folder import Folder
+
+log = logging.getLogger("recollect")
+YOUNG = 2_000_000_000  # nanoseconds: a file changed so shortly before it was read may change again unseen
+GROUP_BYTES = 1 << 20  # of text that are written together when nothing is embedded
+# What a chunk that stays takes over from the file; all else may have been changed by hand.
+FOLLOWING = ("path", "lines", "external_id", "tags", "keywords", "entities", "session", "speaker", "role", "position")
+Vectors = dict[bytes, Encoded]  # by digest
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a sync has done, and how far it is."""
+
+    what: Literal["added", "changed", "renamed", "removed", "skipped", "embedded", "switched"]
+    path: str
+    done: int = 0
+    total: int = 0
+
+
+OnEvent = Callable[[Event], None]
+
+
+@dataclass(slots=True)
+class SyncReport:
+    """What a sync found and did."""
+
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)  # from: to
+    removed: list[str] = field(default_factory=list)
+    unchanged: int = 0
+    skipped: dict[str, str] = field(default_factory=dict)  # path: why
+    problems: dict[str, str] = field(default_factory=dict)  # of files that were read all the same
+    chunks_added: int = 0
+    chunks_removed: int = 0
+    chunks_kept: int = 0  # of the files that changed
+    embedded: int = 0
+    without_vectors: str = ""  # why the embedder did not make all of them
+    rebuilt: bool = False  # the way of cutting had changed
+    seconds: float = 0.0
+
+    @property
+    def moved(self) -> bool:
+        """Has anything changed?"""
+        return bool(self.added or self.changed or self.renamed or self.removed or self.rebuilt or self.embedded)
+
+
+@dataclass(slots=True)
+class Run:
+    """One sync into one collection."""
+
+    folder: Folder
+    store: Store
+    embedder: Embedder | None
+    cutting: Cutting
+    collection: str
+    hidden: bool
+    report: SyncReport
+    tell: OnEvent
+    bare: bool = False  # is there a new chunk without a vector?
+
+    def bring(self, scan: Scan, now: datetime) -> None:
+        known = self.store.files(self.collection)
+        gone = [path for path in known if path not in scan.files and not scan.may_be_there(path)]
+        waiting = [each for each in scan.files.values() if not _as_known(each, known.get(each.path))]
+        self.report.unchanged = len(scan.files) - len(waiting)
+        for path, state in known.items():
+            if path in scan.files and _as_known(scan.files[path], state):
+                self._problem(path, state.problem, bool(state.hash))
+        held = self._note(now, complete=False)
+        elsewhere = {known[path].hash: path for path in gone if known[path].hash}
+        touched: list[FileState] = []
+        group: list[Draft] = []
+        for done, found in enumerate(sorted(waiting, key=lambda each: each.path), 1):
+            draft = self._read(found, known.get(found.path), elsewhere, touched)
+            if draft is not None:
+                group.append(draft)
+            if self._is_full(group):
+                self._write(group, done, len(waiting))
+                group = []
+        self._write(group, len(waiting), len(waiting))
+        renamed = set(self.report.renamed)
+        self._drop([path for path in gone if path not in renamed])
+        if touched:
+            with self.store.change("sync", durable=False) as change:
+                for state in touched:
+                    change.files.keep(self.collection, state)
+        self._embed_missing(held.get("model"))
+        self._note(now, complete=True)
+
+    def _is_full(self, group: Sequence[Draft]) -> bool:
+        if self.embedder is not None:
+            return sum(draft.size for draft in group) >= self.at_once
+        return sum(draft.state.size for draft in group) >= GROUP_BYTES
+
+    @property
+    def at_once(self) -> int:
+        """How many chunks the embedder is given at a time; a batch API is given as many as it takes."""
+        return getattr(self.embedder, "at_once", None) or AT_ONCE
+
+    # Reading.
+
+    def _read(
+        self, found: Found, held: FileState | None, elsewhere: dict[bytes, str], touched: list[FileState]
+    ) -> Draft | None:
+        try:
+            content = read_file(found, self.folder.settings.max_file_bytes)
+        except FileNotFoundError:
+            self._skip(found.path, "it went while the folder was read")
+            return None
+        except OSError as problem:
+            self._skip(found.path, f"it cannot be read: {problem.strerror}")
+            return None
+        state = _state(found, content)
+        if held is not None and held.hash == content.hash and (held.hash or held.problem == content.problem):
+            touched.append(replace(state, problem=held.problem))
+            self.report.unchanged += 1
+            self._problem(found.path, held.problem, bool(held.hash))
+            return None
+        was = elsewhere.pop(content.hash, "") if held is None and content.hash else ""
+        what: Literal["added", "changed", "renamed"] = "renamed" if was else "added" if held is None else "changed"
+        draft = Draft(state, what, was or found.path, common_to(found, self.collection, self.hidden))
+        told = (state.problem, fill(draft, found, content.text, self.cutting))
+        draft.state = replace(state, problem="; ".join(each for each in told if each))
+        return draft
+
+    # Writing.
+
+    def _write(self, group: Sequence[Draft], done: int, total: int) -> None:
+        """Whole files, some of them in one transaction: each by itself would write the same pages over and over."""
+        if not group:
+            return
+        vectors = self._vectors(group)
+        with self.store.change("sync", durable=False) as change:
+            # What goes, goes last: another file may have its text now, and takes its vector over.
+            gone = [row for draft in group for row in self._write_file(change, draft, vectors)]
+            change.remove(gone)
+        self.report.chunks_removed += len(gone)
+        for at, draft in enumerate(group, 1):
+            self._problem(draft.state.path, draft.state.problem, bool(draft.chunks))
+            if draft.what == "renamed":
+                self.report.renamed[draft.was] = draft.state.path
+            else:
+                getattr(self.report, draft.what).append(draft.state.path)
+            self.tell(Event(draft.what, draft.state.path, done - len(group) + at, total))
+
+    def _write_file(self, change: Change, draft: Draft, vectors: Vectors) -> list[int]:
+        """Write the chunks of a file; the rows of those that it has no longer."""
+        files, path = change.files, draft.state.path
+        if draft.was != path and files.state(self.collection, path) is not None:  # somebody else was faster
+            draft.was = path
+        held: dict[bytes, list[HeldChunk]] = {}
+        for chunk in files.chunks(self.collection, draft.was):
+            held.setdefault(chunk.digest, []).append(chunk)
+        kept: list[tuple[HeldChunk, Memory]] = []
+        fresh: list[tuple[bytes, Memory]] = []
+        for digest, memories in draft.chunks.items():
+            known = held.get(digest, [])
+            kept += zip(known, memories, strict=False)
+            fresh += [(digest, memory) for memory in memories[len(known) :]]
+            held[digest] = known[len(memories) :]
+        for chunk, memory in kept:
+            change.revise(chunk.id, partial(_following, memory))
+        digests = [digest for digest, _ in fresh]
+        rows = [change.remember(memory).row for _, memory in fresh]
+        files.own(files.keep(self.collection, draft.state, draft.was), rows, digests)
+        if self.embedder is not None:
+            self._embed(change, rows, digests, vectors)
+        self.report.chunks_added += len(fresh)
+        self.report.chunks_kept += len(kept)
+        return [chunk.row for chunks in held.values() for chunk in chunks]
+
+    def _embed(self, change: Change, rows: list[int], digests: list[bytes], vectors: Vectors) -> None:
+        """The vectors that were made or, for a text that some chunk has already, that one's."""
+        made = [(row, vectors[digest]) for row, digest in zip(rows, digests, strict=True) if digest in vectors]
+        if made and self.embedder is not None:
+            space = Space(self.embedder.name, self.embedder.dim)
+            change.embed([row for row, _ in made], [vector for _, vector in made], space)
+        for row, digest in zip(rows, digests, strict=True):
+            if digest not in vectors and not change.files.adopt(row, digest):
+                self.bare = True
+
+    def _vectors(self, group: Sequence[Draft]) -> Vectors:
+        """Vectors for what is new in these files; when the embedder fails, it can be made up for later."""
+        if self.embedder is None:
+            return {}
+        texts = {digest: memories[0] for draft in group for digest, memories in draft.chunks.items()}
+        known = self.store.embedded(list(texts))
+        wanted = [digest for digest in texts if digest not in known]
+        vectors: Vectors = {}
+        for start in range(0, len(wanted), self.at_once):
+            some = wanted[start : start + self.at_once]
+            try:
+                made = encode(self.embedder, [embedding_text(texts[digest]) for digest in some])
+            except EmbeddingError as problem:
+                self._without_vectors(problem)
+                break
+            vectors.update(zip(some, made, strict=True))
+            self.report.embedded += len(some)
+        return vectors
+
+    def _embed_missing(self, done_by: str | None) -> None:
+        """Vectors that an earlier sync could not make, or was not asked for."""
+        if self.embedder is None or self.hidden or self.report.without_vectors:
+            return
+        if done_by == self.embedder.name and not self.bare:
+            return
+
+        def progress(done: int, total: int) -> None:
+            self.tell(Event("embedded", "", done, total))
+
+        ids = self.store.chunk_ids(self.collection)
+        try:
+            self.report.embedded += embed_all(self.store, self.embedder, "embed", progress, ids)
+        except EmbeddingError as problem:
+            self._without_vectors(problem)
+
+    def _without_vectors(self, problem: EmbeddingError) -> None:
+        self.report.without_vectors = str(problem)
+        log.warning("%s Files are indexed by their words; the next sync tries again.", problem)
+
+    def _drop(self, paths: Sequence[str]) -> None:
+        if not paths:
+            return
+        with self.store.change("sync", durable=False) as change:
+            self.report.chunks_removed += change.files.drop(self.collection, paths)
+        for path in sorted(paths):
+            self.report.removed.append(path)
+            self.tell(Event("removed", path))
+
+    def _note(self, now: datetime, complete: bool) -> JsonObject:
+        """Write down what this folder is, and when all of it was in step with which model; what was written before."""
+        with self.store.change("sync", durable=False) as change:
+            held = change.files.folder(self.collection) or {}
+            model = self.embedder.name if self.embedder is not None and not self.report.without_vectors else None
+            change.files.set_folder(
+                self.collection,
+                {
+                    "root": str(self.folder.root),
+                    "settings": asdict(self.folder.settings),
+                    "identity": self.folder.settings.identity,
+                    "stands_in_for": self.folder.collection if self.hidden else "",
+                    "synced": now.isoformat() if complete else held.get("synced"),
+                    "model": model if complete else None,
+                },
+            )
+        return held
+
+    def _skip(self, path: str, reason: str) -> None:
+        self.report.skipped[path] = reason
+        self.tell(Event("skipped", path))
+
+    def _problem(self, path: str, problem: str, was_read: bool) -> None:
+        if problem:
+            (self.report.problems if was_read else self.report.skipped)[path] = problem
+
+
+def _as_known(found: Found, state: FileState | None) -> bool:
+    if state is None or not state.hash:  # of a file that was too large, the limit may have changed
+        return False
+    return (found.size, found.modified, found.inode) == (state.size, state.modified, state.inode)
+
+
+def _state(found: Found, content: Content) -> FileState:
+    settled = content.steady and time.time_ns() - found.modified > YOUNG
+    modified = found.modified if settled else 0
+    return FileState(found.path, found.size, modified, found.inode, content.hash, content.problem)
+
+
+def _following(memory: Memory, held: Memory) -> Memory:
+    """The chunk as it is, with what the file says of it now."""
+    said = {name: getattr(memory, name) for name in FOLLOWING}
+    if memory.created != memory.updated:  # a file that states no date leaves its chunks as old as they were
+        said["created"] = memory.created
+    return replace(held, **said)

@@ -1,0 +1,112 @@
+"""Tokens: question and memory compared word by word in meaning (late interaction), with what stands around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.recall.arithmetic import Expr, leaf, product, ratio, total
+from recollect.recall.cues.words import EVERYWHERE, word_query
+from recollect.recall.hits import Found
+from recollect.recall.recipe import Depth, fixed
+from recollect.recall.run import Run, Skip
+from recollect.store.base import Rows, Space
+from recollect.text.words import stem
+
+COMMON = 0.2  # what a stop word counts
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Σ rarity(w) × likeness(w)² ÷ Σ rarity(w), for the words w of the question.
+
+    The likeness of a word is the highest that any token of the memory has to it. What was said just before and after
+    belongs to a memory, too: there a likeness counts by ``nearby``, the nearest first.
+
+    Up to ``scan`` memories all are compared; of more, what other cues have found, and what stands around that.
+    """
+
+    embeds: ClassVar[bool] = True
+    name: str = "tokens"
+    depth: Depth = fixed(100)
+    scan: int = 1000
+    nearby: tuple[float, ...] = (0.85, 0.65)
+
+    def find(self, run: Run) -> Found:
+        self._check(run)
+        if run.mask.count <= self.scan:
+            rows = run.view.all_rows(run.mask)
+        else:
+            rows = self._around(run, np.concatenate([found.keys for found in run.found.values()] or [NOTHING]))
+        if not len(rows):
+            raise Skip("there is nothing to compare with")
+        score = self.score(run, rows)
+        best = np.lexsort((rows, -score.values))[: self.depth(run.k)]
+        best = best[score.values[best] > 0]
+        if not len(best):
+            raise Skip("no memory here has vectors for its tokens")
+        return Found(self.name, rows[best], score.take(best), len(rows))
+
+    def score(self, run: Run, rows: Rows) -> Expr:
+        self._check(run)
+        words, tokens = _words(run.tokens().tokens)
+        rarity = self._rarity(run, words)
+        likeness = self._likeness(run, rows) ** 2
+        parts = []
+        for at, word in enumerate(words):
+            if rarity[at]:
+                met = leaf(likeness[:, tokens == at].mean(axis=1), "likeness of the nearest word, squared")
+                parts.append(product(f"“{word}”", leaf(rarity[at], "rarity"), met))
+        if not parts:
+            raise Skip("the question has no words to compare")
+        return ratio(f"{self.name}: late interaction", total("words", *parts), leaf(rarity.sum(), "Σ rarity"))
+
+    def _check(self, run: Run) -> None:
+        if run.embedder is not None:
+            run.view.check_space(Space(run.embedder.name, run.embedder.dim))
+
+    def _rarity(self, run: Run, words: list[str]) -> NDArray[np.float64]:
+        """What each word counts: its idf if the question is about it, little if it is a stop word."""
+        matches = run.view.lexicon.score(word_query(run.question.terms, EVERYWHERE, 1.2, 0.75), run.mask, NOTHING)
+        idf = {stem(match.term.word): match.idf for match in matches.terms}
+        return np.array([idf.get(stem(word), COMMON) if any(map(str.isalnum, word)) else 0.0 for word in words])
+
+    def _likeness(self, run: Run, rows: Rows) -> NDArray[np.float64]:
+        """By row and token of the question: the nearest in the memory, or, for less, in what stands around it."""
+        around = run.view.around(rows, len(self.nearby))
+        every = np.unique(np.append(rows, around[around >= 0]))
+        met = np.maximum(np.nan_to_num(run.view.token_likeness(run.tokens().vectors, every)), 0.0)
+        allowed = run.mask.has(every)
+        met[~allowed] = 0.0
+        at = np.searchsorted(every, rows)
+        best = met[at]
+        for column, share in enumerate(self.nearby * 2):
+            there = np.flatnonzero(around[:, column] >= 0)
+            beside = met[np.searchsorted(every, around[there, column])] * np.float32(share)
+            best[there] = np.maximum(best[there], beside)
+        return best.astype(np.float64)
+
+    def _around(self, run: Run, keys: Rows) -> Rows:
+        rows = np.unique(keys[keys > 0])
+        around = run.view.around(rows, len(self.nearby))
+        every = np.unique(np.append(rows, around[around >= 0]))
+        return every[run.mask.has(every)]
+
+
+NOTHING: Rows = np.empty(0, dtype=np.int64)
+
+
+def _words(tokens: tuple[str, ...]) -> tuple[list[str], NDArray[np.int64]]:
+    """The words that the tokens are pieces of, and which word each belongs to."""
+    words: list[str] = []
+    owner = []
+    for token in tokens:
+        if token.startswith("##") and words:
+            words[-1] += token[2:]
+        else:
+            words.append(token)
+        owner.append(len(words) - 1)
+    return words, np.array(owner, dtype=np.int64)

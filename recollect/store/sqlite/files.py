@@ -1,0 +1,123 @@
+"""Folders and files whose chunks are memories: what was read of them, and which memories came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import apsw
+
+from recollect.model import JsonObject
+from recollect.store.base import FileState, HeldChunk
+from recollect.store.sqlite.connections import fetch
+
+if TYPE_CHECKING:
+    from recollect.store.sqlite.change import SqliteChange
+
+STATE = "path, size, modified, inode, hash, problem"
+OF_FILES = "SELECT c.row FROM chunks c JOIN files f ON f.file = c.file WHERE f.collection = ?"
+
+
+def read_folders(connection: apsw.Connection) -> dict[str, JsonObject]:
+    return {name: json.loads(record) for name, record in fetch(connection, "SELECT * FROM folders ORDER BY 1")}
+
+
+def read_files(connection: apsw.Connection, collection: str) -> dict[str, FileState]:
+    found = fetch(connection, f"SELECT {STATE} FROM files WHERE collection = ?", (collection,))
+    return {each[0]: FileState(*each) for each in found}
+
+
+def read_chunk_ids(connection: apsw.Connection, collection: str) -> list[str]:
+    sql = f"SELECT id FROM memories WHERE row IN ({OF_FILES})"
+    return [id for (id,) in fetch(connection, sql, (collection,))]
+
+
+def read_embedded(connection: apsw.Connection, digests: Sequence[bytes]) -> set[bytes]:
+    """Which of these digests some chunk has a vector for, in the space that is searched."""
+    sql = (
+        "SELECT DISTINCT c.digest FROM chunks c JOIN vectors v ON v.row = c.row "
+        "WHERE v.space = (SELECT space FROM spaces WHERE active) AND c.digest = ?"
+    )
+    return {digest for digest in digests if connection.execute(sql, (digest,)).get is not None}
+
+
+class SqliteFiles:
+    """What may be done to folders and files inside one transaction."""
+
+    def __init__(self, change: SqliteChange) -> None:
+        self.change = change
+        self.connection = change.connection
+
+    def folder(self, collection: str) -> JsonObject | None:
+        record = self.connection.execute("SELECT record FROM folders WHERE collection = ?", (collection,)).get
+        return None if record is None else dict(json.loads(record))
+
+    def set_folder(self, collection: str, record: JsonObject) -> None:
+        self.connection.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", (collection, json.dumps(record)))
+
+    def state(self, collection: str, path: str) -> FileState | None:
+        sql = f"SELECT {STATE} FROM files WHERE collection = ? AND path = ?"
+        for found in self.connection.execute(sql, (collection, path)):
+            return FileState(*found)
+        return None
+
+    def chunks(self, collection: str, path: str) -> list[HeldChunk]:
+        sql = (
+            "SELECT c.row, m.id, c.digest FROM files f JOIN chunks c ON c.file = f.file "
+            "JOIN memories m ON m.row = c.row WHERE f.collection = ? AND f.path = ? ORDER BY c.row"
+        )
+        return [HeldChunk(*each) for each in fetch(self.connection, sql, (collection, path))]
+
+    def keep(self, collection: str, state: FileState, was: str = "") -> int:
+        if was and was != state.path:
+            sql = "UPDATE files SET path = ? WHERE collection = ? AND path = ?"
+            self.connection.execute(sql, (state.path, collection, was))
+        values = (state.size, state.modified, state.inode, state.hash, state.problem)
+        self.connection.execute(
+            f"INSERT INTO files (collection, {STATE}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
+            "ON CONFLICT (collection, path) DO UPDATE SET "
+            "size = ?3, modified = ?4, inode = ?5, hash = ?6, problem = ?7",
+            (collection, state.path, *values),
+        )
+        sql = "SELECT file FROM files WHERE collection = ? AND path = ?"
+        return int(self.connection.execute(sql, (collection, state.path)).get)
+
+    def own(self, file: int, rows: Sequence[int], digests: Sequence[bytes]) -> None:
+        self.connection.executemany(
+            "INSERT OR REPLACE INTO chunks VALUES (?, ?, ?)",
+            ((row, file, digest) for row, digest in zip(rows, digests, strict=True)),
+        )
+
+    def adopt(self, row: int, digest: bytes) -> bool:
+        sql = (
+            "INSERT OR REPLACE INTO vectors (space, row, vector, sketch) "
+            "SELECT v.space, ?1, v.vector, v.sketch FROM chunks c "
+            "JOIN vectors v ON v.row = c.row AND v.space IN (SELECT space FROM spaces) "
+            "WHERE c.digest = ?2 AND c.row <> ?1 GROUP BY v.space"
+        )
+        self.connection.execute(sql, (row, digest))
+        return self.connection.changes() > 0
+
+    def drop(self, collection: str, paths: Sequence[str]) -> int:
+        among = "collection = ? AND path IN (SELECT value FROM json_each(?))"
+        chosen = (collection, json.dumps(list(paths)))
+        sql = f"SELECT row FROM chunks WHERE file IN (SELECT file FROM files WHERE {among})"
+        rows = [row for (row,) in fetch(self.connection, sql, chosen)]
+        self.change.remove(rows)
+        self.connection.execute(f"DELETE FROM files WHERE {among}", chosen)
+        return len(rows)
+
+    def clear(self, collection: str) -> None:
+        self.change.remove([row for (row,) in fetch(self.connection, OF_FILES, (collection,))])
+        for table in ("files", "folders"):
+            self.connection.execute(f"DELETE FROM {table} WHERE collection = ?", (collection,))
+
+    def switch(self, staged: str, collection: str) -> None:
+        self.clear(collection)
+        self.connection.execute(
+            f"UPDATE memories SET collection = ?, status = 'active', changed = ? WHERE row IN ({OF_FILES})",
+            (collection, self.change.version, staged),
+        )
+        for table in ("files", "folders"):
+            self.connection.execute(f"UPDATE {table} SET collection = ? WHERE collection = ?", (collection, staged))

@@ -1,0 +1,65 @@
+"""What came before and after: the memories of a session in their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.store.sqlite.image import Image
+
+# Without sessions, is a memory about what the one before it was about? In talks and diaries two that follow one another
+# are nearer in meaning, by .13 to .38 of a cosine, than two at random; in collections of documents by −.01 to .09.
+COHERENT = 0.1
+SAMPLE = 2000  # pairs that are compared
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """All slots in the order of their sessions."""
+
+    sequence: NDArray[np.int64]  # slots, session by session
+    place: NDArray[np.int64]  # of each slot in the sequence
+    run: NDArray[np.int64]  # of each place: which session; −1 where the order says nothing
+
+    @classmethod
+    def of(cls, image: Image, sessions: NDArray[Any], positions: NDArray[Any]) -> Order:
+        alive = np.flatnonzero(image.alive)
+        collections = image.columns["collection"]
+        rows, created = image.rows[alive], image.columns["created"][alive]
+        where = np.where(np.isnan(positions[alive]), 0.0, positions[alive])
+        sequence = alive[np.lexsort((rows, created, where, sessions[alive], collections[alive]))]
+        pairs = np.stack([collections[sequence], sessions[sequence]])
+        run = np.cumsum(np.append(0, (pairs[:, 1:] != pairs[:, :-1]).any(axis=0))) if len(sequence) else sequence
+        none = image.codes["session"].get("", -1)
+        for number in np.unique(run[sessions[sequence] == none]):
+            if not _coherent(image, sequence[run == number]):
+                run = np.where(run == number, -1, run)
+        place = np.full(len(image.rows), -1, dtype=np.int64)
+        place[sequence] = np.arange(len(sequence))
+        return cls(sequence, place, run)
+
+    def around(self, slots: NDArray[np.int64], reach: int) -> NDArray[np.int64]:
+        """So many slots before each and after it, −1 where there is none."""
+        steps = np.concatenate([-np.arange(1, reach + 1), np.arange(1, reach + 1)])
+        if not len(self.sequence):
+            return np.full((len(slots), len(steps)), -1, dtype=np.int64)
+        here = np.where(slots < 0, -1, self.place[slots])
+        there = here[:, None] + steps
+        inside = (here[:, None] >= 0) & (there >= 0) & (there < len(self.sequence))
+        there = np.where(inside, there, 0)
+        inside &= (self.run[there] == self.run[here][:, None]) & (self.run[there] >= 0)
+        return np.where(inside, self.sequence[there], -1)
+
+
+def _coherent(image: Image, slots: NDArray[np.int64]) -> bool:
+    """Are memories that follow one another nearer in meaning than any two?"""
+    slots = slots[image.has_vector[slots]][:SAMPLE]
+    if len(slots) < 8:
+        return False
+    vectors = image.matrix[slots]
+    following = np.einsum("ij,ij->i", vectors[1:], vectors[:-1]).mean()
+    mean = vectors.mean(axis=0)
+    return bool(following - mean @ mean > COHERENT)

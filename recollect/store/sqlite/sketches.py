@@ -1,0 +1,58 @@
+"""Sketches in memory: the tokens of all slots one after another, as signs, and where those of each slot begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.store.sqlite.arrays import Growing
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The sketches at one version."""
+
+    bits: NDArray[np.uint8]  # a row for each token
+    ends: NDArray[np.int64]  # by slot: where its tokens end, and those of the next begin
+    dim: int
+
+    def likeness(self, question: NDArray[np.float32], slots: NDArray[np.int64]) -> NDArray[np.float32]:
+        """For each slot and token of the question, the highest likeness to any token of the slot; NaN without any.
+
+        Of the question's vectors nothing is lost, of the text's the signs are there: for unit vectors q and d,
+        Σ q × sign(d) ÷ √(2n/π) is about their cosine.
+        """
+        answer = np.full((len(slots), len(question)), np.nan, dtype=np.float32)
+        known = np.flatnonzero(slots >= 0)
+        ends = self.ends[slots[known]]
+        counts = ends - np.where(slots[known] > 0, self.ends[slots[known] - 1], 0)
+        known, ends, counts = known[counts > 0], ends[counts > 0], counts[counts > 0]
+        if not len(known):
+            return answer
+        starts = np.cumsum(counts) - counts
+        tokens = np.arange(counts.sum()) + np.repeat(ends - counts - starts, counts)
+        ones = np.unpackbits(self.bits[tokens], axis=1, count=self.dim).astype(np.float32)
+        alike = (2 * (ones @ question.T) - question.sum(axis=1)) / np.float32(np.sqrt(2 * self.dim / np.pi))
+        answer[known] = np.maximum.reduceat(alike, starts, axis=0)
+        return answer
+
+
+class Sketches:
+    """Grows with the image."""
+
+    def __init__(self, dim: int) -> None:
+        self._dim = dim
+        self._bits = Growing(np.uint8, -(-dim // 8))
+        self._ends = Growing(np.int64)
+        self._last = 0
+
+    def extend(self, sketches: Sequence[bytes]) -> Shelf:
+        width = max(1, -(-self._dim // 8))
+        counts = np.array([len(each) // width for each in sketches], dtype=np.int64)
+        ends = self._last + np.cumsum(counts)
+        self._last = int(ends[-1]) if len(ends) else self._last
+        packed = np.frombuffer(b"".join(sketches), dtype=np.uint8).reshape(-1, -(-self._dim // 8) or 1)
+        return Shelf(self._bits.extend(packed), self._ends.extend(ends), self._dim)
