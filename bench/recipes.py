@@ -1,4 +1,4 @@
-"""The area ``recipes``: every recipe beside the sum of its raw parts, and beside the system that it comes from."""
+"""The area ``recipes``: every recipe beside straight code for the same, and beside the system that it comes from."""
 
 from __future__ import annotations
 
@@ -15,19 +15,37 @@ from bench.bare import Bare, fetch, nearest
 from bench.peers.talk import PEERS, converse, failed
 from bench.recalls import QUESTIONS, K, Scene
 from bench.report import Report
-from bench.rounds import Action, clocked, interleave, summed
+from bench.rounds import Action, clocked, interleave, middle, summed
+from bench.straight import Straight
 from recollect import Mind
 
-# The raw parts of each recipe: what it looks up, whatever it then does with it. Natural questions have stop words;
-# recipes that look those up, too, have the statement with all words.
-PARTS = {
+# What straight code does for each recipe: see bench/straight.py. Natural questions have stop words; recipes that look
+# those up, too, have all words.
+STEPS = {
+    "default": "stems, scan, blend, age and status, fetch, mark",
+    "robotmem": "all words, scan, ranks, contexts, fetch, mark",
+    "openclaw": "all words by AND and by OR, scan, blend, fetch, mark",
+    "abmind": "stems, trigrams, worth, spacing, MMR, conflicts, fetch, mark",
+    "openmem": "all words, edges of two hops, competition, conflicts, fetch, mark",
+    "jeffsbrain": "stems, scan, ranks, ties by path, fetch, mark",
+    "qmd": "stems, scan, ranks, fetch, mark",
+}
+# The look-ups in it alone, a bare statement each, whatever is then done with what they find.
+LOOKUPS = {
     "default": ("words", "scan", "fetch"),
     "robotmem": ("all words", "scan", "fetch"),
     "openclaw": ("all words, AND", "all words", "scan", "fetch"),
-    "abmind": ("all words", "trigrams", "scan", "fetch"),
+    "abmind": ("words", "trigrams", "fetch"),
     "openmem": ("all words", "edges", "fetch"),
     "jeffsbrain": ("words", "scan", "fetch"),
     "qmd": ("words", "scan", "fetch"),
+}
+INCLUDED = {
+    "stems, all words": "FTS5 with and without porter stemming, as deep as the recipe looks",
+    "scan": "matrix @ vector and its best",
+    "fetch": "10 whole rows with their use, as dictionaries, their JSON read",
+    "mark": "their use counted, without waiting for the disk",
+    "left out": "reading the question, embedding, checks, filters, trace, explanations, records",
 }
 SETTINGS: dict[str, dict[str, Any]] = {"qmd": {"reranker": None}, "jeffsbrain": {"rerank": False}}
 SYSTEMS = {"robotmem (BM25 only)": ("robotmem", 0.7), "openmem": ("openmem", 0.2)}
@@ -41,7 +59,7 @@ def run(options: Namespace, cache: Path, folder: Path, report: Report) -> None:
     for size in options.sizes:
         scene = recalls.fill(folder, size)
         edges = _linked(scene)
-        against_parts(scene, options.rounds, report)
+        against_straight(scene, options.rounds, report)
         if options.peers:
             against_systems(scene, edges, options.rounds, cache, folder, report)
 
@@ -60,13 +78,14 @@ def _linked(scene: Scene) -> list[tuple[int, int, float]]:
     return edges
 
 
-def against_parts(scene: Scene, rounds: int, report: Report) -> None:
+def against_straight(scene: Scene, rounds: int, report: Report) -> None:
     questions, chance = scene.ask(rounds), random.Random(1)
     picked = [chance.sample(scene.ids, K) for _ in questions]
     seeds = [[chance.randrange(1, scene.size + 1) for _ in range(4 * K)] for _ in questions]
     bare = Bare(scene.path.with_suffix(".fuller.db"), trigrams=True)
     bare.add_many(scene.texts)
-    rows = apsw.Connection(str(scene.path))
+    straight = Straight(scene.path, scene.vectors)
+    rows = straight.connection
     actions: dict[str, Action] = {
         "words": clocked(lambda n: bare.match(questions[n].words)),
         "all words": clocked(lambda n: bare.match(_words(questions[n].text))),
@@ -77,15 +96,22 @@ def against_parts(scene: Scene, rounds: int, report: Report) -> None:
         "fetch": clocked(lambda n: fetch(rows, picked[n])),
     }
     with Mind(scene.path, embedder=scene.embedder) as mind:
-        for recipe in PARTS:
+        for recipe in STEPS:
             settings = SETTINGS.get(recipe, {})
+            by_hand = getattr(straight, recipe)
+            actions[f"straight {recipe}"] = clocked(lambda n, by_hand=by_hand: by_hand(questions[n], K))  # type: ignore[misc]
             actions[f"recipe {recipe}"] = clocked(
                 lambda n, recipe=recipe, settings=settings: mind.recall(questions[n].text, K, recipe=recipe, **settings)  # type: ignore[misc]
             )
         taken = interleave(actions, rounds * QUESTIONS, warm=QUESTIONS)
-    for recipe, parts in PARTS.items():
-        together = summed(*(taken[part] for part in parts))
-        report.compare(f"{recipe}, {scene.size:,}", taken[f"recipe {recipe}"], together, " + ".join(parts), 2.0)
+    for recipe, steps in STEPS.items():
+        report.compare(f"{recipe}, {scene.size:,}", taken[f"recipe {recipe}"], taken[f"straight {recipe}"], steps, 2.0)
+    report.details["straight code"] = INCLUDED
+    report.details[f"times the look-ups alone at {scene.size:,}, by CPU time"] = {
+        recipe: f"{ours.cpu / raw.cpu:.2f} ({' + '.join(parts)})"
+        for recipe, parts in LOOKUPS.items()
+        for ours, raw in [(middle(taken[f"recipe {recipe}"]), middle(summed(*(taken[part] for part in parts))))]
+    }
 
 
 def against_systems(

@@ -15,7 +15,7 @@ from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import StoreError
 from recollect.ingest.keeping import Receipt
@@ -28,6 +28,11 @@ from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Verdict
 from recollect.store.base import Undone
 from recollect.upkeep.consolidate import Period
+from recollect.upkeep.probes import Probes
+
+if TYPE_CHECKING:
+    from recollect.ingest.imports import Imported
+    from recollect.upkeep.pages import Written as Pages
 
 
 class Mind:
@@ -125,6 +130,9 @@ class Mind:
     async def status(self) -> Status:
         return await asyncio.to_thread(self.sync.status)
 
+    async def probe(self) -> Probes:
+        return await asyncio.to_thread(self.sync.probe)
+
     async def export(self) -> AsyncIterator[JsonObject]:
         records = self.sync.export()
         while (record := await asyncio.to_thread(next, records, None)) is not None:
@@ -132,6 +140,12 @@ class Mind:
 
     async def import_(self, records: Iterable[Mapping[str, Any]], **options: Any) -> Receipt:
         return await asyncio.to_thread(self.sync.import_, records, **options)
+
+    async def import_from(self, source: str | PathLike[str], kind: str | None = None, **options: Any) -> Imported:
+        return await asyncio.to_thread(self.sync.import_from, source, kind, **options)
+
+    async def export_markdown(self, folder: str | PathLike[str], **options: Any) -> Pages:
+        return await asyncio.to_thread(self.sync.export_markdown, folder, **options)
 
     async def embed_missing(self, **options: Any) -> int:
         return await asyncio.to_thread(self.sync.embed_missing, **options)

@@ -12,7 +12,11 @@ import typer
 
 from recollect import __version__
 from recollect.cli.carrying import export, import_, reembed
+from recollect.cli.configuring import config
+from recollect.cli.evaluating import eval_
+from recollect.cli.folders import get, search, sync, watch
 from recollect.cli.front import FrontPage, Verb
+from recollect.cli.health import doctor
 from recollect.cli.keeping import (
     contradict,
     decay,
@@ -61,8 +65,9 @@ def recollect_(
 
 VERBS: dict[str, tuple[Callable[..., int | None], ...]] = {
     "Remember": (remember, edit, supersede, contradict, link, unlink, relate, reinforce, decay, forget, undo),
-    "Recall": (recall, why, why_not, compare, recipes),
-    "Look": (list_, show, status),
+    "Recall": (recall, why, why_not, compare, recipes, eval_),
+    "Folders": (sync, watch, search, get),
+    "Look": (list_, show, status, doctor, config),
     "Carry": (export, import_, reembed),
 }
 app.callback()(flat(recollect_))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO
 
 from recollect.errors import InvalidInput
 
@@ -30,45 +29,6 @@ def text_lines(file: str) -> Iterator[str]:
                     "Nothing was written."
                 ) from None
             yield text.rstrip("\r\n")
-
-
-class JsonLines:
-    """The objects of a JSONL file, one at a time; ``where`` is the line that was read last."""
-
-    def __init__(self, file: str) -> None:
-        if file != "-" and not os.path.exists(file):
-            raise InvalidInput(f"There is no file {file}.")
-        self.file = file
-        self.where = name(file)
-        self.ends: dict[str, str] = {}  # the ids that edges name, each with the line of the first
-        self.progress: Callable[[int, int | None], None] | None = None
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        for number, line in enumerate(text_lines(self.file), 1):
-            self.where = f"{name(self.file)}, line {number}"
-            if line.strip():
-                yield self._noted(self._object(line))
-            if self.progress is not None and number % 1000 == 0:
-                self.progress(number, None)
-
-    def _noted(self, record: dict[str, Any]) -> dict[str, Any]:
-        if record.get("type") == "edge":
-            for end in (record.get("source"), record.get("target")):
-                if isinstance(end, str):
-                    self.ends.setdefault(end, self.where)
-        return record
-
-    def _object(self, line: str) -> dict[str, Any]:
-        try:
-            value = json.loads(line)
-        except json.JSONDecodeError as problem:
-            told = f"{self.where}, column {problem.colno} is no JSON: {problem.msg}. Nothing was written."
-            raise InvalidInput(told) from None
-        except (ValueError, RecursionError) as problem:
-            raise InvalidInput(f"{self.where} cannot be read: {problem}. Nothing was written.") from None
-        if not isinstance(value, dict):
-            raise InvalidInput(f'{self.where} must be a JSON object, such as {{"text": "…"}}. Nothing was written.')
-        return value
 
 
 @contextmanager

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
+    from recollect.config.standing import Indexed, Standing
     from recollect.mind import Mind
     from recollect.model import Edge, Memory
     from recollect.store.base import StoreStatus
+    from recollect.upkeep.probes import Probes
 
 SHOWN_APART = {"id", "text", "status", "use", "created"}
 
@@ -151,30 +153,35 @@ def _line(memory: Memory) -> Text:
     return text
 
 
-def status(settings: Settings) -> None:
-    """Say what the file holds, and what it lacks."""
-    from recollect.embed import resolve
+def status(
+    settings: Settings,
+    probe: Annotated[bool, typer.Option("--probe", help="Try to embed and to search, too.")] = False,
+) -> None:
+    """Say what the file holds, who answers and who embeds, and what is lacking."""
+    from recollect.config.standing import standing
+    from recollect.upkeep.probes import probe as tried
 
+    config = settings.configured
+    chosen = settings.model_by(config)
     with settings.open() as mind:
         store = mind.status().store
-    chosen = resolve(settings.model)
-    name = None if chosen is None else chosen.name
+        told = standing(mind.store, config, chosen)
+        probes = tried(mind.store, chosen.embedder, mind.clock()) if probe else None
     if settings.json:
-        answer(True, {**asdict(store), "embedder": name})
+        shown = {**asdict(store), "embedder": told.model, **asdict(told)}
+        answer(True, shown if probes is None else {**shown, "probes": asdict(probes)})
         return
-    draw(pairs(_told(store, name)))
-    made_by = next((space["name"] for space in store.spaces if space["active"]), name)
-    if name is not None and made_by != name:
-        warning = (
-            f"The vectors are by {made_by}: recall with --embedder none, or make them anew with recollect reembed."
-        )
-        say((warning, "yellow"))
+    draw(pairs({**_held(store), **_standing(told), **(_probed(probes) if probes else {})}))
+    for note in told.notes:
+        say((note, "yellow"))
+    if chosen.embedder is not None and not told.vector_search.works:
+        say((f"Vectors: {told.vector_search.told}; --embedder none recalls by words alone.", "yellow"))
     elif store.without_vector:
         size = count(store.without_vector, "memory has", "memories have")
         say((f"{size} no vector and can be found by words alone: recollect reembed makes them.", "yellow"))
 
 
-def _told(store: StoreStatus, embedder: str | None) -> dict[str, str]:
+def _held(store: StoreStatus) -> dict[str, str]:
     vectors = [f"{space['vectors']:,} by {space['name']} ({space['dim']} dimensions)" for space in store.spaces]
     return {
         "file": f"{store.path}  {store.bytes / 1e6:,.1f} MB" + ("  read-only" if store.readonly else ""),
@@ -184,7 +191,32 @@ def _told(store: StoreStatus, embedder: str | None) -> dict[str, str]:
         "words": f"{store.words:,}",
         "links": f"{store.edges:,} between memories, {store.entity_edges:,} between names",
         "last change": age(store.last_change) or "never",
-        "embedder": embedder or "none: words alone",
+    }
+
+
+def _standing(told: Standing) -> dict[str, str]:
+    fallback = "  (the fallback)" if told.fallback else ""
+    searches = ["full text", *(["vectors"] if told.vector_search.works else [])]
+    return {
+        "backend": f"{told.backend}, recipe {told.recipe}" + ("" if told.enabled else ", memory_search switched off"),
+        "embedder": f"{told.model or 'none: words alone'}{fallback}",
+        "why": told.why,
+        "search": " and ".join(searches),
+        **{f"folder {each.collection}": _folder(each) for each in told.folders},
+    }
+
+
+def _folder(folder: Indexed) -> str:
+    parts = [folder.root, count(folder.files, "file", "files"), count(folder.chunks, "chunk", "chunks")]
+    parts += [f"{len(folder.problems)} with problems"] if folder.problems else []
+    return ", ".join([*parts, f"last sync {age(folder.synced) or 'never'}"])
+
+
+def _probed(probes: Probes) -> dict[str, str]:
+    return {
+        f"probe: {name.name}": ("works: " if result.works else "fails: ") + result.told
+        for name in fields(probes)
+        for result in [getattr(probes, name.name)]
     }
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -13,6 +13,9 @@ import typer
 from recollect.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
+    from recollect.config import Config
+    from recollect.config.embedding import Chosen
+    from recollect.embed import Embedder
     from recollect.mind import Mind
     from recollect.model.filter import AnyFilter
 
@@ -47,34 +50,63 @@ class Settings:
     embedder: Annotated[
         str | None,
         everywhere(
-            "local, or none for words alone. $RECOLLECT_EMBEDDER sets it, too.",
-            autocompletion=lambda: ["local", "none"],
+            "local, auto, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER, or none for words alone. "
+            "$RECOLLECT_EMBEDDER sets it, too.",
+            autocompletion=lambda: ["local", "auto", "openai", "gemini", "ollama", "onnx:", "none"],
         ),
     ] = None
     json: Annotated[bool, everywhere("Answer in JSON.", "--json")] = False
+    config: Annotated[str | None, everywhere("A configuration file, in place of the workspace's recollect.yaml.")] = (
+        None
+    )
+    agent: Annotated[str | None, everywhere("Whose settings to take from the configuration.")] = None
 
     def within(self, outer: "Settings") -> "Settings":
         """What is said after the command wins over what is said before it, and that over the environment."""
         return Settings(
-            db=next(each for each in (self.db, outer.db, os.environ.get("RECOLLECT_DB"), DEFAULT) if each is not None),
+            db=next((each for each in (self.db, outer.db, os.environ.get("RECOLLECT_DB")) if each is not None), None),
             collection=self.collection or outer.collection,
-            embedder=self.embedder or outer.embedder or os.environ.get("RECOLLECT_EMBEDDER") or "local",
+            embedder=self.embedder or outer.embedder or os.environ.get("RECOLLECT_EMBEDDER"),
             json=self.json or outer.json,
+            config=self.config or outer.config or os.environ.get("RECOLLECT_CONFIG"),
+            agent=self.agent or outer.agent,
         )
+
+    def read_config(self, workspace: str = ".") -> "Config":
+        """The configuration with its mistakes, if it has any."""
+        from recollect.config import load
+
+        return load(workspace, file=self.config, agent=self.agent)
+
+    @property
+    def configured(self) -> "Config":
+        return self.read_config().checked()
 
     @property
     def path(self) -> str:
-        if self.db == "":
+        return self.path_by(self.configured)
+
+    def path_by(self, config: "Config") -> str:
+        """The memory's file, as it is named here or, if it is not, by the configuration."""
+        chosen = str(config.db or DEFAULT) if self.db is None else self.db
+        if chosen == "":
             raise InvalidInput(f"--db (or $RECOLLECT_DB) is empty; name a file, such as {DEFAULT}.")
-        if self.db == ":memory:":
+        if chosen == ":memory:":
             raise InvalidInput(f":memory: would be gone when this command ends; name a file, such as --db {DEFAULT}.")
-        return self.db or DEFAULT
+        return chosen
 
     @property
-    def model(self) -> str | None:
-        if self.embedder not in ("local", "none"):
-            raise InvalidInput(f"--embedder must be local or none, not {self.embedder!r}.")
-        return None if self.embedder == "none" else self.embedder
+    def model(self) -> "Embedder | None":
+        return self.model_by(self.configured).embedder
+
+    def model_by(self, config: "Config") -> "Chosen":
+        """The embedder, as it is named here or, if it is not, by the configuration; and why it is this one."""
+        from recollect.config.embedding import Chosen, embedder
+        from recollect.embed import choose
+
+        if self.embedder is None:
+            return embedder(config)
+        return Chosen(choose(None if self.embedder == "none" else self.embedder).embedder, "--embedder names it")
 
     def check_there(self) -> None:
         """Only what writes may make a file."""
@@ -92,7 +124,8 @@ class Settings:
             self.check_there()
         from recollect.mind import Mind
 
-        return Mind(self.path, embedder=model, collection=self.collection)
+        collection = self.collection or self.configured["recollect.collection"]
+        return Mind(self.path, embedder=model, collection=collection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +242,12 @@ class Asking:
         Words, asking("A setting of the recipe, as in --recipe openmem --set max_hops=3; several times.", "--set")
     ] = None
 
+    def configured(self, config: "Config") -> "Asking":
+        """What is not said here, as the configuration says it."""
+        return replace(
+            self, k=config["recollect.k"] if self.k is None else self.k, recipe=self.recipe or config.recipe_name
+        )
+
     def options(self, conditions: Conditions) -> dict[str, Any]:
         """The keywords of ``Mind.recall``."""
         asked = {"k": self.k, "recipe": self.recipe or "default", "as_of": self.as_of, "deadline": self.deadline}
@@ -275,7 +314,7 @@ def flat(command: Callable[..., int | None]) -> Callable[..., int | None]:
             record = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
             if isinstance(record, Settings):
                 record = ctx.obj = record.within(ctx.obj or Settings())
-            given[name] = record
+            given[name] = record.configured(ctx.obj.configured) if isinstance(record, Asking) else record
         return command(**given)
 
     shown.append(_parameter("ctx", Parameter.empty, typer.Context))

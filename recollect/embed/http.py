@@ -93,7 +93,7 @@ class Service:
 
     def json(self, method: str, path: str, seconds: float, body: Any = None, **sent: Any) -> Any:
         if body is not None:
-            sent = {"content": json.dumps(body).encode(), "type": "application/json"}
+            sent = {"content": json.dumps(body).encode(), "content_type": "application/json"}
         answer = self.call(method, path, seconds, **sent)
         try:
             return json.loads(answer)
@@ -101,12 +101,12 @@ class Service:
             said = self._excerpt(answer)
             raise Failure(f"{self.shown_at(path)} answered with something that is no JSON: {said}") from None
 
-    def call(self, method: str, path: str, seconds: float, type: str | None = None, **sent: Any) -> bytes:
+    def call(self, method: str, path: str, seconds: float, content_type: str | None = None, **sent: Any) -> bytes:
         """One request and its whole answer, within so many seconds; otherwise a Failure."""
         import httpx2
 
         shown, until = self.shown_at(path), time.monotonic() + seconds
-        headers = {**self._sent_headers(), **({"Content-Type": type} if type else {})}
+        headers = {**self._sent_headers(), **({"Content-Type": content_type} if content_type else {})}
         url = self._parts._replace(path=self._parts.path + path).geturl()
         try:
             with self._open().stream(method, url, headers=headers, timeout=seconds, **sent) as response:

@@ -19,6 +19,7 @@ from recollect.errors import EmbeddingError
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY = Path(__file__).parent / "minilm" / "vocab.txt"
 TOKENS = 256  # what the model was trained to read; the rest of a longer text is not seen
+LAST_LATIN = "\u0250"
 LETTERS = TOKENS * 16  # no text needs more letters than this to fill the tokens (words are cut at 100)
 
 
@@ -37,6 +38,15 @@ class LocalEmbedder:
             vectors[batch] = onnx.mean(hidden, mask)
         return vectors
 
+    def reads(self, text: str) -> bool:
+        """Is it written in letters that the model was taught? Of others it makes vectors, too, but they mean little."""
+        letters = [letter for letter in text if letter.isalpha()]
+        return 2 * sum(letter < LAST_LATIN for letter in letters) >= len(letters)
+
+    def knows(self, word: str) -> bool:
+        """Is it a word of its own to the model, and so no slip of the keys?"""
+        return word in _vocabulary()
+
     def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
         model, tokenizer = _load()
         encoded = tokenizer.encode_batch([text.lstrip()[:LETTERS] for text in texts])
@@ -48,6 +58,11 @@ class LocalEmbedder:
                 vectors = each[1 : 1 + len(tokens)]
                 made[at] = TokenVectors(tokens, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), whole)
         return [made[at] for at in range(len(texts))]
+
+
+@lru_cache(maxsize=1)
+def _vocabulary() -> dict[str, int]:
+    return {word: at for at, word in enumerate(VOCABULARY.read_text("utf-8").split("\n")[:-1])}
 
 
 _loading = Lock()
@@ -76,8 +91,7 @@ def _loaded() -> tuple[Any, Any]:
         )
     model = onnx.session(weights)
 
-    vocabulary = {word: at for at, word in enumerate(VOCABULARY.read_text("utf-8").split("\n")[:-1])}
-    tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer = Tokenizer(WordPiece(_vocabulary(), unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer = BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = BertPreTokenizer()
     tokenizer.post_processor = BertProcessing(("[SEP]", 102), ("[CLS]", 101))

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-BATCH = 32
+BATCH = 32  # texts at most
+TOKENS = 2048  # at most, padding included: what a model needs for one grows with its square
 
 
 def session(model: bytes | Path) -> Any:
@@ -24,10 +25,15 @@ def session(model: bytes | Path) -> Any:
 
 
 def of_like_length(encoded: Sequence[Any]) -> Iterator[list[int]]:
-    """Batches of places: texts of like length share one, so that little of it is padding."""
-    by_length = sorted(range(len(encoded)), key=lambda at: len(encoded[at].ids))
-    for start in range(0, len(encoded), BATCH):
-        yield by_length[start : start + BATCH]
+    """Batches of places: texts of like length share one, so that little of it is padding; of long ones fewer do."""
+    batch: list[int] = []
+    for at in sorted(range(len(encoded)), key=lambda at: len(encoded[at].ids)):
+        if len(batch) == BATCH or (batch and (len(batch) + 1) * len(encoded[at].ids) > TOKENS):
+            yield batch
+            batch = []
+        batch.append(at)
+    if batch:
+        yield batch
 
 
 def hidden(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import datetime
@@ -65,6 +65,7 @@ class Answers:
         self.settings = settings
         self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
         self._version = -1
+        self._turns: tuple[int, Floats] = (-1, np.empty(0))  # of which version
         self._lock = Lock()
 
     def recall(self, store: Store, request: Request, recipe: str | Recipe, settings: Mapping[str, Any]) -> Recall:
@@ -79,7 +80,7 @@ class Answers:
         again = self._again(store, request, key)
         if again is not None:
             return given(store, request, again, start)
-        watched = _Watched(store, request)
+        watched = _Watched(store, request, self._turn)
         answer = answered(cast(Store, watched), request, start)
         if not watched.use_was_read and _whole(answer.run.trace):
             self._keep(key, answer, check.micros(request.now), watched.turn)
@@ -100,6 +101,17 @@ class Answers:
             run = replace(run, trace=trace, view=view, asked=request.now, _read={})
             return Answer(run, shown, run.memories(shown.keys))
 
+    def _turn(self, view: View, now: datetime) -> float:
+        """The next moment, in microseconds, at which a memory begins or ceases to hold, or expires."""
+        version, turns = self._turns
+        if version != view.version:
+            rows = view.all_rows(view.mask(None, STATUSES, now, hidden=True))
+            moments = np.concatenate([view.numbers(name, rows) for name in TURNS])
+            turns = np.sort(moments[~np.isnan(moments)])
+            self._turns = view.version, turns
+        at = int(np.searchsorted(turns, check.micros(now), side="right"))
+        return float(turns[at]) if at < len(turns) else np.inf
+
     def _keep(self, key: Hashable, answer: Answer, now: int, turn: float) -> None:
         with self._lock:
             if self._version != answer.run.trace.version:  # none of the others is good any longer
@@ -113,8 +125,9 @@ class Answers:
 class _Watched:
     """A store whose view notes whether the use of memories was asked for, and when the next one turns."""
 
-    def __init__(self, store: Store, request: Request) -> None:
+    def __init__(self, store: Store, request: Request, turn: Callable[[View, datetime], float]) -> None:
         self._store = store
+        self._turn_of = turn
         self._now = request.now
         self.use_was_read = _fades(request.filter) or _fades(request.recipe.filter)
         self.turn = np.inf
@@ -122,9 +135,7 @@ class _Watched:
     @contextmanager
     def view(self) -> Iterator[Any]:
         with self._store.view() as view:
-            turns = view.kept("turns", lambda: _turns(view, self._now))
-            later = turns[np.searchsorted(turns, check.micros(self._now), side="right") :]
-            self.turn = float(later[0]) if len(later) else np.inf
+            self.turn = self._turn_of(view, self._now)
             yield _WatchedView(view, self)
 
 
@@ -136,13 +147,6 @@ class _WatchedView:
         if name in OF_USE:
             self._watched.use_was_read = True
         return getattr(self._view, name)
-
-
-def _turns(view: View, now: datetime) -> Floats:
-    """All moments at which a memory begins or ceases to hold, or expires, in order."""
-    rows = view.all_rows(view.mask(None, STATUSES, now, hidden=True))
-    moments = np.concatenate([view.numbers(name, rows) for name in TURNS])
-    return np.sort(moments[~np.isnan(moments)])
 
 
 def _whole(trace: Trace) -> bool:

@@ -16,6 +16,7 @@ from recollect.recall.hits import Found, Hits
 from recollect.recall.recipe import Cue
 from recollect.recall.run import Run
 from recollect.store.base import Rows
+from recollect.text.material import is_code, is_lookup
 
 Over = Literal["best", "range", "itself", "saturated"]
 
@@ -67,6 +68,31 @@ class Blend:
                 parts.append(_share(share, together, pages == 0))
         score = total("blend", *parts) if parts else leaf(np.zeros(len(keys)), "blend")
         return Hits(keys, score, pages).sorted()
+
+
+class ByMaterial:
+    """One blend or another, by what is asked and what was found: prose, code, the look-up of a name, or a question in
+    letters that the embedder was not taught, where vectors mean little."""
+
+    name = "blend"
+    SAMPLE = 4  # of the best of each cue that are looked at
+
+    def __init__(self, *, prose: Blend, code: Blend, lookup: Blend, unread: Blend) -> None:
+        self.blends = {"prose": prose, "code": code, "lookup": lookup, "unread": unread}
+
+    def fuse(self, run: Run, found: list[Found]) -> Hits:
+        material = self._material(run, found)
+        run.note("material", material)
+        return self.blends[material].fuse(run, found)
+
+    def _material(self, run: Run, found: list[Found]) -> str:
+        if not run.understood():
+            return "unread"
+        if is_lookup(run.question.text):
+            return "lookup"
+        keys = np.unique(np.concatenate([np.empty(0, np.int64), *(each.keys[: self.SAMPLE] for each in found)]))
+        codes = [is_code(memory.text) for memory in run.memories(keys)]
+        return "code" if sum(codes) * 2 > len(codes) else "prose"
 
 
 class ReciprocalRank:

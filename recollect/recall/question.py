@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from recollect.store.base import Term
+import numpy as np
+
+from recollect.store.base import Term, WordQuery
+from recollect.store.terms import FIELDS
+from recollect.text.grams import distance
+from recollect.text.material import is_lookup
 from recollect.text.stop import ENGLISH
 from recollect.text.words import stem, words
 
 if TYPE_CHECKING:
     from recollect.recall.run import Run
+
+LETTERS = re.compile(r"[A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,49 @@ class ContentWords:
         if len(about) < len(every):
             run.note("stop words dropped", _listed([word for word in every if word in self.stop]))
         return replace(question, words=every, terms=tuple(Term(word) for word in _apart(about)))
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """Puts right what was mistyped: a word that neither the memories nor the embedder know, but for a slip or two.
+
+    What is written with a capital may be a name, and short words are near to many: there one slip is the most.
+    """
+
+    slips: int = 2
+    shortest: int = 4  # letters
+    most: int = 8  # words that are tried
+
+    def read(self, question: Question, run: Run) -> Question:
+        if is_lookup(question.text):  # an identifier is strange by nature; what is like it is found by its 3-grams
+            return question
+        tried = [word for word in dict.fromkeys(LETTERS.findall(question.text)) if self._is_strange(word, run)]
+        unknown = _unknown(tried, run)[: self.most]
+        right = {word: other for word in unknown if (other := self._nearest(word, run))}
+        if not right:
+            return question
+        run.note("corrected", ", ".join(f"{word} → {other}" for word, other in right.items()))
+        return replace(question, text=LETTERS.sub(lambda found: right.get(found[0], found[0]), question.text))
+
+    def _is_strange(self, word: str, run: Run) -> bool:
+        knows = getattr(run.embedder, "knows", None)
+        return len(word) >= self.shortest and not (knows is not None and knows(word.lower()))
+
+    def _nearest(self, word: str, run: Run) -> str | None:
+        slips = 1 if word[0].isupper() or len(word) == self.shortest else self.slips
+        known = run.view.lexicon.alike(word.lower(), run.mask, 0.25, 12)
+        apart = {other: distance(word.lower(), other, slips) for other, _ in known if other.isalpha()}
+        near = [other for other, slips_between in apart.items() if slips_between <= slips]
+        return min(near, key=apart.__getitem__, default=None)
+
+
+def _unknown(words: Sequence[str], run: Run) -> list[str]:
+    """Those that no memory in scope has, in any form."""
+    if not words:
+        return []
+    query = WordQuery(tuple(Term(word.lower()) for word in words), dict.fromkeys(FIELDS, 1.0))
+    matches = run.view.lexicon.score(query, run.mask, np.empty(0, dtype=np.int64))
+    return [word for word, match in zip(words, matches.terms, strict=True) if not match.documents]
 
 
 @dataclass(frozen=True, slots=True)

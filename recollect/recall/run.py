@@ -197,6 +197,11 @@ class Run:
             raise Skip("the embedder has no vectors for tokens")
         return tokens
 
+    def understood(self) -> bool:
+        """Was the embedder taught the letters of the question? One that does not say is taken to know them all."""
+        reads = getattr(self.embedder, "reads", None)
+        return reads is None or bool(reads(self.question.text))
+
     def _embedded(self) -> Asked:
         if self.embedder is None:
             raise Skip("there is no embedder")

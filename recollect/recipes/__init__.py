@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -37,7 +36,7 @@ def named(recipe: str | Recipe, **settings: Any) -> Recipe:
     if not isinstance(recipe, str) or recipe not in RECIPES:
         raise InvalidInput(f"There is no recipe {recipe!r}; there are: {', '.join(RECIPES)}.")
     make = RECIPES[recipe]
-    known = inspect.signature(make).parameters
+    known = make.__kwdefaults__ or {}  # settings are keywords with defaults
     unknown = [name for name in settings if name not in known]
     if unknown:
         has = f"it has: {', '.join(known)}" if known else "it has none"

@@ -1,17 +1,19 @@
 """Our own way: words and meaning find, normalised scores decide, and what stands around a memory speaks for it.
 
-    question ─▶ content words ─▶ words ─────┐
-                                trigrams ───┤
-                                vectors ────┼─▶ blend ─▶ × speaker ─▶ × role ─▶ + session ─▶ × recency ─▶ × status ─▶ best k
-                                tokens ─────┘
+    question ─▶ spelling ─▶ content words ─▶ words ─────┐
+                                             trigrams ──┤
+                                             vectors ───┼─▶ blend by material ─▶ × speaker ─▶ × role ─┐
+                                             tokens ────┘                                             │
+                         best k ◀─ × status ◀─ × recency ◀─ with the best of its session ◀────────────┘
 
 Trigrams look only for words that nothing in the memory has: typos and parts of words. Tokens compare word by word in
-meaning, and look at what was said just before and after.
+meaning, and look at what was said just before and after. How much each counts depends on the material: prose, code, the
+look-up of a name, or a question in letters that the embedder was not taught.
 """
 
 from recollect.recall.cues import Parallel, Tokens, Trigrams, Vectors, Words
-from recollect.recall.fuse import Blend, Share
-from recollect.recall.question import ContentWords
+from recollect.recall.fuse import Blend, ByMaterial, Share
+from recollect.recall.question import ContentWords, Spelling
 from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import Recency, Role, Session, Speaker, StatusFactor, Touching
 
@@ -24,18 +26,18 @@ def default() -> Recipe:
         name="default",
         about="Words and meaning together, with what stands around a memory.",
         statuses=("active", "superseded", "contradicted"),
-        read=[ContentWords()],
+        read=[Spelling(), ContentWords()],
         cues=Parallel(
             Words(depth=paged(PAGE)),
             Trigrams(of="words", depth=paged(PAGE)),
             Vectors(depth=paged(PAGE)),
             Tokens(depth=paged(PAGE)),
         ),
-        fuse=Blend(
-            Share("words", 0.22, over="best", plus=("trigrams",)),
-            Share("vectors", 0.22, over="range"),
-            Share("tokens", 0.56, over="range"),
-            page=PAGE,
+        fuse=ByMaterial(
+            prose=_blend(words=0.22, vectors=0.22, tokens=0.56),
+            code=_blend(words=0.10, vectors=0.65, tokens=0.25),
+            lookup=_blend(words=0.40, vectors=0.25, tokens=0.35),
+            unread=_blend(words=0.90, vectors=0.10, tokens=0.00),
         ),
         stages=[
             Speaker(0.8),
@@ -45,4 +47,13 @@ def default() -> Recipe:
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
         ],
         after=[Touching(("access",))],
+    )
+
+
+def _blend(words: float, vectors: float, tokens: float) -> Blend:
+    return Blend(
+        Share("words", words, over="best", plus=("trigrams",)),
+        Share("vectors", vectors, over="range"),
+        Share("tokens", tokens, over="range"),
+        page=PAGE,
     )

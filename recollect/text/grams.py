@@ -34,6 +34,26 @@ def one_apart(a: str, b: str) -> bool:
     return longer[at + 1 :] == shorter[at:]
 
 
+def distance(a: str, b: str, most: int) -> int:
+    """How many slips of the keys lie between two words (see one_apart), or ``most`` + 1 when there are more.
+
+    >>> [distance("recieve", other, 2) for other in ("receive", "relieve", "believe")]
+    [1, 1, 3]
+    """
+    if abs(len(a) - len(b)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        before, last, row = row, before, [i]
+        for j, y in enumerate(b, 1):
+            best = min(before[j] + 1, row[-1] + 1, before[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                best = min(best, last[j - 2] + 1)
+            row.append(best)
+    return min(row[-1], most + 1)
+
+
 def letter_sets(words: list[str]) -> NDArray[np.uint64]:
     """Which letters each word has, as bits. Letters may share a bit; no word is empty."""
     letters = np.frombuffer("".join(words).encode("utf-32-le", "replace"), dtype=np.uint32)

@@ -48,6 +48,8 @@ def recollect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
     monkeypatch.delenv("RECOLLECT_DB", raising=False)
+    monkeypatch.delenv("RECOLLECT_CONFIG", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.delenv("COLUMNS", raising=False)
 

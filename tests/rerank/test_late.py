@@ -37,7 +37,7 @@ class Letters:
             vectors = np.zeros((len(words), 26), dtype=np.float32)
             for at, word in enumerate(words):
                 vectors[at, ord(word[0]) - ord("a")] = 1
-            made.append(TokenVectors(words, vectors))
+            made.append(TokenVectors(words, vectors, vectors.mean(axis=0)))
         return made
 
 

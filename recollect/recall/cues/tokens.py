@@ -65,6 +65,8 @@ class Tokens:
         return ratio(f"{self.name}: late interaction", total("words", *parts), leaf(rarity.sum(), "Σ rarity"))
 
     def _check(self, run: Run) -> None:
+        if not run.understood():
+            raise Skip("the embedder was not taught the letters of the question")
         if run.embedder is not None:
             run.view.check_space(Space(run.embedder.name, run.embedder.dim))
 

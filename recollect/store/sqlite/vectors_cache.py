@@ -7,7 +7,6 @@ waiting for the disk, and may be deleted at any time. It holds hashes and vector
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import apsw
 
 from recollect.errors import InvalidInput, StoreError
 from recollect.model import check
-from recollect.store.sqlite.connections import Connections, _to_wal, fetch, gate, saying
+from recollect.store.sqlite.connections import Connections, _to_wal, gate, saying
 
 APPLICATION_ID = 0x72656376  # "recv"
 SHAPE = """
@@ -31,6 +30,7 @@ CREATE TABLE IF NOT EXISTS vectors (
 );
 CREATE INDEX IF NOT EXISTS vectors_used ON vectors (used);
 """
+MAKER = "SELECT maker FROM makers WHERE provider = ? AND model = ? AND settings = ?"
 LIMIT = 512 << 20  # bytes of the file
 LEAST_LIMIT = 1 << 16
 SHARE = 0.1  # of the limit that is cleared at a time
@@ -53,19 +53,22 @@ class VectorsCache:
 
     def take(self, maker: Maker, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
         """The vectors that are here, as bytes, by their hash."""
-        sql = (
-            "SELECT v.maker, v.hash, v.vector FROM json_each(?4) j JOIN makers m "
-            "JOIN vectors v ON v.maker = m.maker AND v.hash = unhex(j.value) "
-            "WHERE m.provider = ?1 AND m.model = ?2 AND m.settings = ?3"
-        )
+        found: dict[bytes, bytes] = {}
         with saying(self.path), gate.inside():
-            found = fetch(self._connections.get(), sql, (*maker, json.dumps([hash.hex() for hash in hashes])))
+            connection = self._connections.get()
+            number = connection.execute(MAKER, tuple(maker)).get
+            for hash in dict.fromkeys(hashes) if number is not None else ():
+                vector = connection.execute(
+                    "SELECT vector FROM vectors WHERE maker = ? AND hash = ?", (number, hash)
+                ).get
+                if vector is not None:
+                    found[hash] = vector
         with self._lock:
-            self._used.update((number, hash) for number, hash, _ in found)
+            self._used.update((number, hash) for hash in found)
             many = len(self._used) > MARKS
         if many:
             self._write_marks()
-        return {hash: vector for _, hash, vector in found}
+        return found
 
     def put(self, maker: Maker, vectors: Mapping[bytes, bytes]) -> None:
         """Keep vectors, and clear some room when there is too little."""
@@ -73,8 +76,7 @@ class VectorsCache:
             connection.execute(
                 "INSERT OR IGNORE INTO makers (provider, model, settings) VALUES (?, ?, ?)", tuple(maker)
             )
-            sql = "SELECT maker FROM makers WHERE provider = ? AND model = ? AND settings = ?"
-            number, now = connection.execute(sql, tuple(maker)).get, time.time_ns()
+            number, now = connection.execute(MAKER, tuple(maker)).get, time.time_ns()
             self._mark(connection, now)
             connection.executemany(
                 "INSERT OR REPLACE INTO vectors (maker, hash, used, vector) VALUES (?, ?, ?, ?)",

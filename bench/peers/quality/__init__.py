@@ -1,0 +1,1 @@
+"""Peers of the quality benchmark: each builds an index of one haystack after the other and answers its questions."""

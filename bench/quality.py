@@ -1,0 +1,79 @@
+"""The quality benchmark: labelled questions, put to every recipe, to what is simpler, and to the peers.
+
+``python bench/quality.py --sets locomo --recipes default`` prints; with ``--keep`` it is kept in bench/results/ and
+docs/quality/. ``--all`` measures everything and keeps it.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parent
+ALL = "baselines ablation silence budgets cost keep".split()
+
+
+def main() -> int:
+    options = _options()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded: one thread for all, as measured
+    sys.path.insert(0, str(HOME.parent))
+    from bench import sets
+    from bench.findings import Findings
+    from bench.stores import Kept
+    from bench.trial import Trial
+
+    cache = Path(os.environ.get("RECOLLECT_BENCH_CACHE", Path.home() / ".cache" / "recollect-bench"))
+    (cache / "quality").mkdir(parents=True, exist_ok=True)
+    findings = Findings(HOME / "results" / "quality.json")
+    if options.render:
+        findings.render()
+        return 0
+    embedder = Kept(cache / "quality")
+    known = sets.names(options.data)
+    if not (options.sets or known):
+        sys.exit(f"There are no labelled sets in {options.data}; name their folder with --data.")
+    for name in options.sets or known:
+        if name in known:
+            set_ = sets.read(options.data / name, options.limit)
+        else:
+            set_ = sets.published(Path(name), options.unit, options.limit)
+        findings.add(set_.name, Trial(set_, embedder, cache, options).run())
+        if options.keep:
+            findings.keep()
+    findings.show()
+    return int(options.check and bool(findings.below_the_floor()))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=HOME.parent.parent / "shared" / "data", help="folder of the sets")
+    parser.add_argument("--sets", type=_words, help="only these; or paths of LongMemEval, LoCoMo or BEIR files")
+    parser.add_argument("--unit", choices=("session", "turn"), default="session", help="of LongMemEval")
+    parser.add_argument("--limit", type=int, help="questions a set, drawn at random; such a run is not kept")
+    parser.add_argument("--recipes", type=_words, default=["default"], help="names with commas between, or all")
+    parser.add_argument("--peers", type=_words, default=[], help="names with commas between, or all")
+    parser.add_argument("--baselines", action="store_true", help="BM25, vectors, and their fusion with equal weights")
+    parser.add_argument("--ablation", action="store_true", help="the default recipe without each of its parts")
+    parser.add_argument("--silence", action="store_true", help="questions that nothing answers")
+    parser.add_argument("--budgets", action="store_true", help="how much evidence a number of tokens holds")
+    parser.add_argument("--cost", action="store_true", help="processor time and bytes")
+    parser.add_argument("--verbose", action="store_true", help="print every category, too")
+    parser.add_argument("--stale", action="store_true", help="use stores that were built by other code")
+    parser.add_argument("--keep", action="store_true", help="keep what was found, in bench/results/ and docs/quality/")
+    parser.add_argument("--all", action="store_true", help="all recipes, peers and parts, kept")
+    parser.add_argument("--render", action="store_true", help="measure nothing: tables and plots from what is kept")
+    parser.add_argument("--check", action="store_true", help="fail when a set falls below the baselines")
+    options = parser.parse_args()
+    if options.all:
+        vars(options).update(dict.fromkeys(ALL, True), recipes=["all"], peers=["all"])
+    if options.limit and options.keep:
+        parser.error("a run with --limit is not kept")
+    return options
+
+
+def _words(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

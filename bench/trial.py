@@ -1,0 +1,126 @@
+"""One set on trial: its store is asked by recipes, the same texts by peers, and all answers are judged alike."""
+
+from __future__ import annotations
+
+import tempfile
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from bench import costs
+from bench.budgets import budgets
+from bench.peers.quality import talk
+from bench.peers.quality.talk import PEERS
+from bench.report import machine
+from bench.sets import Set
+from bench.silence import silence
+from bench.stores import Kept, built
+from bench.variants import BASELINES, ablations
+from recollect.evaluation import Asker, Scores, asking, difference, score
+from recollect.recall.recipe import Recipe
+from recollect.recipes import RECIPES, named
+
+PAIRED = ("R@10", "NDCG@10")
+SHOWN = ("R@5", "R@10", "all@5", "any@5", "NDCG@10", "MRR", "Hit@1")
+# Without a reranking model, as every other system here.
+SETTINGS: dict[str, dict[str, Any]] = {"qmd": {"reranker": None}, "jeffsbrain": {"rerank": False}}
+
+
+class Trial:
+    """Everything that is measured of a set, as one JSON object."""
+
+    def __init__(self, set_: Set, embedder: Kept, cache: Path, options: Namespace) -> None:
+        self.set, self.embedder, self.cache, self.options = set_, embedder, cache, options
+        self.console = Console(highlight=False)
+        self.scores: dict[str, Scores] = {}
+        facts = machine()
+        self._made = {name: facts[name] for name in ("commit", "date")}
+        self._systems: dict[str, Any] = {}
+
+    def run(self) -> dict[str, Any]:
+        labelled, options = self.set.labelled, self.options
+        path = built(self.set, self.embedder, self.cache / "quality", options.stale)
+        found: dict[str, Any] = {
+            "files": self.set.files,
+            "documents": len(labelled.memories),
+            "haystacks": len({memory.collection for memory in labelled.memories}),
+            "questions": len(labelled.answerable),
+            "systems": self._systems,
+        }
+        names = list(RECIPES) if options.recipes == ["all"] else options.recipes
+        recipes = {name: named(name, **SETTINGS.get(name, {})) for name in names}
+        baselines = BASELINES if options.baselines else {}
+        with asking(path, self.embedder) as asker:
+            for kind, chosen in (("recipe", recipes), ("baseline", baselines)):
+                for recipe in chosen.values():
+                    self._ask(asker, recipe, kind)
+            for recipe in ablations(named("default")) if options.ablation else ():
+                self._ask(asker, recipe, "ablation")
+            if options.silence:
+                found["silence"] = {**silence(asker, labelled, "default"), **self._made}
+            if options.budgets:
+                found["budgets"] = {**budgets(asker, labelled, "default"), **self._made}
+        if options.peers:
+            self._ask_peers(list(PEERS) if options.peers == ["all"] else options.peers)
+        if options.cost:
+            with tempfile.TemporaryDirectory(dir=self.cache) as folder:
+                found["writes"] = {**costs.writes(self.set, Path(folder)), **self._made}
+            found["bytes"] = {**costs.size(path, self.set), **self._made}
+            taken = costs.recalls(path, self.set, {**recipes, **baselines})
+            found["embedding_ms"] = taken.pop("embedding")
+            for name, milliseconds in taken.items():
+                self._systems[name]["cpu_ms"] = milliseconds
+        self._compare()
+        return found
+
+    def _ask(self, asker: Asker, recipe: Recipe, kind: str) -> None:
+        questions = self.set.labelled.answerable
+        try:
+            self.judge(score(recipe.name, questions, asker.answers(questions, recipe)), kind)
+        except Exception as problem:
+            self.failed(recipe.name, kind, f"{type(problem).__name__}: {problem}")
+
+    def _ask_peers(self, names: list[str]) -> None:
+        with tempfile.TemporaryDirectory(dir=self.cache) as folder:
+            orders = talk.Orders(self.set, self.embedder, Path(folder))
+            for name in names:
+                told = talk.ask(PEERS[name], orders, self.cache)
+                if told.problem:
+                    self.failed(name, "peer", told.problem, version=told.version)
+                    continue
+                scores = score(name, orders.questions, told.answers)
+                cost: dict[str, Any] = {
+                    "cpu_ms": round(float(np.median(scores.cpu)) * 1e3, 3),
+                    "document_ms": told.document_ms,
+                    "embeds": PEERS[name].embeds,
+                }
+                self.judge(scores, "peer", version=told.version, **cost)
+
+    def judge(self, scores: Scores, kind: str, **more: Any) -> None:
+        self.scores[scores.name] = scores
+        told = scores.as_dict()
+        del told["cpu_ms"]  # the embedder that remembers its questions hides most of it
+        self._systems[scores.name] = {"kind": kind, **self._made, **told, **more}
+        figures = "  ".join(f"{name} {scores.mean(name):.3f}" for name in SHOWN)
+        self.console.print(f"{self.set.name:<16} {scores.name:<24} {figures}", soft_wrap=True)
+        for category, values in told["categories"].items() if self.options.verbose else ():
+            figures = "  ".join(f"{name} {values[name]:.3f}" for name in SHOWN)
+            self.console.print(f"{values['questions']:>16} {category:<24} {figures}", soft_wrap=True)
+
+    def failed(self, name: str, kind: str, problem: str, **more: Any) -> None:
+        self._systems[name] = {"kind": kind, **self._made, "error": problem, **more}
+        self.console.print(f"{self.set.name:<16} {name:<24} failed: {problem}", soft_wrap=True)
+
+    def _compare(self) -> None:
+        """Every system beside the default recipe, question by question."""
+        ours = self.scores.get("default")
+        for name, scores in self.scores.items():
+            if ours is not None and scores is not ours:
+                gained = {measure: difference(scores, ours, measure) for measure in PAIRED}
+                self._systems[name]["against default"] = {
+                    measure: [round(value, 4) for value in (each.mean, each.low, each.high)]
+                    for measure, each in gained.items()
+                }

@@ -1,0 +1,293 @@
+"""The commands over folders of Markdown: sync, watch, search and get."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recollect.cli.options import Settings, Words
+from recollect.cli.screen import answer, count, json_text, printable, progress, say
+from recollect.errors import InvalidInput, NotFound, StoreError
+
+if TYPE_CHECKING:
+    from recollect.ingest.folder import FolderSettings, SyncReport
+    from recollect.ingest.watching import Watch
+    from recollect.workspace import Workspace
+
+SHOWN = 8  # paths of each kind that a report names
+ANCHOR = re.compile(r"(.+?)#L(\d+)(?:-L?(\d+))?")
+Folder = Annotated[
+    str | None, typer.Argument(help="The folder; without one, those that are followed already.", show_default=False)
+]
+Layout = Annotated[
+    str | None,
+    typer.Option(
+        help="workspace (MEMORY.md and memory/) or vault (every Markdown file); by what is there.", show_default=False
+    ),
+]
+Extra = Annotated[
+    list[str] | None,
+    typer.Option("--extra", help="A further file or folder of Markdown; several times.", show_default=False),
+]
+Sessions = Annotated[
+    list[str] | None,
+    typer.Option("--sessions", help="Transcripts, too: where their *.jsonl are; several times.", show_default=False),
+]
+
+
+def sync(
+    settings: Settings,
+    folder: Folder = None,
+    layout: Layout = None,
+    extra: Extra = None,
+    sessions: Sessions = None,
+) -> None:
+    """Bring the memory into step with a folder of Markdown. What has not changed is not read again."""
+    reports = {}
+    with _workspaces(settings, folder, layout, extra, sessions) as spaces:
+        for space in spaces:
+            with progress(f"Reading {space.folder.root.name}") as done:
+                reports[space] = space.sync(_telling(done))
+        if settings.json:
+            answer(True, [_as_json(space, report) for space, report in reports.items()])
+            return
+        for space, report in reports.items():
+            _tell(space, report, settings.path)
+
+
+def watch(
+    settings: Settings,
+    folder: Folder = None,
+    layout: Layout = None,
+    extra: Extra = None,
+    sessions: Sessions = None,
+) -> None:
+    """Follow a folder of Markdown until Ctrl-C: what is written there can be found about two seconds later."""
+    with _workspaces(settings, folder, layout, extra, sessions) as spaces, ExitStack() as stack:
+        watches = [stack.enter_context(_follow(space, settings)) for space in spaces]
+        say("Watching. ", ("Ctrl-C ends it.", "dim"), stderr=True)
+        for each in watches:
+            while not each.wait(0.5):  # not for ever at once: a Ctrl-C would have to wait, too
+                pass
+
+
+def search(
+    settings: Settings,
+    query: Annotated[list[str], typer.Argument(help="The question.", show_default=False)],
+    k: Annotated[
+        int | None, typer.Option("-k", "--limit", help="How many passages; 6 if not said.", show_default=False)
+    ] = None,
+    min_score: Annotated[float | None, typer.Option(help="Leave out what scores less.", show_default=False)] = None,
+    no_sync: Annotated[bool, typer.Option("--no-sync", help="Do not look at the files first.")] = False,
+) -> int:
+    """Search the folders that are followed. Files that have changed are read first."""
+    asked = " ".join(query)
+    with _workspaces(settings, on_search=not no_sync) as spaces:
+        answers = {space.collection: _searched(space, asked, k, min_score) for space in spaces}
+        most = k or spaces[0].asking.max_results
+    results = [
+        {**each, "collection": name} if len(answers) > 1 else each
+        for name, told in answers.items()
+        for each in told["results"]
+    ]
+    results = sorted(results, key=lambda each: -each["score"])[:most]
+    if settings.json:
+        answer(True, {**next(iter(answers.values())), "results": results})
+    else:
+        _show(asked, results)
+    return 0 if results else 1
+
+
+def get(
+    settings: Settings,
+    path: Annotated[str, typer.Argument(help="A path as in results, such as memory/a.md#L10-L20.", show_default=False)],
+    from_: Annotated[int | None, typer.Option("--from", help="The first line, from 1.", show_default=False)] = None,
+    lines: Annotated[int | None, typer.Option(help="How many lines.", show_default=False)] = None,
+) -> None:
+    """Read lines of a file that is indexed."""
+    anchor = ANCHOR.fullmatch(path)
+    if anchor:
+        if from_ is not None or lines is not None:
+            raise InvalidInput("Give the lines in the path or as --from and --lines, not both.")
+        path, from_ = anchor[1], int(anchor[2])
+        lines = int(anchor[3] or anchor[2]) - from_ + 1
+    with _workspaces(settings) as spaces:
+        told = _read(spaces, path, from_, lines)
+    if settings.json:
+        answer(True, told)
+    else:
+        print(printable(told["text"]))
+
+
+# Which folders, and how they are opened.
+
+
+@contextmanager
+def _workspaces(
+    settings: Settings,
+    folder: str | None = None,
+    layout: str | None = None,
+    extra: Words = None,
+    sessions: Words = None,
+    on_search: bool = True,
+) -> Iterator[list[Workspace]]:
+    """The folder that is named or, without a name, those that the memory follows; or this one, if it is a workspace."""
+    from recollect.config.applied import folder as configured
+    from recollect.config.applied import search as asking
+    from recollect.ingest.folder import folder_of, settings_in
+    from recollect.workspace import Workspace
+
+    config = settings.read_config(folder or ".").checked()
+    path = settings.path_by(config)
+    known = _followed(path, settings.collection)
+    if folder is not None or not known:
+        if not (layout or extra or sessions) and (held := known.get(str(folder_of(folder or ".")))):
+            chosen = {str(folder_of(folder or ".")): configured(config, settings_in(held))}
+        else:
+            root = _root(folder, layout)
+            chosen = {str(root): _with(configured(config), _layout(root, layout), extra, sessions)}
+    else:
+        chosen = {
+            place: configured(settings.read_config(place).checked(), settings_in(record))
+            for place, record in known.items()
+        }
+        if layout or extra or sessions:
+            raise InvalidInput("Name the folder that --layout, --extra and --sessions are for.")
+    model = settings.model_by(config).embedder
+    with ExitStack() as stack:
+        spaces: list[Workspace] = []
+        for place, how in chosen.items():
+            shared: dict[str, Any] = {"mind": spaces[0].mind} if spaces else {"db": path, "embedder": model}
+            how = replace(how, on_search=on_search and how.on_search)
+            space = Workspace(place, **shared, collection=settings.collection, settings=how, search=asking(config))
+            spaces.append(stack.enter_context(space))
+        yield spaces
+
+
+def _followed(path: str, collection: str | None) -> dict[str, Any]:
+    """The folders that a memory follows, by their roots."""
+    if not Path(path).is_file() or not Path(path).stat().st_size:
+        return {}
+    from recollect.mind import Mind
+
+    with Mind(path, embedder=None) as mind:
+        folders = mind.store.folders()
+    return {
+        record["root"]: record
+        for name, record in folders.items()
+        if not record["stands_in_for"] and collection in (None, name)
+    }
+
+
+def _root(folder: str | None, layout: str | None) -> Path:
+    from recollect.ingest.folder import folder_of
+
+    root = folder_of(folder or ".")
+    if folder is None and layout is None and not _is_workspace(root):
+        raise StoreError(
+            "No folder is followed here yet. Begin with: recollect sync FOLDER "
+            "(then search finds it again, with the same --db)."
+        )
+    if not root.is_dir():
+        raise NotFound(f"There is no folder {folder}.")
+    return root
+
+
+def _is_workspace(root: Path) -> bool:
+    return any((root / name).exists() for name in ("MEMORY.md", "memory.md", "memory"))
+
+
+def _layout(root: Path, asked: str | None) -> Any:
+    """Every Markdown file, unless it looks like an agent's workspace."""
+    if asked not in (None, "workspace", "vault"):
+        raise InvalidInput(f"--layout must be workspace or vault, not {asked!r}.")
+    return asked or ("workspace" if _is_workspace(root) and not (root / ".obsidian").exists() else "vault")
+
+
+def _with(how: FolderSettings, layout: Any, extra: Words, sessions: Words) -> FolderSettings:
+    how = replace(
+        how, layout=layout, extra_paths=(*how.extra_paths, *(str(Path(each).absolute()) for each in extra or ()))
+    )
+    if sessions:
+        places = tuple(str(Path(each).expanduser().absolute()) for each in sessions)
+        how = replace(how, sources=tuple(dict.fromkeys((*how.sources, "sessions"))), transcripts=places)
+    return how
+
+
+# Doing and telling.
+
+
+def _searched(space: Workspace, query: str, k: int | None, min_score: float | None) -> dict[str, Any]:
+    if space.settings.on_search:
+        with progress(f"Reading {space.folder.root.name}") as done:
+            space.sync(_telling(done))
+    return space.search(query, k, min_score)
+
+
+def _read(spaces: list[Workspace], path: str, first: int | None, lines: int | None) -> dict[str, Any]:
+    """From the first folder that has it."""
+    problem: NotFound | InvalidInput | None = None
+    for space in spaces:
+        try:
+            return space.get(path, first, lines)
+        except (NotFound, InvalidInput) as refusal:
+            problem = problem or refusal
+    raise problem or NotFound(f"There is no {path}.")
+
+
+def _telling(done: Any) -> Any:
+    """A sync's events as a bar."""
+    return None if done is None else lambda event: done(event.done, event.total) if event.total else None
+
+
+def _as_json(space: Workspace, report: SyncReport) -> dict[str, Any]:
+    return {"root": str(space.folder.root), "collection": space.collection, **asdict(report)}
+
+
+def _tell(space: Workspace, report: SyncReport, db: str) -> None:
+    counts = {
+        "added": len(report.added),
+        "changed": len(report.changed),
+        "renamed": len(report.renamed),
+        "removed": len(report.removed),
+        "unchanged": report.unchanged,
+    }
+    told = ", ".join(f"{number:,} {what}" for what, number in counts.items() if number) or "no files yet"
+    say(("Synced ", "green"), (str(space.folder.root), "bold"), f": {told} ", (f"({db}, {space.collection})", "dim"))
+    chunks = f"{count(report.chunks_added, 'chunk', 'chunks')} added, {report.chunks_removed:,} removed"
+    if report.chunks_added or report.chunks_removed:
+        say((f"  {chunks}, {report.embedded:,} embedded in {report.seconds:.1f} s", "dim"))
+    if report.without_vectors:
+        say((f"  {report.without_vectors} Found by words until the next sync.", "yellow"))
+    for title, listed in (("left out", report.skipped), ("read, but", report.problems)):
+        for path, why in [*listed.items()][:SHOWN]:
+            say(("  ", ""), (title, "yellow"), f"  {path}: {why}")
+        if len(listed) > SHOWN:
+            say((f"  … and {len(listed) - SHOWN:,} more; --json names all", "dim"))
+
+
+def _follow(space: Workspace, settings: Settings) -> Watch:
+    def tell(report: SyncReport) -> None:
+        if settings.json:
+            print(json_text(_as_json(space, report)), flush=True)
+        elif report.moved or report.skipped:
+            _tell(space, report, settings.path)
+
+    return space.watch(tell)
+
+
+def _show(query: str, results: list[dict[str, Any]]) -> None:
+    if not results:
+        say("Nothing found for ", (f"“{query}”", "bold"), ".")
+        say(("--min-score 0 shows what comes nearest.", "dim"), stderr=True)
+    for rank, each in enumerate(results, 1):
+        where = f"{each['path']}#L{each['startLine']}-L{each['endLine']}"
+        inside = f"{each['collection']}: " if "collection" in each else ""
+        say((f"{rank} ", "bold"), (f"{each['score']:.3f} ", "green"), (inside, "dim"), (where, "cyan"))
+        say("  ", each["snippet"].partition("\n\nSource: ")[0])

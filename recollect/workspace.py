@@ -1,0 +1,410 @@
+"""A folder of Markdown in an agent's hands: memory_search and memory_get over files that are followed as they change.
+
+It stands above the mind, as robots do: it syncs a folder into a collection, and searches that.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from threading import Lock, Thread
+from types import TracebackType
+from typing import Any, Literal, get_args
+
+from recollect.embed import Embedder, checked
+from recollect.embed import resolve as resolve_embedder
+from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
+from recollect.ingest.folder import Event, Folder, FolderSettings, OnEvent, SyncReport, folder_of
+from recollect.ingest.markdown import lines_of
+from recollect.ingest.scanning import Found, read_file, within
+from recollect.ingest.watching import Watch
+from recollect.mind import Mind
+from recollect.model import Filter, JsonObject, check
+from recollect.recall.cache import QueryCache
+from recollect.recall.results import Recall, Result
+from recollect.recipes import named
+from recollect.recipes.openclaw import MIN_SCORE
+from recollect.store.base import FileState
+from recollect.text.snippets import snippet
+from recollect.text.words import slug
+from recollect.tools import GET, SEARCH, prompt_section, tools
+
+log = logging.getLogger("recollect")
+Citations = Literal["auto", "on", "off"]
+OnSync = Callable[[SyncReport], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """How a workspace is searched when a call does not say."""
+
+    enabled: bool = True  # O22
+    recipe: str = "openclaw"
+    max_results: int = 6  # O11
+    min_score: float | None = None  # O11: the recipe's own, 0.35
+    hybrid: bool = True  # O22: False asks vectors alone
+    vector_weight: float = 0.7  # O10
+    text_weight: float = 0.3  # O10
+    candidate_multiplier: int = 4  # O9
+    citations: Citations = "auto"  # O23: auto cites unless the conversation is shared
+
+    def __post_init__(self) -> None:
+        if self.citations not in get_args(Citations):
+            raise InvalidInput(f"citations must be auto, on or off, not {check.short(self.citations)}.")
+
+
+class Workspace:
+    """A folder, the collection that follows it, and the two tools of an agent.
+
+    >>> with Workspace("~/vault", settings=FolderSettings(layout="vault")) as vault:
+    ...     vault.search("what did we decide about authentication?")["results"]
+    ...     vault.get("decisions.md", from_=10, lines=5)["text"]
+
+    Nothing is searched unless it is asked for. Give it a ``mind`` of your own, or the ``db`` to open one on.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        mind: Mind | None = None,
+        db: str | os.PathLike[str] = "memory.db",
+        embedder: Embedder | str | None = "local",
+        collection: str | None = None,
+        extra_paths: Sequence[str | os.PathLike[str]] = (),
+        settings: FolderSettings | None = None,
+        search: SearchSettings | None = None,
+        query_cache: QueryCache | None = None,
+    ) -> None:
+        self.settings = settings or FolderSettings()
+        if extra_paths:
+            more = tuple(os.fspath(path) for path in extra_paths)
+            self.settings = replace(self.settings, extra_paths=(*self.settings.extra_paths, *more))
+        self.asking = search or SearchSettings()
+        self._owned = mind is None
+        self._query_cache = query_cache  # O18: of a mind that is opened here
+        self._next: Embedder | None = None  # the model that is to take over, when its vectors are made
+        self._former: list[Mind] = []
+        self.mind = mind if mind is not None else self._open(db, embedder if self.settings.vectors else None)
+        try:
+            place = folder_of(root)
+            name = _collection(self.mind, place, collection)
+            self.folder = Folder(place, name, self.settings)
+        except RecollectError:
+            self.close()
+            raise
+        self._syncing = Lock()
+        self._looked: float | None = None  # when the files were last looked at
+        self._changed = False  # has the watcher seen anything since?
+        self._watching = False
+
+    @property
+    def collection(self) -> str:
+        return self.folder.collection
+
+    @property
+    def scope(self) -> Filter:
+        """The memories that are chunks of the folder's files."""
+        return Filter(collection=self.collection, source=("file", "transcript"))
+
+    # Following the files.
+
+    @property
+    def dirty(self) -> bool:
+        """Could the files say something else than the index? Known while watched, else guessed by the clock."""
+        if self._looked is None or self._changed or self._next is not None:
+            return True
+        return not self._watching and time.monotonic() - self._looked > self.settings.debounce
+
+    def sync(self, on_event: OnEvent | None = None) -> SyncReport:
+        """Bring the index into step with the files; whoever searches meanwhile finds what was there before."""
+        with self._syncing:
+            return self._sync(on_event)
+
+    def _sync(self, on_event: OnEvent | None = None) -> SyncReport:
+        begun, self._changed = time.monotonic(), False
+        made = self._change_model(self._next, on_event) if self._next is not None else 0
+        report = self.folder.sync(self.mind.store, self.mind.embedder, self.mind.clock(), on_event)
+        report.embedded += made
+        self._looked = begun
+        return report
+
+    def _change_model(self, model: Embedder, on_event: OnEvent | None) -> int:
+        """Make the vectors of another model beside those that are searched, then search with it (B5)."""
+
+        def progress(done: int, total: int) -> None:
+            if on_event is not None:
+                on_event(Event("embedded", "", done, total))
+
+        try:
+            made = Mind.reembed(self.mind.path, embedder=model, progress=progress)
+        except EmbeddingError as problem:
+            log.warning("%s The former vectors serve on; the next sync tries again.", problem)
+            return 0
+        self._former.append(self.mind)  # somebody may be searching in it
+        self.mind, self._next = Mind(self.mind.path, embedder=model), None
+        return made
+
+    def watch(self, on_sync: OnSync | None = None, on_event: OnEvent | None = None) -> Watch:
+        """Sync now, and from then on whenever files change, until the watch is closed."""
+        settings = self.settings
+
+        def follow(reason: str) -> None:
+            self._changed, self._watching = True, settings.watch and reason != "ended"
+            if reason != "ended":
+                report = self.sync(on_event)
+                if on_sync is not None:
+                    on_sync(report)
+
+        places = settings.places(self.folder.root) if settings.watch else []
+        return Watch(places, follow, settings.debounce, settings.interval)
+
+    def warm(self) -> Thread:
+        """Load the model and the index, beside the caller: what a session does as it starts (O14)."""
+
+        def load() -> None:
+            try:
+                if self.mind.embedder is not None:
+                    checked(self.mind.embedder, ["warm"], query=True)
+                self.mind.recall("warm", 1, filter=self.scope, track=False)
+            except RecollectError as problem:
+                log.warning("Warming up failed: %s", problem)
+
+        thread = Thread(target=load, name="recollect-warm", daemon=True)
+        thread.start()
+        return thread
+
+    def files(self) -> Mapping[str, FileState]:
+        """The files of the index as they were when last read."""
+        return self.mind.store.files(self.collection)
+
+    # Asking.
+
+    def search(
+        self,
+        query: str,
+        max_results: int | None = None,
+        min_score: float | None = None,
+        *,
+        shared: bool = False,
+        track: bool = True,
+        deadline: float | None = None,
+    ) -> JsonObject:
+        """The passages that answer best: ``{results: [{path, startLine, endLine, text, score, snippet}], …}`` (O15).
+
+        ``shared`` says that others read along: with citations on auto, sources are then not named.
+        """
+        found = self.recall(query, max_results, min_score, track=track, deadline=deadline)
+        cite = self.asking.citations == "on" or (self.asking.citations == "auto" and not shared)
+        model = self.mind.embedder
+        return {
+            "results": [_shown(result, query, cite) for result in found],
+            "provider": "none" if model is None else getattr(model, "provider", "local"),
+            "model": None if model is None else getattr(model, "model", model.name),
+            "citations": self.asking.citations,
+        }
+
+    def recall(
+        self, query: str, max_results: int | None = None, min_score: float | None = None, **options: Any
+    ) -> Recall:
+        """The same as memories, with trace and reasons; further options are those of ``Mind.recall``."""
+        asking = self.asking
+        if not asking.enabled:
+            raise InvalidInput("Memory search is switched off here (enabled: false).")
+        k = asking.max_results if max_results is None else check.whole(max_results, "max_results")
+        if k < 1:
+            raise InvalidInput(f"max_results must be at least 1, not {k}.")
+        least = asking.min_score if min_score is None else check.number(min_score, "min_score")
+        self._catch_up()
+        settings: dict[str, Any] = {}
+        if asking.recipe == "openclaw":
+            meaning, text = asking.vector_weight, asking.text_weight
+            if self.mind.embedder is None or not self.settings.vectors:
+                meaning, text = 0.0, 1.0  # by words alone, which then decide alone
+            elif not asking.hybrid:
+                meaning, text = 1.0, 0.0
+                least = MIN_SCORE if least is None else least  # one that is given lets no keyword fill up
+            settings = {"min_score": least, "vector_weight": meaning, "text_weight": text}
+            settings["candidate_multiplier"] = asking.candidate_multiplier
+        recipe = named(asking.recipe, **settings)
+        return self.mind.recall(query, k, recipe=recipe, filter=self.scope, **options)
+
+    def get(self, path: str, from_: int | None = None, lines: int | None = None) -> JsonObject:
+        """Lines of an indexed file: ``{path, text, startLine, endLine, lines}``, the last being how many it has."""
+        first = 1 if from_ is None else check.whole(from_, "from")
+        if first < 1 or (lines is not None and check.whole(lines, "lines") < 1):
+            raise InvalidInput("Lines are counted from 1, and at least one is read.")
+        shown = self._inside(check.string(path, "path"))
+        try:
+            content = self._read(shown)
+        except OSError as problem:
+            raise NotFound(f"{shown} cannot be read: {problem.strerror}.") from None
+        whole = lines_of(content)
+        if first > len(whole):
+            raise InvalidInput(f"{shown} has {len(whole)} lines; there is no line {first}.")
+        chosen = whole[first - 1 : None if lines is None else first - 1 + lines]
+        last = first + len(chosen) - 1
+        return {"path": shown, "text": "\n".join(chosen), "startLine": first, "endLine": last, "lines": len(whole)}
+
+    # The tools of an agent, with the names and parameters that it knows them by (O1).
+
+    def memory_search(self, query: str, maxResults: int | None = None, minScore: float | None = None) -> JsonObject:  # noqa: N803
+        """The tool of that name."""
+        return self.search(query, maxResults, minScore)
+
+    def memory_get(self, path: str, lines: int | None = None, **start: int) -> JsonObject:
+        """The tool of that name; ``from`` is given as ``**{"from": 10}``."""
+        unknown = set(start) - {"from"}
+        if unknown:
+            raise InvalidInput(f"{GET} has no parameter {min(unknown)!r}; it has path, from and lines.")
+        return self.get(path, start.get("from"), lines)
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> JsonObject:
+        """One of the tools, by its name, as an agent calls it."""
+        known = {each["name"]: each["parameters"] for each in self.tools()}
+        if tool not in known:
+            raise InvalidInput(f"There is no tool {tool!r} here; there are: {', '.join(known) or 'none'}.")
+        unknown = set(arguments) - set(known[tool]["properties"])
+        missing = set(known[tool]["required"]) - set(arguments)
+        if unknown or missing:
+            told = f"no parameter {min(unknown)!r}" if unknown else f"a parameter {min(missing)!r} that was not given"
+            raise InvalidInput(f"{tool} has {told}; its parameters: {', '.join(known[tool]['properties'])}.")
+        method = self.memory_search if tool == SEARCH else self.memory_get
+        return method(**arguments)
+
+    def tools(self) -> list[JsonObject]:
+        """What to offer an agent: name, description and JSON schema of each tool; nothing when search is off."""
+        what = "MEMORY.md + memory/*.md" if self.settings.layout == "workspace" else "the notes of this folder"
+        more = " (and session transcripts)" if "sessions" in self.settings.sources else ""
+        return tools(what + more) if self.asking.enabled else []
+
+    def prompt_section(self) -> str:
+        """A section for the system prompt that tells an agent when to search."""
+        return prompt_section([tool["name"] for tool in self.tools()])
+
+    # Opening and closing.
+
+    def close(self) -> None:
+        for mind in (*self._former, self.mind) if self._owned else ():
+            mind.close()
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Workspace({str(self.folder.root)!r}, collection={self.collection!r})"
+
+    # Within.
+
+    def _open(self, db: str | os.PathLike[str], embedder: Embedder | str | None) -> Mind:
+        """A mind; while its vectors are another model's, with that model if it can be had, else by words alone."""
+        model = resolve_embedder(embedder)
+        try:
+            return Mind(db, embedder=model)
+        except EmbeddingError:
+            self._next = model
+        with Mind(db, embedder=None) as mind:
+            held = next(space["name"] for space in mind.status().store.spaces if space["active"])
+        return Mind(db, embedder=_model_of(held))
+
+    def _catch_up(self) -> None:
+        """Sync before a search, unless a sync is under way: the search then finds what was there before."""
+        if not (self.settings.on_search and self.dirty) or self.mind.store.readonly:
+            return
+        if self._syncing.acquire(blocking=False):
+            try:
+                self._sync()
+            except EmbeddingError as problem:
+                log.warning("%s", problem)
+            finally:
+                self._syncing.release()
+
+    def _inside(self, path: str) -> str:
+        """A path as the index has it, or a refusal."""
+        if not path.strip() or "\0" in path:
+            raise InvalidInput(f"No file has this path: {path!r}.")
+        root = self.folder.root
+        asked = Path(path).expanduser()
+        if asked.is_absolute():
+            whole = os.path.normpath(asked)
+            shown = PurePosixPath(os.path.relpath(whole, root)).as_posix() if within(whole, str(root)) else whole
+        else:
+            if ".." in asked.parts:
+                raise InvalidInput(f"{path} leads out of the folder; give a path as search results have it.")
+            shown = asked.as_posix()
+        if shown not in self.files():
+            self._catch_up()
+        state = self.files().get(shown)
+        if state is None:
+            if asked.is_absolute() and shown == whole:
+                raise InvalidInput(f"{path} is outside of {root} and its extra paths.")
+            raise NotFound(f"{path} is not in the index; give a path as search results have it.")
+        if not state.hash:
+            raise InvalidInput(f"{shown} is not indexed: {state.problem}.")
+        return shown
+
+    def _read(self, shown: str) -> str:
+        real = os.path.realpath(self.folder.root / shown)
+        if not any(within(real, root) for root in self.folder.scanner().roots):
+            raise InvalidInput(f"{shown} is a link that leads out of the folder.")
+        about = os.stat(real)
+        found = Found(shown, real, "file", about.st_size, about.st_mtime_ns, about.st_ino)
+        content = read_file(found, self.settings.max_file_bytes)
+        if content.problem and not content.text:
+            raise InvalidInput(f"{shown} cannot be shown: {content.problem}.")
+        return content.text
+
+
+def _shown(result: Result, query: str, cite: bool) -> JsonObject:
+    memory = result.memory
+    first, last = memory.lines or (1, 1)
+    shown: JsonObject = {
+        "path": memory.path,
+        "startLine": first,
+        "endLine": last,
+        "text": memory.text,
+        "score": result.score,
+        "snippet": snippet(memory.text, query),
+    }
+    if cite:
+        shown["citation"] = f"{memory.path}#L{first}" + (f"-L{last}" if last > first else "")
+        shown["snippet"] += f"\n\nSource: {shown['citation']}"
+    return shown
+
+
+def _model_of(name: str) -> Embedder | None:
+    """The model of this name, if it is one that we can make."""
+    for asked in (name, "local"):
+        try:
+            model = resolve_embedder(asked)
+        except RecollectError:
+            continue
+        if model is not None and model.name == name:
+            return model
+    return None
+
+
+def _collection(mind: Mind, root: Path, asked: str | None) -> str:
+    """The collection that was asked for, or that follows this folder already, or a free one named after it."""
+    if asked is not None and mind.collection not in (None, asked):
+        raise InvalidInput(f"This mind is bound to the collection {mind.collection!r}, not to {asked!r}.")
+    if asked or mind.collection:
+        return check.string(asked or mind.collection, "collection")
+    folders = mind.store.folders()
+    for name, record in folders.items():
+        if record["root"] == str(root) and not record["stands_in_for"]:
+            return name
+    name = base = slug(root.name) or "notes"
+    number = 2
+    while name in folders:
+        name, number = f"{base}-{number}", number + 1
+    return name

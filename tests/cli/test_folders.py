@@ -1,0 +1,152 @@
+"""sync, watch, search and get, as a newcomer types them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.ingest.kit import write
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    vault = tmp_path / "My Vault"
+    write(
+        vault,
+        **{
+            "animals/otters.md": "# Otters\n\nThey swim in the river.\nThey sleep in a holt.\n",
+            "plan.md": "# Plan\n\nBuy a boat.\n",
+            ".obsidian/app.md": "hidden",
+        },
+    )
+    return vault
+
+
+def test_two_commands_are_enough(recollect: Command, vault: Path) -> None:
+    told = recollect("sync", str(vault))
+    assert (told.code, "2 added" in told.out, "(memory.db, my-vault)" in told.out) == (0, True, True)
+    told = recollect("search", "where", "do", "otters", "sleep?")
+    assert told.code == 0
+    assert "animals/otters.md#L1-L4" in told.out
+    assert "They sleep in a holt." in told.out
+
+
+def test_search_follows_the_files(recollect: Command, vault: Path) -> None:
+    recollect("sync", str(vault))
+    write(vault, **{"new.md": "A heron came."})
+    assert [each["path"] for each in recollect("search", "heron", "--json").json["results"]] == ["new.md"]
+    (vault / "new.md").unlink()
+    told = recollect("search", "heron")
+    assert (told.code, told.out) == (1, "Nothing found for “heron”.\n")
+    write(vault, **{"newer.md": "A heron went."})
+    assert recollect("search", "heron", "--no-sync").code == 1
+
+
+def test_a_search_in_json_has_the_shape_of_the_tool(recollect: Command, vault: Path) -> None:
+    recollect("sync", str(vault))
+    told = recollect("search", "otters", "-k", "1", "--json").json
+    assert set(told) == {"results", "provider", "model", "citations"}
+    (result,) = told["results"]
+    assert (result["path"], result["startLine"], result["endLine"]) == ("animals/otters.md", 1, 4)
+    assert recollect("search", "otters", "--min-score", "0.99", "--json").json["results"] == []
+
+
+def test_get_reads_lines_of_what_was_found(recollect: Command, vault: Path) -> None:
+    recollect("sync", str(vault))
+    assert recollect("get", "animals/otters.md#L3-L4").out == "They swim in the river.\nThey sleep in a holt.\n"
+    assert recollect("get", "animals/otters.md#L3").out == "They swim in the river.\n"
+    assert recollect("get", "animals/otters.md", "--from", "4", "--lines", "1").out == "They sleep in a holt.\n"
+    told = recollect("get", "plan.md", "--json").json
+    assert (told["startLine"], told["endLine"], told["lines"]) == (1, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "problem"),
+    [
+        (("get", "../x.md"), 2, "leads out of the folder"),
+        (("get", ".obsidian/app.md"), 3, "not in the index"),
+        (("get", "plan.md#L2", "--from", "3"), 2, "not both"),
+        (("get", "plan.md#L9-L4"), 2, "at least one"),
+        (("get", "plan.md", "--from", "90"), 2, "has 4 lines"),
+        (("sync", "nowhere"), 3, "There is no folder nowhere"),
+        (("sync", ".", "--layout", "heap"), 2, "workspace or vault"),
+        (("sync", "--extra", "x"), 2, "Name the folder"),
+        (("search", " "), 2, "query"),
+    ],
+)
+def test_mistakes_are_told_clearly(
+    recollect: Command, vault: Path, words: tuple[str, ...], code: int, problem: str
+) -> None:
+    recollect("sync", str(vault))
+    told = recollect(*words)
+    assert (told.code, problem in told.err) == (code, True)
+
+
+def test_without_a_folder_it_says_how_to_begin(recollect: Command) -> None:
+    for words in (("search", "otters"), ("sync",), ("get", "a.md"), ("watch",)):
+        told = recollect(*words)
+        assert (told.code, "recollect sync FOLDER" in told.err) == (4, True)
+    assert not Path("memory.db").exists()
+
+
+def test_a_workspace_needs_no_naming(recollect: Command) -> None:
+    write(Path(), **{"MEMORY.md": "The heron is grey.", "README.md": "No heron here."})
+    assert [each["path"] for each in recollect("search", "heron", "--json").json["results"]] == ["MEMORY.md"]
+
+
+def test_a_sync_tells_what_it_left_out(recollect: Command, vault: Path) -> None:
+    (vault / "picture.md").write_bytes(b"\0\0")
+    (vault / "latin.md").write_bytes(b"caf\xe9")
+    told = recollect("sync", str(vault))
+    assert "left out  picture.md: it is no text" in told.out
+    assert "read, but  latin.md: not all of it is UTF-8" in told.out
+    (report,) = recollect("sync", "--json").json
+    assert (report["root"], report["collection"]) == (str(vault), "my-vault")
+    assert (report["unchanged"], list(report["skipped"]), list(report["problems"])) == (4, ["picture.md"], ["latin.md"])
+
+
+def test_what_a_folder_was_told_is_remembered(recollect: Command, vault: Path, tmp_path: Path) -> None:
+    write(tmp_path / "wiki", **{"w.md": "Weasels."})
+    write(tmp_path / "logs", **{"s.jsonl": '{"role": "user", "content": "Stoats?"}'})
+    recollect("sync", str(vault), "--extra", "wiki", "--sessions", "logs")
+    for question, file in (("weasels", "wiki/w.md"), ("stoats", "logs/s.jsonl")):
+        (found,) = recollect("search", question, "--json").json["results"]
+        assert found["path"] == str(tmp_path / file)
+    (report,) = recollect("sync", str(vault), "--json").json
+    assert (report["removed"], report["unchanged"]) == ([], 4)
+
+
+def test_several_folders_are_searched_together(recollect: Command, vault: Path, tmp_path: Path) -> None:
+    write(tmp_path / "work", **{"otters.md": "Otters at work."})
+    recollect("sync", str(vault))
+    recollect("sync", str(tmp_path / "work"))
+    found = recollect("search", "otters", "--json").json["results"]
+    assert {(each["collection"], each["path"]) for each in found} == {
+        ("my-vault", "animals/otters.md"),
+        ("work", "otters.md"),
+    }
+    (found,) = recollect("search", "otters", "--collection", "work", "--json").json["results"]
+    assert found["path"] == "otters.md"
+    assert recollect("get", "otters.md").out == "Otters at work.\n"
+
+
+def test_watch_follows_until_it_is_stopped(vault: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "recollect", "--db", "m.db", "--embedder", "none", "watch", str(vault), "--json"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            assert json.loads(process.stdout.readline())["added"] == ["animals/otters.md", "plan.md"]
+            write(vault, **{"plan.md": "# Plan\n\nSell the boat.\n"})
+            assert json.loads(process.stdout.readline())["changed"] == ["plan.md"]
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 130
+        finally:
+            process.kill()

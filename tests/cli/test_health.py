@@ -1,0 +1,100 @@
+"""doctor and the probes, in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.cli.conftest import Command
+from tests.store.looking import sql
+
+Keep = Callable[..., str]
+
+
+def test_a_healthy_file_exits_with_0(recollect: Command, keep: Keep) -> None:
+    keep("The cup is blue.")
+    outcome = recollect("doctor")
+    assert (outcome.code, outcome.out) == (0, "Healthy: memory.db\n")
+    assert recollect("doctor", "--json").json == {
+        "path": "memory.db",
+        "healthy": True,
+        "findings": [],
+        "mended": [],
+        "backup": None,
+    }
+
+
+def test_a_finding_says_what_it_means_and_what_fix_does_and_exits_with_1(
+    recollect: Command, keep: Keep, tmp_path: Path
+) -> None:
+    keep("The cup is blue.")
+    sql(tmp_path / "memory.db", "INSERT INTO use (row) VALUES (99)")
+    outcome = recollect("doctor")
+    assert outcome.code == 1
+    assert outcome.out.splitlines() == [
+        "warning  use of no memory: Marks of use that belong to no memory: 1.",
+        "    They take up room; nothing reads them.",
+        "    such as 99",
+        "    --fix removes them.",
+        "1 finding in memory.db",
+    ]
+    (finding,) = recollect("doctor", "--json").json["findings"]
+    assert (finding["name"], finding["level"], finding["examples"]) == ("use of no memory", "warning", ["99"])
+
+
+def test_fix_mends_reports_and_keeps_a_copy(recollect: Command, keep: Keep, tmp_path: Path) -> None:
+    keep("The cup is blue.")
+    sql(tmp_path / "memory.db", "UPDATE words SET entries = x''")
+    assert recollect("recall", "cup").code == 1
+    outcome = recollect("doctor", "--fix")
+    assert outcome.code == 0
+    assert "mended  words that are not those of the text" in outcome.out
+    (copy,) = tmp_path.glob("memory.db.before-doctor-*")
+    assert copy.name in outcome.out
+    assert recollect("recall", "cup").code == 0
+
+
+def test_what_cannot_be_mended_stays_a_finding(recollect: Command, tmp_path: Path) -> None:
+    (tmp_path / "memory.db").write_bytes(b"no database at all, and long enough to look at" * 50)
+    outcome = recollect("doctor", "--fix")
+    assert outcome.code == 1
+    assert "it cannot be opened" in outcome.out
+    assert "--fix cannot help here." in outcome.out
+
+
+def test_the_configuration_is_examined_too(recollect: Command, keep: Keep, tmp_path: Path) -> None:
+    keep("The cup is blue.")
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "agents: {defaults: {memorySearch: {extraPaths: [gone], remote: {apiKey: s3cret}}}}\nrecollect: {k: 0}\n",
+        encoding="utf-8",
+    )
+    file.chmod(0o644)
+    outcome = recollect("doctor", "--config", "mine.yaml", "--json")
+    assert outcome.code == 1
+    assert [finding["name"] for finding in outcome.json["findings"]] == [
+        "a mistake in the configuration",
+        "an extra path that is not there",
+        "a key that others can read",
+    ]
+    assert "s3cret" not in outcome.out
+    file.chmod(0o600)
+    names = [finding["name"] for finding in recollect("doctor", "--config", "mine.yaml", "--json").json["findings"]]
+    assert "a key that others can read" not in names
+
+
+def test_missing_vectors_are_made_by_fix(recollect: Command, keep: Keep) -> None:
+    keep("The cup is blue.")
+    outcome = recollect("doctor", "--embedder", "local")
+    assert (outcome.code, "memories without a vector" in outcome.out) == (1, True)
+    assert recollect("doctor", "--embedder", "local", "--fix").code == 0
+    assert recollect("status", "--json").json["without_vector"] == 0
+
+
+def test_tokens_that_an_older_version_did_not_keep_are_made_by_fix(recollect: Command, tmp_path: Path) -> None:
+    recollect("remember", "The cup is blue.", "--embedder", "local")
+    sql(tmp_path / "memory.db", "UPDATE vectors SET sketch = x''")
+    (finding,) = recollect("doctor", "--embedder", "local", "--json").json["findings"]
+    assert (finding["name"], finding["level"]) == ("vectors without tokens", "note")
+    assert recollect("doctor", "--embedder", "local", "--fix").code == 0
+    assert sql(tmp_path / "memory.db", "SELECT length(sketch) > 0 FROM vectors") == [(1,)]

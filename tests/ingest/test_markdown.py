@@ -1,0 +1,280 @@
+"""Markdown into chunks: exact lines, bounded sizes, and cuts where the writing pauses."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect import InvalidInput
+from recollect.ingest.markdown import PER_TOKEN, Chunk, Cutting, date_in, front_matter, lines_of, read
+from recollect.text.words import SPACELESS
+
+SMALL = Cutting(40, 8)
+
+line = st.one_of(
+    st.sampled_from(
+        [
+            "",
+            "   ",
+            "# One",
+            "## Two ##",
+            "### Three",
+            "#",
+            "Title",
+            "=====",
+            "---",
+            "```python",
+            "```",
+            "~~~",
+            "- item",
+            "  - nested item with a few words",
+            "1. first",
+            "| a | b |",
+            "|---|---|",
+            "> quoted",
+            "    indented",
+            "<!-- note -->",
+            "日本語の文章はここで終わります。次の文です。",
+        ]
+    ),
+    st.text("ab .!?#-|`~中", max_size=30),
+    st.integers(1, 60).map(lambda count: " ".join(["word"] * count)),
+    st.integers(1, 300).map(lambda count: "x" * count),
+)
+documents = st.lists(line, max_size=40).map("\n".join)
+cuttings = st.integers(1, 60).flatmap(lambda tokens: st.integers(0, tokens - 1).map(lambda n: Cutting(tokens, n)))
+
+
+def size(text: str) -> int:
+    return len(text) + (PER_TOKEN - 1) * sum(map(len, SPACELESS.findall(text)))
+
+
+def texts(source: str, cutting: Cutting = SMALL) -> list[str]:
+    return [chunk.text for chunk in read(source, cutting).chunks]
+
+
+@given(documents, cuttings)
+@settings(max_examples=300)
+def test_a_chunk_is_the_text_of_its_lines(source: str, cutting: Cutting) -> None:
+    lines = lines_of(source)
+    for chunk in read(source, cutting).chunks:
+        here = "\n".join(lines[chunk.first - 1 : chunk.last])
+        assert chunk.text == here or (chunk.text in here and is_cut(chunk, lines, cutting))
+
+
+def is_cut(chunk: Chunk, lines: list[str], cutting: Cutting) -> bool:
+    """Only a line that is too long for a chunk, or begins or ends one, may be there in part."""
+    ends = {chunk.first, chunk.last}
+    return any(size(lines[number - 1]) > cutting.tokens * PER_TOKEN for number in ends)
+
+
+@given(documents, cuttings)
+@settings(max_examples=300)
+def test_every_line_with_content_is_in_a_chunk(source: str, cutting: Cutting) -> None:
+    lines = lines_of(source)
+    begin, _ = front_matter(lines)
+    covered = {number for chunk in read(source, cutting).chunks for number in range(chunk.first, chunk.last + 1)}
+    assert {number for number, line in enumerate(lines, 1) if line.strip() and number > begin} <= covered
+
+
+@given(documents, cuttings)
+@settings(max_examples=300)
+def test_no_character_is_lost(source: str, cutting: Cutting) -> None:
+    lines = lines_of(source)
+    begin, _ = front_matter(lines)
+    held = "".join(texts(source, cutting))
+    for line in lines[begin:]:
+        for word in line.split():
+            assert word in held or size(line) > cutting.tokens * PER_TOKEN
+    assert all(held.count(letter) >= "".join(lines[begin:]).count(letter) for letter in "abwx中")
+
+
+@given(documents, cuttings)
+@settings(max_examples=300)
+def test_no_chunk_is_larger_than_was_asked_for_nor_blank(source: str, cutting: Cutting) -> None:
+    for text in texts(source, cutting):
+        assert text.strip()
+        assert size(text) <= max(cutting.tokens * PER_TOKEN, size(text[:1]))
+
+
+@given(documents, cuttings)
+@settings(max_examples=300)
+def test_chunks_go_forward_and_repeat_at_most_the_overlap(source: str, cutting: Cutting) -> None:
+    chunks = read(source, cutting).chunks
+    lines = lines_of(source)
+    for before, after in pairwise(chunks):
+        assert (after.first, after.last) >= (before.first, before.last)
+        repeated = "\n".join(lines[after.first - 1 : before.last]) if after.first <= before.last else ""
+        whole = all(size(lines[n - 1]) <= cutting.tokens * PER_TOKEN for n in range(after.first, before.last + 1))
+        assert not whole or size(repeated) <= cutting.overlap * PER_TOKEN
+
+
+@given(documents)
+def test_reading_twice_gives_the_same(source: str) -> None:
+    assert read(source, SMALL) == read(source, SMALL)
+
+
+def test_a_short_file_is_one_chunk() -> None:
+    assert [(chunk.text, chunk.first, chunk.last) for chunk in read("one\n\ntwo\n").chunks] == [("one\n\ntwo", 1, 3)]
+
+
+def test_a_blank_file_has_no_chunks() -> None:
+    assert read("").chunks == read(" \n\n\t\n").chunks == read("\ufeff").chunks == ()
+
+
+def test_a_section_is_a_chunk_and_knows_the_headings_above_it() -> None:
+    body = "word " * 20
+    source = f"# Plan\n{body}\n## Money\n{body}\n### Cash\n{body}\n## Time\n{body}"
+    found = [(chunk.first, chunk.last, chunk.headings) for chunk in read(source, SMALL).chunks]
+    assert found == [
+        (1, 2, ("Plan",)),
+        (3, 4, ("Plan", "Money")),
+        (5, 6, ("Plan", "Money", "Cash")),
+        (7, 8, ("Plan", "Time")),
+    ]
+
+
+def test_small_sections_share_a_chunk_under_what_they_have_in_common() -> None:
+    (chunk,) = read("# Plan\n\n## Money\nNone.\n\n## Time\nLittle.").chunks
+    assert (chunk.headings, chunk.first, chunk.last) == (("Plan",), 1, 7)
+    (chunk,) = read("# Plan\n\n## Money\n" + "word " * 100).chunks
+    assert chunk.headings == ("Plan", "Money")
+
+
+def test_a_new_chapter_does_not_join_a_small_section_before_it() -> None:
+    found = read("## Small\nhere\n\n# Chapter\ntext").chunks
+    assert [chunk.headings for chunk in found] == [("Small",), ("Chapter",)]
+
+
+def test_an_underlined_heading_is_one() -> None:
+    source = "Plan\n====\n" + "word " * 20 + "\n\nMoney\n-----\n" + "word " * 20
+    assert [chunk.headings for chunk in read(source, SMALL).chunks] == [("Plan",), ("Plan", "Money")]
+
+
+def test_what_is_fenced_is_no_heading() -> None:
+    source = "# Real\n\n```sh\n# not a heading\n```\n\n~~~~\n# nor this\n```\n# nor this\n~~~~\nafter"
+    assert {chunk.headings for chunk in read(source).chunks} == {("Real",)}
+
+
+def test_a_code_block_that_fits_is_kept_whole() -> None:
+    code = "```python\n" + "\n".join(f"line_{number} = {number}" for number in range(8)) + "\n```"
+    source = "word " * 25 + f"\n\n{code}\n\n" + "word " * 25
+    assert any(code in text for text in texts(source))
+
+
+def test_a_code_block_with_blank_lines_is_one_block() -> None:
+    code = "```\nfirst\n\n\nsecond\n```"
+    source = "word " * 28 + f"\n\n{code}\n"
+    assert any(code in text for text in texts(source))
+
+
+def test_a_code_block_that_does_not_fit_is_cut_between_lines() -> None:
+    code = ["```", *(f"value_{number} = {number}" for number in range(40)), "```"]
+    for chunk in read("\n".join(code), SMALL).chunks:
+        assert chunk.text.split("\n") == code[chunk.first - 1 : chunk.last]
+
+
+def test_a_table_and_a_list_that_fit_are_kept_whole() -> None:
+    table = "| name | age |\n|---|---|\n| Ada | 36 |\n| Bob | 40 |"
+    items = "- bread\n- milk\n  - of oats\n- tea"
+    source = "word " * 25 + f"\n\n{table}\n\n" + "word " * 25 + f"\n\n{items}\n"
+    found = texts(source)
+    assert any(table in text for text in found)
+    assert any(items in text for text in found)
+
+
+def test_a_long_list_is_cut_between_items() -> None:
+    items = [f"- item {number} goes on for a while\n  and has a second line" for number in range(20)]
+    for text in texts("\n".join(items), Cutting(40, 0)):
+        assert text.startswith("- item")
+        assert text.endswith("second line")
+
+
+def test_a_heading_goes_with_what_follows_it() -> None:
+    for text in texts("## A heading of its own\n\n" + "\n".join(["word " * 6] * 12)):
+        assert text != "## A heading of its own"
+
+
+def test_a_chunk_repeats_the_end_of_the_one_before_it() -> None:
+    source = "\n".join(f"line number {number} of a long paragraph" for number in range(12))
+    first, second, *_ = read(source, Cutting(40, 12)).chunks
+    assert second.first == first.last
+    first, second, *_ = read(source, Cutting(40, 0)).chunks
+    assert second.first == first.last + 1
+
+
+def test_nothing_is_repeated_across_headings() -> None:
+    source = "# One\n" + "word " * 20 + "\n# Two\n" + "word " * 20
+    one, two = read(source, SMALL).chunks
+    assert (one.last, two.first) == (2, 3)
+
+
+def test_a_long_line_is_cut_between_sentences() -> None:
+    sentences = [f"This is sentence number {number}, and it ends." for number in range(12)]
+    found = texts(" ".join(sentences), Cutting(40, 12))
+    assert all(text.startswith("This is") and text.endswith("ends.") for text in found)
+    assert found[1].startswith(found[0].split(". ")[-1])  # the overlap
+
+
+def test_a_letter_of_a_script_without_spaces_counts_as_a_token() -> None:
+    assert max(map(len, texts("中文" * 200, Cutting(40, 0)))) == 40
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_are_counted_as_editors_do(end: str) -> None:
+    (chunk,) = read(end.join(["", "# A", "", "line\x0bwith\x0c odd\u2028marks", "last"])).chunks
+    assert (chunk.first, chunk.last) == (2, 5)
+    assert chunk.text == "# A\n\nline\x0bwith\x0c odd\u2028marks\nlast"
+
+
+def test_front_matter_is_understood_and_is_no_text() -> None:
+    read_ = read(
+        "---\ntitle: 'The plan: a draft'\ntags: [home, \"big ideas\", '#garden']\naliases:\n  - Plan A\n  - The Draft\n"
+        "date: 2025-03-14\nbroken: [\n---\n# Heading\ntext\n"
+    )
+    assert (read_.title, read_.tags, read_.aliases) == (
+        "The plan: a draft",
+        ("home", "big ideas", "garden"),
+        ("Plan A", "The Draft"),
+    )
+    assert read_.date == datetime(2025, 3, 14, tzinfo=UTC)
+    assert [(chunk.text, chunk.first) for chunk in read_.chunks] == [("# Heading\ntext", 10)]
+
+
+def test_tags_may_be_one_text_with_commas() -> None:
+    assert read("---\ntags: home, garden\n---\n").tags == ("home", "garden")
+
+
+def test_front_matter_that_nobody_closes_is_text() -> None:
+    assert read("---\ntitle: x\n\ntext").title == ""
+    assert read("---\ntitle: x\n\ntext").chunks[0].first == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2025-03-14.md", datetime(2025, 3, 14, tzinfo=UTC)),
+        ("2025-03-14T09:30:00+01:00", datetime(2025, 3, 14, 8, 30, tzinfo=UTC)),
+        ("2025-03-14 09:30", datetime(2025, 3, 14, 9, 30, tzinfo=UTC)),
+        ("note", None),
+        ("2025-13-45", None),
+        ("12025-03-14", None),
+    ],
+)
+def test_the_date_in_a_text(text: str, expected: datetime | None) -> None:
+    assert date_in(text) == expected
+
+
+def test_tags_and_links_in_the_text_are_seen_but_not_in_code() -> None:
+    (chunk,) = read("Ask [[Ada Lovelace|Ada]] or [[Bob#Work]] #todo/now, see #42.\n\n```\n#include [[x]]\n```\n").chunks
+    assert (chunk.tags, chunk.links) == (("todo/now",), ("Ada Lovelace", "Bob"))
+
+
+@pytest.mark.parametrize(("tokens", "overlap"), [(0, 0), (10, 10), (10, -1), (-5, 0)])
+def test_sizes_that_cannot_be_are_refused(tokens: int, overlap: int) -> None:
+    with pytest.raises(InvalidInput, match="at least 1 token"):
+        Cutting(tokens, overlap)

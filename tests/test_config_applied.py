@@ -1,0 +1,152 @@
+"""What a configuration comes to: embedders that are really asked, folders and searches."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.config import Config, load
+from recollect.config.applied import folder, open_workspace, search
+from recollect.config.embedding import Chosen, embedder
+from recollect.embed import checked
+from recollect.ingest.folder import FolderSettings
+from recollect.workspace import SearchSettings
+from tests.embed.kit import KEY, Gemini, Ollama, OpenAI, serving
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No keys, and no configuration of one's own."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OLLAMA_HOST"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def configured(tmp_path: Path, **sections: Any) -> Config:
+    """Of a file that was named; ``memorySearch`` is put below agents.defaults."""
+    if "memorySearch" in sections:
+        sections["agents"] = {"defaults": {"memorySearch": sections.pop("memorySearch")}}
+    file = tmp_path / "given.yaml"
+    file.write_text(json.dumps(sections), encoding="utf-8")
+    return load(tmp_path, file=file).checked()
+
+
+@pytest.mark.parametrize(
+    ("provider", "service", "below", "header"),
+    [
+        ("openai", OpenAI, "/v1", "Authorization"),
+        ("gemini", Gemini, "/v1beta", "x-goog-api-key"),
+        ("ollama", Ollama, "", ""),
+    ],
+)
+def test_a_service_is_asked_at_its_address_with_its_key_and_headers(
+    tmp_path: Path, provider: str, service: Any, below: str, header: str
+) -> None:
+    server = service()
+    with serving(server) as url:
+        remote = {"baseUrl": url + below, "apiKey": KEY, "headers": {"x-team": "red"}}
+        said = {"provider": provider, "model": "mystery", "remote": remote}
+        chosen = embedder(configured(tmp_path, memorySearch=said))
+        assert chosen.embedder is not None
+        checked(chosen.embedder, ["a red cup"])
+    asked = {name.lower(): value for name, value in server.requests[-1].headers.items()}
+    assert asked["x-team"] == "red"
+    assert not header or KEY in asked[header.lower()]
+    assert (chosen.why, chosen.embedder.name) == (f"provider is {provider}", f"{provider}:mystery")
+    assert KEY not in repr(chosen)
+
+
+def test_batches_are_as_the_file_says(tmp_path: Path) -> None:
+    batch = {"enabled": True, "concurrency": 3, "pollIntervalMs": 500, "timeoutMinutes": 2}
+    said = {"provider": "openai", "remote": {"apiKey": KEY, "batch": batch}}
+    made: Any = embedder(configured(tmp_path, memorySearch=said)).embedder
+    assert (made.batch.concurrency, made.batch.poll, made.batch.timeout) == (3, 0.5, 120)
+
+
+def test_our_own_name_for_an_embedder_wins(tmp_path: Path) -> None:
+    said = {"provider": "openai", "remote": {"apiKey": KEY}}
+    assert embedder(configured(tmp_path, memorySearch=said, recollect={"embedder": "none"})).embedder is None
+    made = embedder(configured(tmp_path, memorySearch=said, recollect={"embedder": "ollama:all-minilm"})).embedder
+    assert made is not None
+    assert made.name == "ollama:all-minilm"
+
+
+def test_a_local_model_that_is_not_there_is_a_reason_to_fall_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {"provider": "local", "local": {"modelPath": "models/none"}, "fallback": "gemini", "model": "mine"}
+    config = configured(tmp_path, memorySearch=said)
+    why = f"there is no model in {tmp_path / 'models' / 'none'}"
+    none = embedder(config)
+    assert none == Chosen(None, f"{why}, and for the fallback gemini has no key (GEMINI_API_KEY or GOOGLE_API_KEY, or remote.apiKey): words alone")  # fmt: skip  # noqa: E501
+    monkeypatch.setenv("GEMINI_API_KEY", KEY)
+    chosen = embedder(config)
+    assert chosen.embedder is not None
+    assert (chosen.embedder.name, chosen.fallback) == ("gemini:gemini-embedding-001", True)
+
+
+def test_without_a_file_folders_and_searches_are_as_usual(tmp_path: Path) -> None:
+    assert folder(load(tmp_path)) == FolderSettings()
+    assert search(load(tmp_path)) == SearchSettings()
+
+
+def test_a_folder_is_indexed_and_followed_as_the_file_says(tmp_path: Path) -> None:
+    said = {
+        "sources": ["memory", "sessions"],
+        "extraPaths": ["docs"],
+        "chunking": {"tokens": 200, "overlap": 20},
+        "store": {"vector": {"enabled": False}},
+        "sync": {"onSearch": False, "watch": False, "watchDebounceMs": 250, "intervalMinutes": 2},
+    }
+    assert folder(configured(tmp_path, memorySearch=said)) == FolderSettings(
+        sources=("memory", "sessions"),
+        extra_paths=("docs",),
+        tokens=200,
+        overlap=20,
+        vectors=False,
+        on_search=False,
+        watch=False,
+        debounce=0.25,
+        interval=120,
+    )
+
+
+def test_what_no_file_says_stays_as_it_was(tmp_path: Path) -> None:
+    held = FolderSettings(layout="vault", extra_paths=("a",), tokens=100, overlap=10)
+    assert folder(configured(tmp_path, memorySearch={"chunking": {"tokens": 300}}), held) == FolderSettings(
+        layout="vault", extra_paths=("a",), tokens=300, overlap=10
+    )
+
+
+def test_a_search_is_as_the_file_says(tmp_path: Path) -> None:
+    hybrid = {"enabled": False, "vectorWeight": 0.6, "textWeight": 0.4, "candidateMultiplier": 2}
+    said = {"enabled": False, "query": {"maxResults": 3, "minScore": 0.2, "hybrid": hybrid}}
+    assert search(configured(tmp_path, memorySearch=said, memory={"citations": "off"})) == SearchSettings(
+        enabled=False,
+        max_results=3,
+        min_score=0.2,
+        hybrid=False,
+        vector_weight=0.6,
+        text_weight=0.4,
+        candidate_multiplier=2,
+        citations="off",
+    )
+    qmd = configured(tmp_path, memory={"backend": "qmd", "qmd": {"limits": {"maxResults": 9}}})
+    assert search(qmd) == SearchSettings(recipe="qmd", max_results=9)
+
+
+def test_answers_are_kept_when_the_file_says_so(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("The cup is blue.\n", encoding="utf-8")
+    server = OpenAI()
+    with serving(server) as url:
+        remote = {"baseUrl": f"{url}/v1", "apiKey": KEY}
+        said = {"provider": "openai", "model": "small", "remote": remote, "cache": {"enabled": True}}
+        with open_workspace(configured(tmp_path, memorySearch=said)) as space:
+            first = space.search("cup", track=False)
+            asked = len(server.requests)
+            assert space.search("cup", track=False) == first
+    assert len(server.requests) == asked
+    assert (first["provider"], first["model"]) == ("openai", "small")
