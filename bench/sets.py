@@ -51,7 +51,8 @@ class Set:
 def read(folder: Path, limit: int | None = None) -> Set:
     """The set in a folder, with all of its questions or so many of each kind, drawn at random."""
     records, grades = list(_lines(folder / FILES[0])), _qrels(folder / FILES[2])
-    memories = list(_memories(folder.name, records))
+    told = [record for record in records if record["text"].strip()]  # a blank text is no memory
+    memories = list(_memories(folder.name, told))
     newest: dict[str, datetime] = {}
     for memory in memories:
         if memory.created:

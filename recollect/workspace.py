@@ -10,22 +10,23 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from threading import Lock, Thread
 from types import TracebackType
 from typing import Any, Literal, get_args
 
 from recollect.embed import Embedder, checked
 from recollect.embed import resolve as resolve_embedder
-from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
+from recollect.errors import EmbeddingError, InvalidInput, RecollectError, StoreError
 from recollect.ingest.folder import Event, Folder, FolderSettings, OnEvent, SyncReport, folder_of
-from recollect.ingest.markdown import lines_of
-from recollect.ingest.scanning import Found, read_file, within
+from recollect.ingest.reading import inside, lines_in
 from recollect.ingest.watching import Watch
 from recollect.mind import Mind
 from recollect.model import Filter, JsonObject, check
 from recollect.recall.cache import QueryCache
+from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Result
+from recollect.recall.stages import MinScore
 from recollect.recipes import named
 from recollect.recipes.openclaw import MIN_SCORE
 from recollect.store.base import FileState
@@ -178,6 +179,12 @@ class Workspace:
         thread.start()
         return thread
 
+    def unfollow(self) -> int:
+        """Take the folder out of the memory, with all that was read from it; the files stay. How many chunks went."""
+        with self._syncing:
+            self._looked = None
+            return self.folder.drop(self.mind.store)
+
     def files(self) -> Mapping[str, FileState]:
         """The files of the index as they were when last read."""
         return self.mind.store.files(self.collection)
@@ -220,35 +227,36 @@ class Workspace:
             raise InvalidInput(f"max_results must be at least 1, not {k}.")
         least = asking.min_score if min_score is None else check.number(min_score, "min_score")
         self._catch_up()
-        settings: dict[str, Any] = {}
-        if asking.recipe == "openclaw":
-            meaning, text = asking.vector_weight, asking.text_weight
-            if self.mind.embedder is None or not self.settings.vectors:
-                meaning, text = 0.0, 1.0  # by words alone, which then decide alone
-            elif not asking.hybrid:
-                meaning, text = 1.0, 0.0
-                least = MIN_SCORE if least is None else least  # one that is given lets no keyword fill up
-            settings = {"min_score": least, "vector_weight": meaning, "text_weight": text}
-            settings["candidate_multiplier"] = asking.candidate_multiplier
-        recipe = named(asking.recipe, **settings)
-        return self.mind.recall(query, k, recipe=recipe, filter=self.scope, **options)
+        return self.mind.recall(query, k, recipe=self._recipe(least), filter=self.scope, **options)
+
+    def _recipe(self, least: float | None) -> Recipe:
+        asking = self.asking
+        if asking.recipe != "openclaw":
+            recipe = named(asking.recipe)
+            return recipe if least is None else recipe.but(stages=[*recipe.stages, MinScore(least)])
+        meaning, text = asking.vector_weight, asking.text_weight
+        if self.mind.embedder is None or not self.settings.vectors:
+            meaning, text = 0.0, 1.0  # by words alone, which then decide alone
+        elif not asking.hybrid:
+            meaning, text = 1.0, 0.0
+            least = MIN_SCORE if least is None else least  # one that is given lets no keyword fill up
+        return named(
+            "openclaw",
+            min_score=least,
+            vector_weight=meaning,
+            text_weight=text,
+            candidate_multiplier=asking.candidate_multiplier,
+        )
 
     def get(self, path: str, from_: int | None = None, lines: int | None = None) -> JsonObject:
         """Lines of an indexed file: ``{path, text, startLine, endLine, lines}``, the last being how many it has."""
         first = 1 if from_ is None else check.whole(from_, "from")
         if first < 1 or (lines is not None and check.whole(lines, "lines") < 1):
             raise InvalidInput("Lines are counted from 1, and at least one is read.")
-        shown = self._inside(check.string(path, "path"))
-        try:
-            content = self._read(shown)
-        except OSError as problem:
-            raise NotFound(f"{shown} cannot be read: {problem.strerror}.") from None
-        whole = lines_of(content)
-        if first > len(whole):
-            raise InvalidInput(f"{shown} has {len(whole)} lines; there is no line {first}.")
-        chosen = whole[first - 1 : None if lines is None else first - 1 + lines]
-        last = first + len(chosen) - 1
-        return {"path": shown, "text": "\n".join(chosen), "startLine": first, "endLine": last, "lines": len(whole)}
+        shown = inside(self.folder.root, check.string(path, "path"))
+        if shown not in self.files():
+            self._catch_up()
+        return lines_in(self.folder, shown, self.files().get(shown), first, lines)
 
     # The tools of an agent, with the names and parameters that it knows them by (O1).
 
@@ -323,45 +331,10 @@ class Workspace:
         if self._syncing.acquire(blocking=False):
             try:
                 self._sync()
-            except EmbeddingError as problem:
-                log.warning("%s", problem)
+            except (EmbeddingError, StoreError, OSError) as problem:
+                log.warning("The index may be behind the files: %s", problem)
             finally:
                 self._syncing.release()
-
-    def _inside(self, path: str) -> str:
-        """A path as the index has it, or a refusal."""
-        if not path.strip() or "\0" in path:
-            raise InvalidInput(f"No file has this path: {path!r}.")
-        root = self.folder.root
-        asked = Path(path).expanduser()
-        if asked.is_absolute():
-            whole = os.path.normpath(asked)
-            shown = PurePosixPath(os.path.relpath(whole, root)).as_posix() if within(whole, str(root)) else whole
-        else:
-            if ".." in asked.parts:
-                raise InvalidInput(f"{path} leads out of the folder; give a path as search results have it.")
-            shown = asked.as_posix()
-        if shown not in self.files():
-            self._catch_up()
-        state = self.files().get(shown)
-        if state is None:
-            if asked.is_absolute() and shown == whole:
-                raise InvalidInput(f"{path} is outside of {root} and its extra paths.")
-            raise NotFound(f"{path} is not in the index; give a path as search results have it.")
-        if not state.hash:
-            raise InvalidInput(f"{shown} is not indexed: {state.problem}.")
-        return shown
-
-    def _read(self, shown: str) -> str:
-        real = os.path.realpath(self.folder.root / shown)
-        if not any(within(real, root) for root in self.folder.scanner().roots):
-            raise InvalidInput(f"{shown} is a link that leads out of the folder.")
-        about = os.stat(real)
-        found = Found(shown, real, "file", about.st_size, about.st_mtime_ns, about.st_ino)
-        content = read_file(found, self.settings.max_file_bytes)
-        if content.problem and not content.text:
-            raise InvalidInput(f"{shown} cannot be shown: {content.problem}.")
-        return content.text
 
 
 def _shown(result: Result, query: str, cite: bool) -> JsonObject:

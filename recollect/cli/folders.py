@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recollect.cli.options import Settings, Words
-from recollect.cli.screen import answer, count, json_text, printable, progress, say
+from recollect.cli.screen import answer, complain, count, json_text, printable, progress, say
 from recollect.errors import InvalidInput, NotFound, StoreError
 
 if TYPE_CHECKING:
@@ -47,13 +47,18 @@ def sync(
     layout: Layout = None,
     extra: Extra = None,
     sessions: Sessions = None,
+    unfollow: Annotated[
+        bool, typer.Option("--unfollow", help="Take the folder out of the memory instead; its files stay.")
+    ] = False,
 ) -> None:
     """Bring the memory into step with a folder of Markdown. What has not changed is not read again."""
     reports = {}
     with _workspaces(settings, folder, layout, extra, sessions) as spaces:
+        if unfollow:
+            _unfollow(settings, folder, spaces)
+            return
         for space in spaces:
-            with progress(f"Reading {space.folder.root.name}") as done:
-                reports[space] = space.sync(_telling(done))
+            reports[space] = _synced(space, settings.json)
         if settings.json:
             answer(True, [_as_json(space, report) for space, report in reports.items()])
             return
@@ -68,7 +73,7 @@ def watch(
     extra: Extra = None,
     sessions: Sessions = None,
 ) -> None:
-    """Follow a folder of Markdown until Ctrl-C: what is written there can be found about two seconds later."""
+    """Follow a folder of Markdown until Ctrl-C. What is written there can be found about two seconds later."""
     with _workspaces(settings, folder, layout, extra, sessions) as spaces, ExitStack() as stack:
         watches = [stack.enter_context(_follow(space, settings)) for space in spaces]
         say("Watching. ", ("Ctrl-C ends it.", "dim"), stderr=True)
@@ -89,7 +94,7 @@ def search(
     """Search the folders that are followed. Files that have changed are read first."""
     asked = " ".join(query)
     with _workspaces(settings, on_search=not no_sync) as spaces:
-        answers = {space.collection: _searched(space, asked, k, min_score) for space in spaces}
+        answers = {space.collection: _searched(space, asked, k, min_score, settings.json) for space in spaces}
         most = k or spaces[0].asking.max_results
     results = [
         {**each, "collection": name} if len(answers) > 1 else each
@@ -223,10 +228,32 @@ def _with(how: FolderSettings, layout: Any, extra: Words, sessions: Words) -> Fo
 # Doing and telling.
 
 
-def _searched(space: Workspace, query: str, k: int | None, min_score: float | None) -> dict[str, Any]:
-    if space.settings.on_search:
+def _unfollow(settings: Settings, folder: str | None, spaces: list[Workspace]) -> None:
+    if folder is None:
+        raise InvalidInput("Name the folder that --unfollow is for.")
+    (space,) = spaces
+    gone = space.unfollow()
+    root = str(space.folder.root)
+    answer(
+        settings.json,
+        {"root": root, "removed": gone},
+        ("No longer following ", "green"),
+        f"{root}: {gone:,} chunks removed.",
+    )
+
+
+def _synced(space: Workspace, as_json: bool) -> SyncReport:
+    try:
         with progress(f"Reading {space.folder.root.name}") as done:
-            space.sync(_telling(done))
+            return space.sync(_telling(done))
+    except KeyboardInterrupt:
+        complain("Stopped: what is done is kept; the next sync goes on from here.", "Interrupted", as_json)
+        raise
+
+
+def _searched(space: Workspace, query: str, k: int | None, min_score: float | None, as_json: bool) -> dict[str, Any]:
+    if space.settings.on_search:
+        _synced(space, as_json)
     return space.search(query, k, min_score)
 
 

@@ -74,13 +74,23 @@ def checked_tokens(
     if not isinstance(embedder, TokenEmbedder):
         return checked(embedder, texts, query), None
     try:
-        tokens = embedder.token_vectors(texts)
+        tokens = [_sound_tokens(embedder, each) for each in embedder.token_vectors(texts)]
         answer = np.array([each.whole for each in tokens], dtype=np.float32)
     except EmbeddingError:  # it says itself what was wrong
         raise
     except Exception as problem:
         raise EmbeddingError(f"Embedder {embedder.name!r} failed: {problem}") from problem
     return _sound(embedder, texts, answer), tokens
+
+
+def _sound_tokens(embedder: Embedder, text: TokenVectors) -> TokenVectors:
+    vectors = np.asarray(text.vectors, dtype=np.float32)
+    if vectors.shape != (len(text.tokens), embedder.dim) or not np.isfinite(vectors).all():
+        raise EmbeddingError(
+            f"Embedder {embedder.name!r} gave vectors of shape {vectors.shape} for {len(text.tokens)} tokens; "
+            f"it must be ({len(text.tokens)}, {embedder.dim}), without NaN or infinity."
+        )
+    return TokenVectors(text.tokens, vectors, text.whole)
 
 
 def _sound(embedder: Embedder, texts: Sequence[str], answer: Vectors) -> Vectors:

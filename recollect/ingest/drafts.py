@@ -45,8 +45,16 @@ def common_to(found: Found, collection: str, hidden: bool) -> dict[str, Any]:
         "source": found.kind,
         "kind": "turn" if found.kind == "transcript" else "note",
         "status": "forgotten" if hidden else "active",
-        "updated": datetime.fromtimestamp(found.modified / 1e9, UTC),
+        "updated": _moment(found.modified),
     }
+
+
+def _moment(nanoseconds: int) -> datetime | None:
+    """When a file says that it was written, if there is such a time."""
+    try:
+        return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def fill(draft: Draft, found: Found, text: str, cutting: markdown.Cutting) -> str:

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from recollect.embed import Embedder
 from recollect.errors import InvalidInput
 from recollect.ingest.markdown import Cutting
 from recollect.ingest.scanning import Place, Scan, Scanner
 from recollect.ingest.syncing import Event, OnEvent, Run, SyncReport
-from recollect.model import JsonObject
+from recollect.model import JsonObject, check
 from recollect.store.base import Store
 
 __all__ = ["Event", "Folder", "FolderSettings", "OnEvent", "SyncReport", "folder_of", "settings_in"]
@@ -49,6 +49,19 @@ class FolderSettings:
     watch: bool = True  # O14: follow changes while the workspace is watched
     debounce: float = 1.5  # O14: seconds between a change and its sync
     interval: float | None = None  # O14: seconds between syncs while watched, changes or not
+
+    def __post_init__(self) -> None:
+        if self.layout not in get_args(Layout):
+            raise InvalidInput(f"layout must be workspace or vault, not {check.short(self.layout)}.")
+        unknown = [each for each in self.sources if each not in get_args(Source)]
+        if unknown:
+            raise InvalidInput(f"sources are memory and sessions, not {check.short(unknown[0])}.")
+        Cutting(self.tokens, self.overlap)
+        check.number(self.debounce, "debounce", low=0.0)
+        for name in ("max_file_bytes", "interval", "retention_days"):
+            value = getattr(self, name)
+            if value is not None and check.number(value, name) <= 0:
+                raise InvalidInput(f"{name} must be more than 0, not {check.short(value)}.")
 
     def places(self, root: Path) -> list[Place]:
         """Where to look, from the root."""
@@ -94,15 +107,13 @@ class Folder:
         model = embedder if self.settings.vectors else None
         scan = self._scan(now)
         report = SyncReport(skipped=dict(scan.skipped))
-        folders = store.folders()
-        held = folders.get(self.collection)
+        held = store.folders().get(self.collection)
         self._check_ours(held)
         rebuild = held is not None and held["identity"] != self.settings.identity
+        if rebuild and "" in scan.unseen:  # without the root, the new index would be an empty one
+            return report
         target = f"{self.collection}~{_fingerprint(self.settings.identity)}" if rebuild else self.collection
-        for name, record in folders.items():  # left by a rebuild that nobody wants any more
-            if record["stands_in_for"] == self.collection and name != target:
-                with store.change("sync", durable=False) as change:
-                    change.files.clear(name)
+        self._clear(store, but=target)  # what is left of a rebuild that nobody wants any more
         run = Run(self, store, model, cutting, target, rebuild, report, on_event or (lambda event: None))
         run.bring(scan, now)
         if rebuild:
@@ -111,6 +122,19 @@ class Folder:
             run.tell(Event("switched", ""))
         report.seconds = time.perf_counter() - begun
         return report
+
+    def drop(self, store: Store) -> int:
+        """Take the folder out of the memory, with all chunks of its files; how many there were."""
+        self._clear(store)
+        with store.change("sync") as change:
+            return change.files.clear(self.collection)
+
+    def _clear(self, store: Store, but: str = "") -> None:
+        """Remove what was built for this collection and has not taken its place."""
+        for name, record in store.folders().items():
+            if record["stands_in_for"] == self.collection and name != but:
+                with store.change("sync", durable=False) as change:
+                    change.files.clear(name)
 
     def _switch(self, store: Store, target: str) -> None:
         with store.change("sync", durable=False) as change:

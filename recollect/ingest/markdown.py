@@ -19,7 +19,6 @@ from recollect.text.words import SPACELESS
 PER_TOKEN = 4  # characters, roughly; in scripts without spaces a character is a token by itself
 SMALL = 8  # a section below 1 in so many of a chunk is not worth one of its own
 
-HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`]*$)|~{3,})")
 ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
@@ -28,7 +27,7 @@ FENCED = re.compile(r"^[ \t>]*(```|~~~).*?(?:^[ \t>]*\1|\Z)", re.DOTALL | re.MUL
 LINK = re.compile(r"\[\[([^\[\]|#^\n]+)")
 TAG = re.compile(r"(?:^|(?<=\s))#([^\W\d_][\w/-]*)")
 DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
-FIELD = re.compile(r"([A-Za-z][\w -]*?)\s*:(?:\s+(.*))?$")
+FIELD = re.compile(r"[A-Za-z][\w -]{0,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +103,9 @@ def date_in(text: str) -> datetime | None:
     for end in (len(text), found.end()) if found else ():
         try:
             at = datetime.fromisoformat(text[found.start() : end].strip())  # type: ignore[union-attr]
-        except ValueError:
+            return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+        except (ValueError, OverflowError):
             continue
-        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     return None
 
 
@@ -123,9 +122,10 @@ def front_matter(lines: Sequence[str]) -> tuple[int, dict[str, list[str]]]:
     said: dict[str, list[str]] = {}
     values: list[str] = []
     for line in lines[1:end]:
-        if field := FIELD.match(line):
-            values = said.setdefault(field[1].lower(), [])
-            values += _values(field[2] or "")
+        name, colon, value = line.partition(":")
+        if colon and value[:1].strip() == "" and FIELD.fullmatch(name.rstrip()):
+            values = said.setdefault(name.rstrip().lower(), [])
+            values += _values(value)
         elif line.lstrip().startswith("- "):
             values += _values(line.lstrip()[2:])
     return end + 1, said
@@ -242,19 +242,13 @@ class _Cutter:
                 at += 1
             elif heading := _heading(line):
                 yield _Block(first, first, heading)
+            elif at < count and UNDERLINE.match(lines[at]) and not ITEM.match(line):
+                yield _Block(first, at, (1 if "=" in lines[at] else 2, line.strip()))
+                at += 1
             else:
-                while at < count and (line := lines[at]) and not line.isspace() and not _fence(line):
-                    if line[0] in "=-" or line[0] == " ":
-                        if at == first + 1 and UNDERLINE.match(line) and not ITEM.match(lines[first]):
-                            break
-                    elif line[0] == "#" and _heading(line):
-                        break
+                while at < count and (line := lines[at]) and not (line.isspace() or _fence(line) or _heading(line)):
                     at += 1
-                if at == first + 1 < count and UNDERLINE.match(lines[at]) and not ITEM.match(lines[first]):
-                    yield _Block(first, at, (1 if "=" in lines[at] else 2, lines[first].strip()))
-                    at += 1
-                else:
-                    yield _Block(first, at - 1)
+                yield _Block(first, at - 1)
 
     def _units(self, section: _Section) -> Iterator[tuple[int, int]]:
         """Spans that should not be cut, none larger than a chunk; a heading goes with what follows it."""
@@ -319,7 +313,7 @@ class _Cutter:
         """A line that is too long, by its sentences; what is too long without one is cut between words, or anywhere."""
         bounds = [found.end() for found in SENTENCE_END.finditer(self.text, start, end)]
         for bound in [*bounds, end]:
-            while self._size(start, bound) > self.most:
+            while bound - start > self.most or self._size(start, bound) > self.most:
                 cut = start + max(1, self._room(start, bound))
                 cut = max(self.text.rfind(" ", start + 1, cut), start) + 1 if cut < bound else cut
                 cut = cut if cut > start + 1 else start + max(1, self._room(start, bound))
@@ -381,10 +375,19 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _heading(line: str) -> tuple[int, str] | None:
+    """The level and text of a heading, without the marks that it is drawn with."""
     if "#" not in line[:4]:
         return None
-    found = HEADING.match(line)
-    return (len(found[1]), (found[2] or "").strip("*_` \t")) if found else None
+    marked = line.lstrip(" ")
+    text = marked.lstrip("#")
+    level = len(marked) - len(text)
+    if len(line) - len(marked) > 3 or not 1 <= level <= 6 or text[:1].strip():
+        return None
+    text = text.rstrip()
+    without = text.rstrip("#")
+    if not without.strip() or without[-1] in " \t":  # a closing run of # is none of it
+        text = without
+    return level, text.replace("**", "").replace("`", "").strip()
 
 
 def _joined(path: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

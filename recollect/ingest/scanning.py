@@ -91,7 +91,7 @@ class Scanner:
                 self.single.add((about.st_dev, about.st_ino))
                 self._take(place.path, place.path, place.kind, about)
         else:
-            self.result.skipped[self._shown(place.path)] = f"it is none of {', '.join(SUFFIXES[place.kind])}"
+            self._skip(place.path, f"it is none of {', '.join(SUFFIXES[place.kind])}")
 
     def _walk(self, top: str, shown: str, kind: Kind) -> None:
         waiting = [(top, shown)]
@@ -127,9 +127,9 @@ class Scanner:
     def _take(self, shown: str, real: str, kind: Kind, about: os.stat_result) -> None:
         path = self._shown(shown)
         if not stat.S_ISREG(about.st_mode):
-            self.result.skipped[path] = "it is no ordinary file"
+            self._skip(shown, "it is no ordinary file")
         elif not _is_text(path):
-            self.result.skipped[path.encode("utf-8", "replace").decode()] = "its name is no text (not UTF-8)"
+            self._skip(shown, "its name is no text (not UTF-8)")
         elif real not in self.reals:
             self.reals.add(real)
             self.result.files[path] = Found(path, real, kind, about.st_size, about.st_mtime_ns, about.st_ino)
@@ -139,23 +139,26 @@ class Scanner:
             real = os.path.realpath(link, strict=True)
             about = os.stat(real)
         except OSError:
-            self.result.skipped[self._shown(shown)] = "it is a link that leads nowhere, or round in circles"
+            self._skip(shown, "it is a link that leads nowhere, or round in circles")
             return
         if not any(within(real, root) for root in self.roots):
             if stat.S_ISDIR(about.st_mode) or shown.endswith(SUFFIXES[kind]):
-                self.result.skipped[self._shown(shown)] = f"it is a link out of the folder, to {real}"
+                self._skip(shown, f"it is a link out of the folder, to {real}")
         elif stat.S_ISDIR(about.st_mode):
             if within(link, real):
-                self.result.skipped[self._shown(shown)] = "it is a link to a folder around it"
+                self._skip(shown, "it is a link to a folder around it")
             else:
                 self._walk(real, shown, kind)
         elif shown.endswith(SUFFIXES[kind]):
             self._take(shown, real, kind, about)
 
     def _unseen(self, place: str, reason: str) -> None:
-        shown = self._shown(place)
-        self.result.skipped[shown or place] = reason
-        self.result.unseen.append(shown)
+        self._skip(place, reason)
+        self.result.unseen.append(self._shown(place))
+
+    def _skip(self, place: str, reason: str) -> None:
+        name = self._shown(place) or place
+        self.result.skipped[name.encode("utf-8", "replace").decode()] = reason
 
     def _shown(self, place: str) -> str:
         """A path as users see it; the root itself is the empty one."""

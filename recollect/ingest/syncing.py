@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -16,7 +16,7 @@ from recollect.ingest.drafts import Draft, common_to, fill
 from recollect.ingest.keeping import AT_ONCE, embed_all
 from recollect.ingest.markdown import Cutting
 from recollect.ingest.scanning import Content, Found, Scan, read_file
-from recollect.model import JsonObject, Memory
+from recollect.model import Memory
 from recollect.store.base import Change, Encoded, FileState, HeldChunk, Space, Store
 from recollect.store.terms import embedding_text
 
@@ -84,33 +84,39 @@ class Run:
     bare: bool = False  # is there a new chunk without a vector?
 
     def bring(self, scan: Scan, now: datetime) -> None:
+        """Read, embed and write what differs between the files and the index."""
+        held = self.store.folders().get(self.collection, {})
         known = self.store.files(self.collection)
-        gone = [path for path in known if path not in scan.files and not scan.may_be_there(path)]
-        waiting = [each for each in scan.files.values() if not _as_known(each, known.get(each.path))]
-        self.report.unchanged = len(scan.files) - len(waiting)
-        for path, state in known.items():
-            if path in scan.files and _as_known(scan.files[path], state):
-                self._problem(path, state.problem, bool(state.hash))
-        held = self._note(now, complete=False)
+        gone = {path for path in known if path not in scan.files and not scan.may_be_there(path)}
+        waiting = []
+        for path, found in sorted(scan.files.items()):
+            if _as_known(found, known.get(path)):
+                self.report.unchanged += 1
+                self._problem(path, known[path].problem, was_read=True)
+            else:
+                waiting.append(found)
+        if waiting or gone or not held:
+            self._note(now, complete=False)
+        self._follow(waiting, known, gone)
+        self._embed_missing(held.get("model"))
+        self._note(now, complete=True)
+
+    def _follow(self, waiting: Sequence[Found], known: Mapping[str, FileState], gone: set[str]) -> None:
         elsewhere = {known[path].hash: path for path in gone if known[path].hash}
         touched: list[FileState] = []
         group: list[Draft] = []
-        for done, found in enumerate(sorted(waiting, key=lambda each: each.path), 1):
+        for done, found in enumerate(waiting, 1):
             draft = self._read(found, known.get(found.path), elsewhere, touched)
             if draft is not None:
                 group.append(draft)
-            if self._is_full(group):
+            if self._is_full(group) or (group and done == len(waiting)):
                 self._write(group, done, len(waiting))
                 group = []
-        self._write(group, len(waiting), len(waiting))
-        renamed = set(self.report.renamed)
-        self._drop([path for path in gone if path not in renamed])
+        self._drop(sorted(gone - self.report.renamed.keys()))
         if touched:
             with self.store.change("sync", durable=False) as change:
                 for state in touched:
                     change.files.keep(self.collection, state)
-        self._embed_missing(held.get("model"))
-        self._note(now, complete=True)
 
     def _is_full(self, group: Sequence[Draft]) -> bool:
         if self.embedder is not None:
@@ -152,8 +158,6 @@ class Run:
 
     def _write(self, group: Sequence[Draft], done: int, total: int) -> None:
         """Whole files, some of them in one transaction: each by itself would write the same pages over and over."""
-        if not group:
-            return
         vectors = self._vectors(group)
         with self.store.change("sync", durable=False) as change:
             # What goes, goes last: another file may have its text now, and takes its vector over.
@@ -248,27 +252,24 @@ class Run:
             return
         with self.store.change("sync", durable=False) as change:
             self.report.chunks_removed += change.files.drop(self.collection, paths)
-        for path in sorted(paths):
+        for path in paths:
             self.report.removed.append(path)
             self.tell(Event("removed", path))
 
-    def _note(self, now: datetime, complete: bool) -> JsonObject:
-        """Write down what this folder is, and when all of it was in step with which model; what was written before."""
+    def _note(self, now: datetime, complete: bool) -> None:
+        """Write down what this folder is, and when all of it was in step, by which model."""
+        model = self.embedder.name if self.embedder is not None and not self.report.without_vectors else None
         with self.store.change("sync", durable=False) as change:
             held = change.files.folder(self.collection) or {}
-            model = self.embedder.name if self.embedder is not None and not self.report.without_vectors else None
-            change.files.set_folder(
-                self.collection,
-                {
-                    "root": str(self.folder.root),
-                    "settings": asdict(self.folder.settings),
-                    "identity": self.folder.settings.identity,
-                    "stands_in_for": self.folder.collection if self.hidden else "",
-                    "synced": now.isoformat() if complete else held.get("synced"),
-                    "model": model if complete else None,
-                },
-            )
-        return held
+            record = {
+                "root": str(self.folder.root),
+                "settings": asdict(self.folder.settings),
+                "identity": self.folder.settings.identity,
+                "stands_in_for": self.folder.collection if self.hidden else "",
+                "synced": now.isoformat() if complete else held.get("synced"),
+                "model": model if complete else None,
+            }
+            change.files.set_folder(self.collection, record)
 
     def _skip(self, path: str, reason: str) -> None:
         self.report.skipped[path] = reason

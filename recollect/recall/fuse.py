@@ -71,14 +71,16 @@ class Blend:
 
 
 class ByMaterial:
-    """One blend or another, by what is asked and what was found: prose, code, the look-up of a name, or a question in
-    letters that the embedder was not taught, where vectors mean little."""
+    """One blend or another, by what is asked and what was found: short texts or long ones, code, the look-up of a name, or
+    a question in letters that the embedder was not taught, where vectors mean little."""
 
     name = "blend"
     SAMPLE = 4  # of the best of each cue that are looked at
 
-    def __init__(self, *, prose: Blend, code: Blend, lookup: Blend, unread: Blend) -> None:
-        self.blends = {"prose": prose, "code": code, "lookup": lookup, "unread": unread}
+    LONG = 50  # words
+
+    def __init__(self, *, short: Blend, long: Blend, code: Blend, lookup: Blend, unread: Blend) -> None:
+        self.blends = {"short": short, "long": long, "code": code, "lookup": lookup, "unread": unread}
 
     def fuse(self, run: Run, found: list[Found]) -> Hits:
         material = self._material(run, found)
@@ -91,8 +93,10 @@ class ByMaterial:
         if is_lookup(run.question.text):
             return "lookup"
         keys = np.unique(np.concatenate([np.empty(0, np.int64), *(each.keys[: self.SAMPLE] for each in found)]))
-        codes = [is_code(memory.text) for memory in run.memories(keys)]
-        return "code" if sum(codes) * 2 > len(codes) else "prose"
+        texts = [memory.text for memory in run.memories(keys)]
+        if sum(map(is_code, texts)) * 2 > len(texts):
+            return "code"
+        return "long" if sum(len(text.split()) > self.LONG for text in texts) * 2 > len(texts) else "short"
 
 
 class ReciprocalRank:

@@ -19,7 +19,7 @@ from recollect.text.words import stem, words
 if TYPE_CHECKING:
     from recollect.recall.run import Run
 
-LETTERS = re.compile(r"[A-Za-z]+")
+WORD = re.compile(r"(?<!\w)[A-Za-z][a-z]+(?!\w)")  # whole and plain: neither a part of an identifier nor a camelCase one
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,9 @@ class ContentWords:
 class Spelling:
     """Puts right what was mistyped: a word that neither the memories nor the embedder know, but for a slip or two.
 
-    What is written with a capital may be a name, and short words are near to many: there one slip is the most.
+    What is written with a capital may be a name, and short words are near to many: there one slip is the most. An
+    embedder that does not say which words it knows may know them all: then nothing is put right, as any word that the
+    memories lack would turn into one that they have. What is like it is found by its 3-grams.
     """
 
     slips: int = 2
@@ -58,19 +60,16 @@ class Spelling:
     most: int = 8  # words that are tried
 
     def read(self, question: Question, run: Run) -> Question:
-        if is_lookup(question.text):  # an identifier is strange by nature; what is like it is found by its 3-grams
+        knows = getattr(run.embedder, "knows", None)
+        if knows is None or is_lookup(question.text):  # an identifier is strange by nature
             return question
-        tried = [word for word in dict.fromkeys(LETTERS.findall(question.text)) if self._is_strange(word, run)]
-        unknown = _unknown(tried, run)[: self.most]
+        long = [word for word in dict.fromkeys(WORD.findall(question.text)) if len(word) >= self.shortest]
+        unknown = _unknown([word for word in long if not knows(word.lower())], run)[: self.most]
         right = {word: other for word in unknown if (other := self._nearest(word, run))}
         if not right:
             return question
         run.note("corrected", ", ".join(f"{word} → {other}" for word, other in right.items()))
-        return replace(question, text=LETTERS.sub(lambda found: right.get(found[0], found[0]), question.text))
-
-    def _is_strange(self, word: str, run: Run) -> bool:
-        knows = getattr(run.embedder, "knows", None)
-        return len(word) >= self.shortest and not (knows is not None and knows(word.lower()))
+        return replace(question, text=WORD.sub(lambda found: right.get(found[0], found[0]), question.text))
 
     def _nearest(self, word: str, run: Run) -> str | None:
         slips = 1 if word[0].isupper() or len(word) == self.shortest else self.slips

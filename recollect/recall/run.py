@@ -87,6 +87,7 @@ class Run:
     guests: list[Memory] = field(default_factory=list)
     _asked: Asked | None = None
     _coming: Future[Asked] | None = None  # the same, while a thread makes it
+    _broken: bool = False  # the embedder has failed; it is not asked again in this recall
     _read: dict[int, Memory] = field(default_factory=dict)  # by key: what a step has fetched
     current: Step | None = None  # the step that is running
 
@@ -205,13 +206,24 @@ class Run:
     def _embedded(self) -> Asked:
         if self.embedder is None:
             raise Skip("there is no embedder")
-        if self._asked is None and self._coming is None and self.deadline is None:  # nobody waits: no thread
-            self._asked = _embedded(self.embedder, self.question.text)
         if self._asked is None:
-            self.start_vector()
-            assert self._coming is not None
-            self._asked = self._awaited(self._coming, "the question was embedded")
+            if self._broken:
+                raise Skip("the question could not be embedded")
+            try:
+                self._asked = self._embedding(self.embedder)
+            except Skip:
+                raise
+            except Exception:
+                self._broken = True
+                raise
         return self._asked
+
+    def _embedding(self, embedder: Embedder) -> Asked:
+        if self._coming is None and self.deadline is None:  # nobody waits: no thread
+            return _embedded(embedder, self.question.text)
+        self.start_vector()
+        assert self._coming is not None
+        return self._awaited(self._coming, "the question was embedded")
 
     def in_time(self, work: Callable[[], T], doing: str) -> T:
         """The outcome of slow work; a Skip when it takes longer than the deadline, and then it is left to itself."""

@@ -285,8 +285,8 @@ class FileChanges(Protocol):
     def drop(self, collection: str, paths: Sequence[str]) -> int:
         """Remove files with their chunks; how many chunks there were."""
 
-    def clear(self, collection: str) -> None:
-        """Remove a folder with its files and their chunks."""
+    def clear(self, collection: str) -> int:
+        """Remove a folder with its files and their chunks; how many chunks there were."""
 
     def switch(self, staged: str, collection: str) -> None:
         """Put a folder that was built under another name, out of sight, into the place of this one."""

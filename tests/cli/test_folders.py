@@ -137,6 +137,15 @@ def test_several_folders_are_searched_together(recollect: Command, vault: Path, 
     assert recollect("get", "otters.md").out == "Otters at work.\n"
 
 
+def test_a_folder_can_be_left_even_when_it_is_gone(recollect: Command, vault: Path) -> None:
+    recollect("sync", str(vault))
+    vault.rename(vault.parent / "moved")
+    assert recollect("sync", "--unfollow").code == 2
+    told = recollect("sync", str(vault), "--unfollow")
+    assert (told.code, "2 chunks removed" in told.out) == (0, True)
+    assert "recollect sync FOLDER" in recollect("search", "otters").err
+
+
 def test_watch_follows_until_it_is_stopped(vault: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "recollect", "--db", "m.db", "--embedder", "none", "watch", str(vault), "--json"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}

@@ -155,6 +155,46 @@ def test_an_underlined_heading_is_one() -> None:
     assert [chunk.headings for chunk in read(source, SMALL).chunks] == [("Plan",), ("Plan", "Money")]
 
 
+@pytest.mark.parametrize(
+    ("line", "headings"),
+    [
+        ("# Plan", ("Plan",)),
+        ("  ##\tPlan ##", ("Plan",)),
+        ("# C#", ("C#",)),
+        ("# **Bold** `move`", ("Bold move",)),
+        ("#tag", ()),
+        ("####### seven", ()),
+        ("    # indented", ()),
+        ("#", ()),
+        ("text # no", ()),
+    ],
+)
+def test_what_is_a_heading(line: str, headings: tuple[str, ...]) -> None:
+    assert read(f"{line}\n\ntext").chunks[0].headings == headings
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "# " + " " * 200_000 + "x",
+        "---\n" + "a" + " " * 200_000 + "\n---\n",
+        "`" * 200_000,
+        "." * 200_000 + ")" * 200_000,
+        "[[" * 100_000,
+        "中" * 400_000,
+        "x" * 400_000,
+        "#\n" * 100_000,
+        "- \n" * 100_000,
+        "```\n" * 100_000,
+    ],
+    ids=lambda source: source[:6],
+)
+def test_strange_files_are_cut_in_no_time_to_speak_of(source: str) -> None:
+    lines = lines_of(source)
+    for chunk in read(source).chunks:
+        assert chunk.text in "\n".join(lines[chunk.first - 1 : chunk.last])
+
+
 def test_what_is_fenced_is_no_heading() -> None:
     source = "# Real\n\n```sh\n# not a heading\n```\n\n~~~~\n# nor this\n```\n# nor this\n~~~~\nafter"
     assert {chunk.headings for chunk in read(source).chunks} == {("Real",)}
@@ -263,6 +303,7 @@ def test_front_matter_that_nobody_closes_is_text() -> None:
         ("note", None),
         ("2025-13-45", None),
         ("12025-03-14", None),
+        ("0001-01-01T00:00:00+23:00", datetime(1, 1, 1, tzinfo=UTC)),
     ],
 )
 def test_the_date_in_a_text(text: str, expected: datetime | None) -> None:

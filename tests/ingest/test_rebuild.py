@@ -91,6 +91,17 @@ def test_a_chunk_that_is_the_same_in_both_is_not_embedded_again(root: Path, path
     assert "A small note." not in model.texts
 
 
+def test_nothing_is_built_anew_while_the_folder_is_away(root: Path, path: Path) -> None:
+    coarse = index(root, path, COARSE)
+    root.rename(root.parent / "away")
+    with Workspace(root, db=path, embedder=Counting(), settings=FINE) as space:
+        assert space.sync().rebuilt is False
+        assert {name: len(held) for name, held in chunks(space).items()} == coarse
+        (root.parent / "away").rename(root)
+        assert space.sync().rebuilt is True
+        assert_exact(space)
+
+
 KILLED = """
 import os, signal, sys
 from recollect.ingest.folder import FolderSettings

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -538,6 +539,16 @@ def test_a_collection_follows_one_folder(root: Path, path: Path, tmp_path: Path,
         wrong.sync()
 
 
+def test_a_folder_is_taken_out_with_all_that_was_read_from_it(root: Path, path: Path, space: Workspace) -> None:
+    kept = space.mind.remember("by hand", collection=space.collection)
+    space.sync()
+    assert space.unfollow() == 8
+    assert (space.files(), space.mind.store.folders()) == ({}, {})
+    assert [memory.id for memory in space.mind.list()] == [kept.id]
+    assert sql(path, "SELECT count(*) FROM words") == [(1,)]
+    assert space.sync().added == ["a.md", "deep/er/b.md", "long.md"]
+
+
 def test_memories_of_the_same_collection_that_are_no_files_are_left_alone(root: Path, space: Workspace) -> None:
     kept = space.mind.remember("by hand", collection=space.collection)
     space.sync()
@@ -561,6 +572,32 @@ def test_two_that_sync_the_same_folder_agree(root: Path, path: Path, space: Work
         assert_exact(other)
 
 
+def test_a_search_never_sees_half_a_file(root: Path, path: Path, space: Workspace) -> None:
+    def version(word: str) -> str:
+        return "\n\n".join(f"## Part {number}\n\n" + f"{word} here and there. " * 40 for number in range(8))
+
+    seen: list[set[str]] = []
+    stop = threading.Event()
+
+    def search() -> None:
+        with Mind(path, embedder=None) as other:
+            while not stop.is_set():
+                found = other.recall("here and there", 50, filter={"path": "halves.md"}, track=False)
+                seen.append({word for each in found for word in ("alpha", "beta") if word in each.text})
+
+    write(root, **{"halves.md": version("alpha")})
+    space.sync()
+    reader = threading.Thread(target=search)
+    reader.start()
+    for word in ["beta", "alpha"] * 15:
+        write(root, **{"halves.md": version(word)})
+        space.sync()
+    stop.set()
+    reader.join()
+    assert {frozenset(each) for each in seen} <= {frozenset({"alpha"}), frozenset({"beta"})}
+    assert seen
+
+
 def test_a_readonly_memory_is_searched_as_it_is(root: Path, path: Path, space: Workspace) -> None:
     space.sync()
     write(root, **{"new.md": "Newts."})
@@ -569,7 +606,46 @@ def test_a_readonly_memory_is_searched_as_it_is(root: Path, path: Path, space: W
         assert paths(reader, "newts") == []
 
 
-def test_settings_that_make_no_sense_are_refused(root: Path, path: Path) -> None:
-    with Workspace(root, db=path, embedder=None, settings=FolderSettings(tokens=10, overlap=20)) as space:  # noqa: SIM117
-        with pytest.raises(InvalidInput, match="at least 1 token"):
-            space.sync()
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"tokens": 10, "overlap": 20},
+        {"layout": "heap"},
+        {"sources": ("memory", "dreams")},
+        {"max_file_bytes": 0},
+        {"debounce": -1},
+        {"interval": 0},
+        {"retention_days": "all"},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        FolderSettings(**settings)
+
+
+@pytest.mark.parametrize("moment", [-(10**10), 10**13])
+def test_a_file_from_another_age(root: Path, space: Workspace, moment: int) -> None:
+    os.utime(root / "a.md", (moment, moment))
+    assert space.sync().added[0] == "a.md"
+    assert space.sync().moved is False
+
+
+def test_a_name_that_is_no_text_is_left_out(root: Path, space: Workspace) -> None:
+    Path(os.fsdecode(bytes(root) + b"/caf\xe9.md")).write_text("text")
+    assert space.sync().skipped == {"caf?.md": "its name is no text (not UTF-8)"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="NOT RUN: there are no pipes here")
+def test_a_pipe_is_no_file(root: Path, space: Workspace) -> None:
+    os.mkfifo(root / "pipe.md")
+    assert space.sync().skipped == {"pipe.md": "it is no ordinary file"}
+
+
+def test_while_another_process_holds_the_file_a_search_answers_with_what_is_there(
+    root: Path, path: Path, space: Workspace
+) -> None:
+    space.sync()
+    write(root, **{"a.md": "changed"})
+    with Workspace(root, db=path, embedder=None, settings=replace(VAULT, debounce=0.0)) as other:
+        other._syncing.acquire()  # as if a long sync were under way
+        assert paths(other, "badgers") == ["deep/er/b.md"]

@@ -121,9 +121,10 @@ def test_an_interval_syncs_without_being_told_of_changes(root: Path, path: Path)
 
 
 def test_a_failing_sync_does_not_end_the_watch(root: Path, path: Path) -> None:
-    settings = replace(QUICK, tokens=10, overlap=20)  # refused by every sync
-    with Workspace(root, db=path, embedder=None, settings=settings) as space, space.watch() as watch:
-        write(root, **{"b.md": "text"})
+    with Workspace(root.parent, db=path, embedder=None, collection="taken", settings=QUICK) as first:
+        first.sync()
+    with Workspace(root, db=path, embedder=None, collection="taken", settings=QUICK) as space, space.watch() as watch:
+        write(root, **{"b.md": "text"})  # every sync is refused: the collection follows another folder
         assert watch.wait(0.5) is False
 
 

@@ -46,8 +46,10 @@ class Moody(Bag):
 
     failing = False
     seconds = 0.0
+    asked = 0  # times
 
     def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
+        self.asked += 1
         time.sleep(self.seconds)
         if self.failing:
             raise ConnectionError("the model is on holiday")

@@ -31,7 +31,7 @@ def test_a_slow_embedder_leaves_the_answer_to_the_words_within_the_deadline(tmp_
     assert texts(recall) == ["a red cup", "a blue cup"]
     assert step(recall, "vectors")["outcome"] == "skipped"
     assert "deadline" in step(recall, "vectors")["reason"]
-    assert step(recall, "blend")["detail"] == {"mode": "words"}
+    assert step(recall, "blend")["detail"]["mode"] == "words"
     assert all(result.why.evaluate() == result.score for result in recall)
 
 
@@ -42,7 +42,7 @@ def test_a_deadline_of_nothing_still_gives_a_sound_answer(tmp_path: Path) -> Non
         recall = mind.recall("red cup", deadline=0)
     assert set(texts(recall)) <= set(CUPS)
     late = [each for each in recall.trace.steps if "deadline" in each.reason]
-    assert [each.name for each in late if each.kind == "cue"] == ["words", "trigrams", "vectors"]
+    assert [each.name for each in late if each.kind == "cue"] == ["words", "trigrams", "vectors", "tokens"]
     assert all(each.outcome == "skipped" for each in late)
 
 
@@ -67,9 +67,23 @@ def test_an_embedder_that_fails_at_the_question_leaves_the_answer_to_the_words(t
         moody.failing = True
         recall = mind.recall("red cup", track=False)
     assert [(each.name, "holiday" in each.reason) for each in recall.trace.failures] == [("vectors", True)]
+    assert step(recall, "tokens")["outcome"] == "skipped"
     with open_mind(path, None) as mind:
         alone = mind.recall("red cup", track=False)
     assert [(r.memory.id, r.score) for r in recall] == [(r.memory.id, r.score) for r in alone]
+
+
+@pytest.mark.contract("R16")
+def test_an_embedder_that_fails_is_not_asked_again_in_the_same_recall(tmp_path: Path, moody: Moody) -> None:
+    """Two cues want the question's vectors; a service that is down is waited for once."""
+    with open_mind(tmp_path / "memory.db", moody) as mind:
+        mind.remember_many(CUPS)
+        moody.failing = True
+        before = moody.asked
+        mind.recall("red cup", track=False)
+        assert moody.asked == before + 1
+        mind.recall("red cup", track=False)
+        assert moody.asked == before + 2, "the next recall tries again"
 
 
 class Crooked:
@@ -108,7 +122,7 @@ def test_no_embedder_is_a_mode_and_not_an_error(tmp_path: Path) -> None:
         assert mind.status().embedder is None
     assert texts(recall) == ["a red cup", "a blue cup"]
     assert recall.trace.failures == []
-    assert step(recall, "blend")["detail"] == {"mode": "words"}
+    assert step(recall, "blend")["detail"]["mode"] == "words"
 
 
 @pytest.mark.contract("R7")

@@ -102,7 +102,7 @@ def test_nothing_is_stale_after_a_write(cached: Mind, path: Path, clock: Clock, 
         {"recipe": "openclaw", "min_score": 0.1},
         {"recipe": named("openmem")},
     ],
-    ids=str,
+    ids=["k", "recipe", "tags", "a number", "a truth", "as_of", "a setting", "a recipe of one's own"],
 )
 def test_another_question_gets_an_answer_of_its_own(cached: Mind, changed: dict[str, Any]) -> None:
     for other in ({}, {"recipe": "openclaw", "min_score": 0.2}, {"filter": {"context": {"done": 1.0}}}):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Filter
+from recollect.recipes import named
 
 from .kit import Moody, open_mind, step
 
@@ -19,15 +20,16 @@ def test_the_trace_has_every_step_in_order_with_its_time(tmp_path: Path) -> None
     with open_mind(tmp_path / "memory.db") as mind:
         mind.remember_many(CUPS)
         trace = mind.recall("where is the cup?", k=2).trace
+    recipe = named("default")
     assert [(each.kind, each.name) for each in trace.steps] == [
         ("filter", "mask"),
-        ("read", "ContentWords"),
+        *(("read", type(reading).__name__) for reading in recipe.read),
         ("cue", "words"),
         ("cue", "trigrams"),
         ("cue", "vectors"),
+        ("cue", "tokens"),
         ("fuse", "blend"),
-        ("stage", "recency"),
-        ("stage", "status"),
+        *(("stage", stage.name) for stage in recipe.stages),
         ("cut", "best 2"),
         ("fetch", "memories"),
         ("after", "touch"),
@@ -57,7 +59,7 @@ def test_what_was_read_out_of_the_question_is_told(tmp_path: Path) -> None:
     assert step(recall, "ContentWords")["detail"] == {"words": "cupp", "stop words dropped": "where, is, the"}
     assert step(recall, "words")["detail"] == {"terms": {"cupp": 0}}
     assert "cup" in step(recall, "trigrams")["detail"]["instead"]
-    assert step(recall, "blend")["detail"] == {"mode": "trigrams + vectors"}
+    assert step(recall, "blend")["detail"] == {"material": "prose", "mode": "trigrams + vectors"}
 
 
 def test_skipped_steps_say_why(tmp_path: Path) -> None:
@@ -79,7 +81,7 @@ def test_a_question_without_words_skips_the_words_and_says_so(tmp_path: Path) ->
         recall = mind.recall("?!")
     assert len(recall) == 0
     assert step(recall, "words")["reason"] == "the question has no words to look up"
-    assert step(recall, "blend")["detail"] == {"mode": "nothing found"}
+    assert step(recall, "blend")["detail"]["mode"] == "nothing found"
     assert recall.trace.failures == []
 
 
@@ -93,7 +95,7 @@ def test_a_failed_step_says_how_it_failed(tmp_path: Path) -> None:
     (failure,) = recall.trace.failures
     assert failure.name == "vectors"
     assert "holiday" in failure.reason
-    assert step(recall, "blend")["detail"] == {"mode": "words"}
+    assert step(recall, "blend")["detail"]["mode"] == "words"
 
 
 def test_an_empty_memory_is_no_failure(tmp_path: Path) -> None:

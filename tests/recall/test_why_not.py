@@ -87,10 +87,11 @@ def test_a_memory_that_no_cue_found_hears_each_cue_out(tmp_path: Path) -> None:
         mind.remember("door", id="door")
         verdict = mind.why_not("cup", "door")
         assert (verdict.returned, verdict.step) == (False, "cues")
-        assert set(verdict.cues) == {"words", "trigrams", "vectors"}
+        assert set(verdict.cues) == {"words", "trigrams", "vectors", "tokens"}
         assert "nothing in common" in verdict.cues["words"]
         assert "every word was found" in verdict.cues["trigrams"]
         assert "no embedder" in verdict.cues["vectors"]
+        assert "no embedder" in verdict.cues["tokens"]
 
 
 def test_a_memory_behind_a_full_page_is_told_how_far_from_the_candidates_it_is(tmp_path: Path) -> None:

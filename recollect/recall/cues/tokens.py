@@ -26,7 +26,8 @@ class Tokens:
     The likeness of a word is the highest that any token of the memory has to it. What was said just before and after
     belongs to a memory, too: there a likeness counts by ``nearby``, the nearest first.
 
-    Up to ``scan`` memories all are compared; of more, what other cues have found, and what stands around that.
+    Up to ``scan`` memories all are compared; of more, what other cues have found, and what stands around that; what
+    their first pages brought comes first, so that asking for more never changes the first.
     """
 
     embeds: ClassVar[bool] = True
@@ -39,12 +40,13 @@ class Tokens:
         self._check(run)
         if run.mask.count <= self.scan:
             rows = run.view.all_rows(run.mask)
+            pages = np.zeros(len(rows), dtype=np.int64)
         else:
-            rows = self._around(run, np.concatenate([found.keys for found in run.found.values()] or [NOTHING]))
+            rows, pages = self._found(run)
         if not len(rows):
             raise Skip("there is nothing to compare with")
         score = self.score(run, rows)
-        best = np.lexsort((rows, -score.values))[: self.depth(run.k)]
+        best = np.lexsort((rows, -score.values, pages))[: self.depth(run.k)]
         best = best[score.values[best] > 0]
         if not len(best):
             raise Skip("no memory here has vectors for its tokens")
@@ -58,7 +60,8 @@ class Tokens:
         parts = []
         for at, word in enumerate(words):
             if rarity[at]:
-                met = leaf(likeness[:, tokens == at].mean(axis=1), "likeness of the nearest word, squared")
+                own = np.compress(tokens == at, likeness, axis=1)  # in rows: each is summed alike in any company
+                met = leaf(own.mean(axis=1), "likeness of the nearest word, squared")
                 parts.append(product(f"“{word}”", leaf(rarity[at], "rarity"), met))
         if not parts:
             raise Skip("the question has no words to compare")
@@ -91,11 +94,16 @@ class Tokens:
             best[there] = np.maximum(best[there], beside)
         return best.astype(np.float64)
 
-    def _around(self, run: Run, keys: Rows) -> Rows:
-        rows = np.unique(keys[keys > 0])
-        around = run.view.around(rows, len(self.nearby))
-        every = np.unique(np.append(rows, around[around >= 0]))
-        return every[run.mask.has(every)]
+    def _found(self, run: Run) -> tuple[Rows, NDArray[np.int64]]:
+        """What others have found and what stands around it, and the first page of theirs that led to it."""
+        keys = np.concatenate([NOTHING, *(found.keys for found in run.found.values())])
+        ranks = np.concatenate([NOTHING, *(np.arange(len(found.keys)) for found in run.found.values())])
+        every = np.column_stack([keys, run.view.around(keys, len(self.nearby))])
+        pages = np.repeat(ranks // self.depth(1), every.shape[1])
+        order = np.argsort(pages, kind="stable")
+        rows, first = np.unique(every.ravel()[order], return_index=True)
+        allowed = run.mask.has(rows)
+        return rows[allowed], pages[order][first][allowed]
 
 
 NOTHING: Rows = np.empty(0, dtype=np.int64)

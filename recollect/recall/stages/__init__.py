@@ -13,14 +13,16 @@ from recollect.recall.stages.normalise import Normalise
 from recollect.recall.stages.pack import Pack
 from recollect.recall.stages.source import SourceWeight
 from recollect.recall.stages.space import SpatialSort
-from recollect.recall.stages.talk import Role, Session, Speaker
+from recollect.recall.stages.talk import Answering, Dates, Role, Session, Speaker
 from recollect.recall.stages.touch import Touching
 from recollect.recall.stages.worth import Compete
 
 __all__ = [
+    "Answering",
     "Compete",
     "ContextBoost",
     "Contradict",
+    "Dates",
     "Diversity",
     "EmotionBoost",
     "Enrichment",

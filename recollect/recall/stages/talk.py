@@ -6,10 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
+from recollect.model.check import micros
 from recollect.recall.arithmetic import leaf, product, total
 from recollect.recall.hits import Hits, Operation, Rescore
 from recollect.recall.run import Run, Skip
+from recollect.recall.stages.factors import DAY
+from recollect.text.answering import asks_when, says_when, share_of_questions
+from recollect.text.dates import spans
 from recollect.text.words import fold, words
 
 
@@ -17,7 +22,8 @@ from recollect.text.words import fold, words
 class Session:
     """(1 − share) × score + share × the best score of its session: where one memory answers, others there may help.
 
-    A memory without a session counts as one by itself, so that it stands as before among others.
+    A memory without a session counts as one by itself, so that it stands as before among others. What a later page
+    brings lends nothing to an earlier one: asking for more never changes the first.
     """
 
     share: float = 0.3
@@ -27,16 +33,18 @@ class Session:
         sessions = run.view.strings("session", hits.keys)
         if not any(sessions):
             raise Skip("no candidate has a session")
-        best: dict[str, float] = {}
-        scores = hits.score.values.tolist()
-        for session, score in zip(sessions, scores, strict=True):
-            best[session] = max(best.get(session, 0.0), score)
-        lent = [best[session] if session else score for session, score in zip(sessions, scores, strict=True)]
+        collections = run.view.strings("collection", hits.keys)
+        best: dict[tuple[str, str], float] = {}
+        lent = hits.score.values.copy()
+        for at in np.lexsort((-lent, hits.page)).tolist():
+            if sessions[at]:
+                mine = collections[at], sessions[at]
+                lent[at] = best[mine] = max(best.get(mine, lent[at]), lent[at])
         own = product("its own", leaf(1 - self.share, "share"), hits.score)
         shared = product(
             lambda at: f"session {sessions[at]!r}" if sessions[at] else "no session: itself",
             leaf(self.share, "share"),
-            leaf(np.array(lent), "best score in the session"),
+            leaf(lent, "best score in the session"),
         )
         return [Rescore(total("with its session", own, shared))]
 
@@ -52,7 +60,7 @@ class Speaker:
         speakers = run.view.strings("speaker", hits.keys)
         asked = {fold(word) for word in words(run.question.text)}
         named = {speaker for speaker in set(speakers) if speaker and _is_named(speaker, asked)}
-        if not named:
+        if not any(speakers[at] in named for at in _first_page(hits)):
             raise Skip("the question names nobody who speaks here")
         others = np.array([speaker != "" and speaker not in named for speaker in speakers])
         factor = np.where(others, self.factor, 1.0)
@@ -72,6 +80,69 @@ class Role:
             raise Skip("no candidate was said by an assistant")
         factor = np.array([self.factors.get(role, 1.0) for role in roles])
         return [Rescore(product("after role", hits.score, leaf(factor, lambda at: f"role {roles[at]!r}")))]
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """× less for what could not be the answer, among the first ``head`` hits, whose texts are read for it.
+
+    Between people, who asks does not answer: × (1 − asking × the share of the text that is questions); requests to an
+    assistant are left alone. To a question for a time, a text that names none: × (1 − timeless).
+    """
+
+    asking: float = 0.4
+    timeless: float = 0.1
+    head: int = 40
+    name: str = "answering"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+        first = hits.take(np.arange(min(self.head, len(hits))))
+        people = [bool(speaker) for speaker in run.view.strings("speaker", first.keys)]
+        when = asks_when(run.question.text)
+        if not when and not any(people):
+            raise Skip("nobody speaks here, and no time is asked for")
+        factor, said = np.ones(len(hits)), {}
+        for at, (memory, person) in enumerate(zip(run.memories(first.keys), people, strict=True)):
+            asked = share_of_questions(memory.text) if person else 0.0
+            timeless = when and not says_when(memory.text)
+            factor[at] = (1 - self.asking * asked) * (1 - self.timeless * timeless)
+            said[at] = f"{asked:.0%} of it are questions" + (", and it names no time" if timeless else "")
+        label = lambda at: said.get(at, "not among the first")  # noqa: E731
+        return [Rescore(product("after answering", hits.score, leaf(factor, label)))]
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """× factor for what was made at another time than the question names: “in June”, “last Tuesday”.
+
+    People tell of a thing when it happens or soon after: ``after`` days count as its time, too.
+    """
+
+    factor: float = 0.75
+    before: float = 1.0  # days
+    after: float = 7.0
+    name: str = "dates"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+        named = spans(run.question.text, run.now)
+        if not named:
+            raise Skip("the question names no date")
+        created = run.view.numbers("created", hits.keys)
+        inside = np.zeros(len(hits), dtype=np.bool_)
+        for start, end in named:
+            inside |= (created >= micros(start) - self.before * DAY) & (created < micros(end) + self.after * DAY)
+        run.note("dates", ", ".join(f"{start:%Y-%m-%d} to {end:%Y-%m-%d}" for start, end in named))
+        first = inside[_first_page(hits)]
+        if first.all() or not first.any():
+            raise Skip("all candidates are of one time, as far as the question goes")
+        factor = np.where(inside, 1.0, self.factor)
+        label = lambda at: "made at the time in question" if inside[at] else "made at another time"  # noqa: E731
+        return [Rescore(product("after dates", hits.score, leaf(factor, label)))]
+
+
+def _first_page(hits: Hits) -> NDArray[np.int64]:
+    """The places of what is there however little is asked for: it alone decides whether a stage has anything to do."""
+    return np.flatnonzero(hits.page == hits.page.min(initial=0))
 
 
 def _is_named(speaker: str, asked: set[str]) -> bool:

@@ -258,8 +258,9 @@ class SqliteChange:
     def _entries(self, memory: Memory) -> bytes:
         """The words of a memory, packed for the postings."""
         packed = []
+        known, learned = self.vocabulary.get, self.learned.get
         for number, counts in field_words(memory):
-            terms = [self.vocabulary.get(word) or self._term(word) for word in counts]
+            terms = [known(word) or learned(word) or self._term(word) for word in counts]
             times = list(counts.values())
             if max(times, default=0) > MOST_TIMES:
                 times = [min(each, MOST_TIMES) for each in times]
@@ -269,14 +270,12 @@ class SqliteChange:
         return b"".join(packed)
 
     def _term(self, word: str) -> int:
-        """The number of a word that is not in the cache; a new one is added to the vocabulary."""
-        number = self.learned.get(word)
+        """The number of a word that was not met yet; a new one is added to the vocabulary."""
+        number = self.connection.execute("SELECT term FROM vocabulary WHERE word = ?", (word,)).get
         if number is None:
-            number = self.connection.execute("SELECT term FROM vocabulary WHERE word = ?", (word,)).get
-            if number is None:
-                self.connection.execute("INSERT INTO vocabulary (word, stem) VALUES (?, ?)", (word, stem(word)))
-                number = self.connection.last_insert_rowid()
-            self.learned[word] = number
+            self.connection.execute("INSERT INTO vocabulary (word, stem) VALUES (?, ?)", (word, stem(word)))
+            number = self.connection.last_insert_rowid()
+        self.learned[word] = number
         return number
 
     def space(self, space: Space) -> int:

@@ -108,10 +108,12 @@ class SqliteFiles:
         self.connection.execute(f"DELETE FROM files WHERE {among}", chosen)
         return len(rows)
 
-    def clear(self, collection: str) -> None:
-        self.change.remove([row for (row,) in fetch(self.connection, OF_FILES, (collection,))])
+    def clear(self, collection: str) -> int:
+        rows = [row for (row,) in fetch(self.connection, OF_FILES, (collection,))]
+        self.change.remove(rows)
         for table in ("files", "folders"):
             self.connection.execute(f"DELETE FROM {table} WHERE collection = ?", (collection,))
+        return len(rows)
 
     def switch(self, staged: str, collection: str) -> None:
         self.clear(collection)

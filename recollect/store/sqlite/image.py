@@ -15,6 +15,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import StoreError
 from recollect.store.base import Rows, Space
 from recollect.store.sqlite.arrays import Growing
 from recollect.store.sqlite.connections import fetch
@@ -154,8 +155,14 @@ class Follower:
                 if image is None or image.version < version:
                     try:
                         image = self._advance(connection, version)
-                    except BaseException:
+                    except BaseException as problem:
                         self._begin(None)  # half-grown arrays must not be built upon
+                        if isinstance(problem, (ValueError, TypeError)):  # what the file says makes no sense
+                            path = connection.filename
+                            raise StoreError(
+                                f"The parts of {path} do not fit together: {problem}. Another program may have written "
+                                f"to it; 'recollect doctor' says what is wrong, and with --fix mends it."
+                            ) from problem
                         raise
                 elif image.version > version:
                     return None
@@ -206,9 +213,11 @@ class Follower:
         fresh = fetch(
             connection,
             f"SELECT m.row, w.entries, {', '.join('m.' + name for name in names)} "
-            f"FROM memories m JOIN words w ON w.row = m.row {where} ORDER BY m.row",
+            f"FROM memories m LEFT JOIN words w ON w.row = m.row {where} ORDER BY m.row",
             (since,),
         )
+        if any(each[1] is None for each in fresh):
+            raise ValueError("there are memories without words")
         rows = np.array([each[0] for each in fresh], dtype=np.int64)
         vectors, has_vector = self._vectors(connection, where, since, rows)
 
@@ -259,6 +268,8 @@ class Follower:
         owners = np.array([row for row, _ in found], dtype=np.int64)
         if np.array_equal(owners, rows):
             return vectors, np.ones(len(rows), dtype=np.bool_)
+        if not np.isin(owners, rows).all():
+            raise ValueError("there are vectors without memories")
         places = np.searchsorted(rows, owners)
         matrix = np.zeros((len(rows), space.dim), dtype=np.float32)
         matrix[places] = vectors
