@@ -10,7 +10,7 @@ from typing import Any
 from recollect.evaluation import Asker, Labelled
 from recollect.model import Memory
 from recollect.recall.results import Recall
-from recollect.recall.stages.pack import tokens
+from recollect.recall.packing import tokens
 
 BUDGETS = (256, 512, 1024, 2048, 4096)
 DEPTH = 100  # results to spend a budget on
@@ -43,5 +43,5 @@ def plain(recall: Recall, budget: int) -> Iterable[Memory]:
 
 
 def packed(recall: Recall, budget: int) -> Iterable[Memory]:
-    """What the product makes of the same recall: ``Recall.packed(tokens)``, results or memories."""
-    return [getattr(each, "memory", each) for each in recall.packed(budget)]  # type: ignore[attr-defined]
+    """What the product makes of the same recall."""
+    return [result.memory for result in recall.packed(budget)]

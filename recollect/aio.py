@@ -24,6 +24,7 @@ from recollect.mind import Status
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
 from recollect.recall.arithmetic import Explanation
 from recollect.recall.compare import Comparison
+from recollect.recall.context import Context
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Verdict
 from recollect.store.base import Undone
@@ -61,6 +62,9 @@ class Mind:
 
     async def recall(self, query: str, k: int | None = None, **options: Any) -> Recall:
         return await asyncio.to_thread(self.sync.recall, query, k, **options)
+
+    async def context(self, query: str, tokens: int = 1000, **options: Any) -> Context:
+        return await asyncio.to_thread(self.sync.context, query, tokens, **options)
 
     async def compare(self, query: str, recipes: Sequence[str | Recipe], k: int = 10, **options: Any) -> Comparison:
         return await asyncio.to_thread(self.sync.compare, query, recipes, k, **options)

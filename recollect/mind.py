@@ -24,6 +24,8 @@ from recollect.model.portable import edge_from, entity_edge_from, memory_from, t
 from recollect.recall.arithmetic import Explanation
 from recollect.recall.cache import Answers, QueryCache
 from recollect.recall.compare import Comparison
+from recollect.recall.context import Context
+from recollect.recall.context import context as make_context
 from recollect.recall.pipeline import Request
 from recollect.recall.pipeline import recall as run_recall
 from recollect.recall.recipe import Recipe
@@ -45,6 +47,7 @@ log = logging.getLogger("recollect")
 Clock = Callable[[], datetime]
 AnyFilterOrMapping = AnyFilter | Mapping[str, Any]
 EXPORT_FORMAT = 1
+CANDIDATES = 100  # results that a budget of tokens is spent on
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,28 +220,42 @@ class Mind:
         filter: AnyFilterOrMapping | None = None,
         as_of: When | None = None,
         track: bool = True,
+        abstain: bool | float = False,
         deadline: float | None = None,
         **settings: Any,
     ) -> Recall:
         """The memories that answer best, best first, each with its score and why.
 
         ``as_of`` asks what held at a moment; ``track=False`` leaves no mark of use; ``deadline`` is in seconds.
+        ``abstain`` gives nothing back when nothing seems to be about the question: when the recall's ``confidence`` is
+        below the recipe's threshold, or below a number of your own.
         Further keywords are settings of the recipe, by name.
         """
-        request = Request(
-            query=query,
-            recipe=named(recipe, **settings),
-            now=self.clock(),
-            k=k,
-            filter=self._scoped(filter),
-            as_of=None if as_of is None else check.moment(as_of, "as_of"),
-            track=track,
-            deadline=deadline,
-            embedder=self.embedder,
-        )
+        request = self._request(query, recipe, settings, k, filter, as_of, track, abstain, deadline)
         if self._answers is not None:
             return self._answers.recall(self._store, request, recipe, settings)
         return run_recall(self._store, request)
+
+    def context(
+        self,
+        query: str,
+        tokens: int = 1000,
+        *,
+        recipe: str | Recipe = "default",
+        filter: AnyFilterOrMapping | None = None,
+        as_of: When | None = None,
+        track: bool = True,
+        abstain: bool | float = False,
+        deadline: float | None = None,
+        **settings: Any,
+    ) -> Context:
+        """What is remembered about a question as one text for a prompt, within a budget of tokens (4 letters each).
+
+        The budget goes to what is worth most, nothing twice; what is left of it to what came right before and after.
+        """
+        budget = check.count(tokens, "tokens")
+        request = self._request(query, recipe, settings, CANDIDATES, filter, as_of, track, abstain, deadline)
+        return make_context(self._store, request, run_recall(self._store, request), budget)
 
     def compare(self, query: str, recipes: Sequence[str | Recipe], k: int = 10, **options: Any) -> Comparison:
         """One question, several recipes, side by side; without a mark of use."""
@@ -459,6 +476,32 @@ class Mind:
 
     # Within.
 
+    def _request(
+        self,
+        query: str,
+        recipe: str | Recipe,
+        settings: Mapping[str, Any],
+        k: int | None,
+        filter: AnyFilterOrMapping | None,
+        as_of: When | None,
+        track: bool,
+        abstain: bool | float,
+        deadline: float | None,
+    ) -> Request:
+        chosen = named(recipe, **settings)
+        return Request(
+            query=query,
+            recipe=chosen,
+            now=self.clock(),
+            k=k,
+            filter=self._scoped(filter),
+            as_of=None if as_of is None else check.moment(as_of, "as_of"),
+            track=track,
+            abstain=_threshold(abstain, chosen),
+            deadline=deadline,
+            embedder=self.embedder,
+        )
+
     @property
     def _keeper(self) -> Keeper:
         return Keeper(self._store, self.embedder)
@@ -523,3 +566,10 @@ class Mind:
 def _check_format(record: Mapping[str, Any]) -> None:
     if record.get("format") != EXPORT_FORMAT:
         raise InvalidInput(f"this export has format {record.get('format')!r}; this version reads {EXPORT_FORMAT}.")
+
+
+def _threshold(abstain: bool | float, recipe: Recipe) -> float | None:
+    """Below which confidence a recall says nothing; None when it is to say what it has."""
+    if isinstance(abstain, bool):
+        return (recipe.confidence.threshold if recipe.confidence else 0.0) if abstain else None
+    return check.unit(abstain, "abstain")

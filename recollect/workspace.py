@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Lock, Thread
+from threading import RLock, Thread
 from types import TracebackType
 from typing import Any, Literal, get_args
 
@@ -98,7 +98,8 @@ class Workspace:
         except RecollectError:
             self.close()
             raise
-        self._syncing = Lock()
+        self._syncing = RLock()  # who is told of an event may call again
+        self._busy = False
         self._looked: float | None = None  # when the files were last looked at
         self._changed = False  # has the watcher seen anything since?
         self._watching = False
@@ -127,9 +128,12 @@ class Workspace:
             return self._sync(on_event)
 
     def _sync(self, on_event: OnEvent | None = None) -> SyncReport:
-        begun, self._changed = time.monotonic(), False
-        made = self._change_model(self._next, on_event) if self._next is not None else 0
-        report = self.folder.sync(self.mind.store, self.mind.embedder, self.mind.clock(), on_event)
+        begun, self._changed, self._busy = time.monotonic(), False, True
+        try:
+            made = self._change_model(self._next, on_event) if self._next is not None else 0
+            report = self.folder.sync(self.mind.store, self.mind.embedder, self.mind.clock(), on_event)
+        finally:
+            self._busy = False
         report.embedded += made
         self._looked = begun
         return report
@@ -326,7 +330,7 @@ class Workspace:
 
     def _catch_up(self) -> None:
         """Sync before a search, unless a sync is under way: the search then finds what was there before."""
-        if not (self.settings.on_search and self.dirty) or self.mind.store.readonly:
+        if self._busy or not (self.settings.on_search and self.dirty) or self.mind.store.readonly:
             return
         if self._syncing.acquire(blocking=False):
             try:

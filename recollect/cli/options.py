@@ -238,6 +238,7 @@ class Asking:
     recipe: Annotated[str | None, asking("The way of recalling; see recipes.", autocompletion=_recipe_names)] = None
     as_of: Annotated[str | None, asking("What held at that moment?")] = None
     deadline: Annotated[float | None, asking("Seconds that it may take.")] = None
+    abstain: Annotated[bool, asking("Give nothing back when nothing seems to be about the question.")] = False
     set_: Annotated[
         Words, asking("A setting of the recipe, as in --recipe openmem --set max_hops=3; several times.", "--set")
     ] = None
@@ -251,6 +252,7 @@ class Asking:
     def options(self, conditions: Conditions) -> dict[str, Any]:
         """The keywords of ``Mind.recall``."""
         asked = {"k": self.k, "recipe": self.recipe or "default", "as_of": self.as_of, "deadline": self.deadline}
+        asked["abstain"] = self.abstain
         settings = dict(_setting(each) for each in self.set_ or ())
         if taken := settings.keys() & {*asked, "filter", "track", "query", "self", "id"}:
             raise InvalidInput(f"{min(taken)!r} is no setting of a recipe; see recollect recipes.")

@@ -138,8 +138,14 @@ def footer(found: Recall) -> Text:
     """How many, how long, by what; and what did not run."""
     told = found.trace
     size = count(len(found), "result", "results")
-    line = line_of((f"{size} in {told.milliseconds:.0f} ms, recipe {told.recipe}", "dim"))
-    skipped = [f"{step.name} ({step.reason})" for step in told.steps if step.outcome == "skipped"]
+    sure = "" if found.confidence is None else f", confidence {found.confidence:.2f}"
+    line = line_of((f"{size} in {told.milliseconds:.0f} ms, recipe {told.recipe}{sure}", "dim"))
+    # A stage without anything to do is no news; --explain shows it.
+    skipped = [
+        f"{step.name} ({step.reason})"
+        for step in told.steps
+        if step.outcome == "skipped" and (step.kind == "cue" or "rerank" in step.name)
+    ]
     if skipped:
         line.append(printable("\nskipped: " + ", ".join(skipped)), "dim")
     for step in told.failures:

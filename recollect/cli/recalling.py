@@ -9,6 +9,7 @@ import typer
 
 from recollect.cli.options import Asking, Conditions, Settings
 from recollect.cli.screen import answer, complain, draw, say, short
+from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
     from recollect.model import Memory
@@ -37,6 +38,28 @@ def recall(
     else:
         _draw(found, explain, stages)
     return 0 if found else 1
+
+
+def context(
+    settings: Settings,
+    query: Annotated[list[str], typer.Argument(help="The question.", show_default=False)],
+    asking: Asking,
+    conditions: Conditions,
+    tokens: Annotated[int, typer.Option(help="The budget; a token is 4 letters.", min=1)] = 1000,
+    no_track: Annotated[bool, typer.Option("--no-track", help="Leave no mark of use.")] = False,
+) -> int:
+    """Print what is remembered about a question as one text for a prompt, within a budget of tokens."""
+    options = asking.options(conditions)
+    if options.pop("k") is not None:
+        raise InvalidInput("A context holds as much as fits; say --tokens, not -k.")
+    with settings.open(embed=True) as mind:
+        made = mind.context(" ".join(query), tokens, **options, track=not no_track)
+    if settings.json:
+        told = {"text": made.text, "tokens": made.tokens, "confidence": made.recall.confidence}
+        answer(True, {"query": made.recall.trace.query, **told, "memories": made.memories})
+    else:
+        say(made.text or "Nothing found.")
+    return 0 if made.memories else 1
 
 
 def _draw(found: Recall, explain: bool, stages: bool) -> None:
@@ -68,7 +91,8 @@ def _as_json(found: Recall, explain: bool) -> dict[str, Any]:
         shown = {"rank": result.rank, "score": result.score, "id": result.memory.id}
         shown |= {"memory": result.memory, "summary": summary(result.why), "notes": result.notes}
         results.append({**shown, "why": result.why.as_dict()} if explain else shown)
-    return {"query": found.trace.query, "results": results, "trace": found.trace.as_dict()}
+    told = {"query": found.trace.query, "confidence": found.confidence}
+    return {**told, "results": results, "trace": found.trace.as_dict()}
 
 
 def _head(memory: Memory, before: str = "") -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from recollect.ingest import markdown, transcripts
+from recollect.ingest.cutting import Cutting
 from recollect.ingest.scanning import Found
 from recollect.model import Memory
 from recollect.store.base import FileState
@@ -57,12 +58,12 @@ def _moment(nanoseconds: int) -> datetime | None:
         return None
 
 
-def fill(draft: Draft, found: Found, text: str, cutting: markdown.Cutting) -> str:
+def fill(draft: Draft, found: Found, text: str, cutting: Cutting) -> str:
     """Cut a text into the draft's chunks; what was wrong with it."""
     return (_turns if found.kind == "transcript" else _notes)(draft, text, cutting)
 
 
-def _notes(draft: Draft, text: str, cutting: markdown.Cutting) -> str:
+def _notes(draft: Draft, text: str, cutting: Cutting) -> str:
     document = markdown.read(text, cutting)
     date = document.date or markdown.date_in(Path(draft.state.path).name)
     for chunk in document.chunks:
@@ -81,7 +82,7 @@ def _notes(draft: Draft, text: str, cutting: markdown.Cutting) -> str:
     return ""
 
 
-def _turns(draft: Draft, text: str, cutting: markdown.Cutting) -> str:
+def _turns(draft: Draft, text: str, cutting: Cutting) -> str:
     told = transcripts.read(text, session=Path(draft.state.path).stem)
     for position, turn in enumerate(told.turns):
         about: dict[str, Any] = {

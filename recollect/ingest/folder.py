@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 from recollect.embed import Embedder
 from recollect.errors import InvalidInput
-from recollect.ingest.markdown import Cutting
+from recollect.ingest.cutting import Cutting
 from recollect.ingest.scanning import Place, Scan, Scanner
 from recollect.ingest.syncing import Event, OnEvent, Run, SyncReport
 from recollect.model import JsonObject, check
@@ -137,11 +137,14 @@ class Folder:
                     change.files.clear(name)
 
     def _switch(self, store: Store, target: str) -> None:
+        """Put what was built into its place, unless another process did so meanwhile; then ours is not whole."""
         with store.change("sync", durable=False) as change:
-            built = change.files.folder(target)
-            if built is not None:  # else another process was faster
-                change.files.switch(target, self.collection)
-                change.files.set_folder(self.collection, {**built, "stands_in_for": ""})
+            held, built = change.files.folder(self.collection), change.files.folder(target)
+            if built is None or (held is not None and held["identity"] == self.settings.identity):
+                change.files.clear(target)
+                return
+            change.files.switch(target, self.collection)
+            change.files.set_folder(self.collection, {**built, "stands_in_for": ""})
 
     def _scan(self, now: datetime) -> Scan:
         scan = self.scanner().scan()

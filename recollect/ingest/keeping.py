@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from recollect.embed import Embedder, encode
+from recollect.embed import Embedder, TokenEmbedder, encode
 from recollect.errors import EmbeddingError, InvalidInput
 from recollect.model import Edge, EntityEdge, Memory, Use, check
 from recollect.store.base import Change, Encoded, Space, Store, Written
@@ -131,9 +131,12 @@ def _to_embed(written: Sequence[Written], encoded: int) -> list[int]:
 def embed_all(
     store: Store, embedder: Embedder, verb: str, progress: Progress | None, among: Sequence[str] | None = None
 ) -> int:
-    """Embed the memories (all, or some) that this embedder has no vector for, a batch at a time."""
+    """Embed the memories (all, or some) that this embedder has no vector for, a batch at a time.
+
+    Where it makes sketches, a vector without one counts as missing: an older version of this program wrote it.
+    """
     space = Space(embedder.name, embedder.dim)
-    missing = store.unembedded(space, among)
+    missing = store.unembedded(space, among, tokens=isinstance(embedder, TokenEmbedder))
     size = getattr(embedder, "at_once", None) or AT_ONCE  # a batch API is given as many as it takes
     for start in range(0, len(missing), size):
         ids = missing[start : start + size]

@@ -68,7 +68,9 @@ class Scanner:
         for place in self.places:
             self._look(place)
         while self.links:  # after all that is there itself
-            self._follow(*self.links.pop(0))
+            links, self.links = sorted(self.links), []
+            for link in links:
+                self._follow(*link)
         return self.result
 
     def _look(self, place: Place) -> None:
@@ -141,9 +143,12 @@ class Scanner:
         except OSError:
             self._skip(shown, "it is a link that leads nowhere, or round in circles")
             return
-        if not any(within(real, root) for root in self.roots):
+        home = next((root for root in self.roots if within(real, root)), None)
+        if home is None:
             if stat.S_ISDIR(about.st_mode) or shown.endswith(SUFFIXES[kind]):
                 self._skip(shown, f"it is a link out of the folder, to {real}")
+        elif f"{os.sep}." in real[len(home) :]:
+            self._skip(shown, "it is a link to something hidden")
         elif stat.S_ISDIR(about.st_mode):
             if within(link, real):
                 self._skip(shown, "it is a link to a folder around it")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 
 from recollect.embed import Embedder, encode
 from recollect.errors import EmbeddingError
+from recollect.ingest.cutting import Cutting
 from recollect.ingest.drafts import Draft, common_to, fill
 from recollect.ingest.keeping import AT_ONCE, embed_all
-from recollect.ingest.markdown import Cutting
 from recollect.ingest.scanning import Content, Found, Scan, read_file
 from recollect.model import Memory
 from recollect.store.base import Change, Encoded, FileState, HeldChunk, Space, Store

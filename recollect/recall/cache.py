@@ -74,7 +74,10 @@ class Answers:
         checked(request)
         try:
             key = _key([id(recipe) if isinstance(recipe, Recipe) else recipe, settings, request.query, request.k])
-            key = (key, _key([request.filter, request.as_of, request.embedder and request.embedder.name]))
+            key = (
+                key,
+                _key([request.filter, request.as_of, request.abstain, request.embedder and request.embedder.name]),
+            )
         except TypeError:  # a setting that cannot be compared
             return recall(store, request)
         again = self._again(store, request, key)

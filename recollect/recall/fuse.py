@@ -71,8 +71,9 @@ class Blend:
 
 
 class ByMaterial:
-    """One blend or another, by what is asked and what was found: short texts or long ones, code, the look-up of a name, or
-    a question in letters that the embedder was not taught, where vectors mean little."""
+    """One blend or another, by what is asked and what was found: short texts or long ones, code, the look-up of a name,
+    or a question in letters that the embedder was not taught, where vectors mean little.
+    """
 
     name = "blend"
     SAMPLE = 4  # of the best of each cue that are looked at

@@ -20,7 +20,7 @@ from recollect.recall.recipe import Recipe, Stage
 from recollect.recall.results import Recall, Result, Verdict
 from recollect.recall.run import Run
 from recollect.recall.trace import Step, Trace
-from recollect.store.base import Store, View
+from recollect.store.base import Mask, Store, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class Request:
     filter: AnyFilter | None = None
     as_of: datetime | None = None
     track: bool = True
+    abstain: float | None = None  # nothing comes back when the confidence is below this
     deadline: float | None = None  # seconds for the whole call
     embedder: Embedder | None = None
 
@@ -45,6 +46,7 @@ class Answer:
     run: Run
     shown: Hits
     memories: Sequence[Memory]
+    confidence: float | None = None
 
 
 def recall(store: Store, request: Request) -> Recall:
@@ -60,10 +62,13 @@ def answered(store: Store, request: Request, start: float) -> Answer:
         run = _begin(request, query, k, view, start)
         hits = _search(run)
         shown = _cut(run, hits)
+        confidence = _confidence(run, shown)
+        if request.abstain is not None and confidence is not None and confidence < request.abstain:
+            shown = _abstain(run, shown, confidence, request.abstain)
         with run.step("fetch", "memories") as step:
             memories = run.memories(shown.keys)
             step.after = len(memories)
-    return Answer(run, shown, memories)
+    return Answer(run, shown, memories, confidence)
 
 
 def given(store: Store, request: Request, answer: Answer, start: float) -> Recall:
@@ -79,7 +84,7 @@ def given(store: Store, request: Request, answer: Answer, start: float) -> Recal
         Result(rank, score, memory, tuple(run.remarks.get(key, ())), lambda at=rank - 1: shown.score.at(at))  # type: ignore[misc]
         for rank, (key, score, memory) in enumerate(zip(shown.keys.tolist(), scores, answer.memories, strict=True), 1)
     ]
-    return Recall(results, run.trace, lambda id: _why_not(store, request, run, shown, id))
+    return Recall(results, run.trace, lambda id: _why_not(store, request, run, shown, id), answer.confidence)
 
 
 def checked(request: Request) -> tuple[str, int]:
@@ -93,6 +98,8 @@ def checked(request: Request) -> tuple[str, int]:
         k = min(max(k, low), high)
     if k < 1:
         raise InvalidInput(f"k must be at least 1, not {k}.")
+    if request.abstain is not None and request.recipe.confidence is None:
+        raise InvalidInput(f"The recipe {request.recipe.name!r} has no measure of confidence to abstain by.")
     if request.deadline is not None:
         check.number(request.deadline, "deadline", low=0.0)
     return query, k
@@ -100,13 +107,11 @@ def checked(request: Request) -> tuple[str, int]:
 
 def _begin(request: Request, query: str, k: int, view: View, start: float) -> Run:
     """The filter comes first: one mask, for every cue, before any cut."""
-    now = request.as_of or request.now
     began = time.perf_counter()
-    filters = [each for each in (request.filter, request.recipe.filter) if each is not None]
-    joined = All(tuple(filters)) if filters else None
-    mask = view.mask(joined, request.recipe.statuses, now, request.as_of is not None)
+    mask, joined = mask_of(request, view), _joined(request)
     trace = Trace(query, request.recipe.name, view.version, report=request.recipe.report)
     deadline = None if request.deadline is None else start + request.deadline
+    now = request.as_of or request.now
     run = Run(
         request.recipe, Question(query), k, view, mask, now, request.now, trace, request.embedder, deadline, joined
     )
@@ -114,6 +119,17 @@ def _begin(request: Request, query: str, k: int, view: View, start: float) -> Ru
         step.after = mask.count
     step.milliseconds = (time.perf_counter() - began) * 1e3
     return run
+
+
+def mask_of(request: Request, view: View) -> Mask:
+    """The memories that may come back."""
+    now = request.as_of or request.now
+    return view.mask(_joined(request), request.recipe.statuses, now, request.as_of is not None)
+
+
+def _joined(request: Request) -> AnyFilter | None:
+    filters = [each for each in (request.filter, request.recipe.filter) if each is not None]
+    return All(tuple(filters)) if filters else None
 
 
 def _search(run: Run) -> Hits:
@@ -162,6 +178,23 @@ def _cut(run: Run, hits: Hits) -> Hits:
         )
         step.after, step.hits = len(shown), hits
     return shown
+
+
+def _confidence(run: Run, shown: Hits) -> float | None:
+    if run.recipe.confidence is None:
+        return None
+    with run.step("judge", "confidence") as step:
+        confidence = run.recipe.confidence.of(run, shown.keys)
+        step.detail["confidence"] = round(confidence, 4)
+    return confidence
+
+
+def _abstain(run: Run, shown: Hits, confidence: float, threshold: float) -> Hits:
+    with run.step("judge", "abstain", before=len(shown)) as step:
+        what = "nothing here seems to be about the question: the confidence is below the threshold"
+        step.dropped.append(Dropped(shown.keys, np.full(len(shown), confidence), threshold, what))
+        step.after = 0
+    return shown.take(np.empty(0, dtype=np.int64))
 
 
 def _why_not(store: Store, request: Request, run: Run, shown: Hits, id: str) -> Verdict:

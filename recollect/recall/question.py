@@ -19,7 +19,7 @@ from recollect.text.words import stem, words
 if TYPE_CHECKING:
     from recollect.recall.run import Run
 
-WORD = re.compile(r"(?<!\w)[A-Za-z][a-z]+(?!\w)")  # whole and plain: neither a part of an identifier nor a camelCase one
+WORD = re.compile(r"(?<!\w)[A-Za-z][a-z]+(?!\w)")  # whole and plain: no identifier, nor a part of one
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from recollect.store.base import Rows, Store
 
 if TYPE_CHECKING:
     from recollect.recall.arithmetic import Expr
+    from recollect.recall.confidence import Confidence
     from recollect.recall.hits import Found, Hits, Operation
     from recollect.recall.question import Question
     from recollect.recall.run import Run
@@ -102,6 +103,7 @@ class Recipe:
     k: int = 10  # results when the caller does not say
     clamp: tuple[int, int] | None = None  # k is brought into this range
     about: str = ""
+    confidence: Confidence | None = None  # how sure it is that something here is about the question
     report: Callable[[Trace], dict[str, Any]] | None = None  # facts for the trace, under the recipe's own names
 
     def but(self, **changes: Any) -> Recipe:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, overload
 
 from recollect.errors import NotFound
-from recollect.model import Memory
+from recollect.model import Memory, check
 from recollect.recall.arithmetic import Explanation
+from recollect.recall.packing import pack
 from recollect.recall.trace import Trace
 
 
@@ -63,10 +65,27 @@ class Verdict:
 class Recall(Sequence[Result]):
     """The results, best first, with the trace of how they came about."""
 
-    def __init__(self, results: list[Result], trace: Trace, judge: Callable[[str], Verdict]) -> None:
+    def __init__(
+        self,
+        results: list[Result],
+        trace: Trace,
+        judge: Callable[[str], Verdict],
+        confidence: float | None = None,
+    ) -> None:
         self._results = results
         self.trace = trace
         self._judge = judge
+        self.confidence = confidence  # that something here is about the question, 0–1; None where a recipe has none
+
+    def packed(self, budget: int, line: Callable[[Memory], str] = attrgetter("text")) -> list[Result]:
+        """The results that a number of tokens is best spent on, in their order: small and telling ones, none twice.
+
+        Ask for many (``k=100``), then pack: what does not fit makes room for what does. ``line`` is how a memory will
+        be written down, by which its tokens are counted.
+        """
+        lines = [line(result.memory) for result in self._results]
+        chosen = pack(lines, [result.score for result in self._results], check.count(budget, "budget"))
+        return [self._results[at] for at in chosen]
 
     def why(self, id: str) -> Explanation:
         """The arithmetic of a returned memory's score."""

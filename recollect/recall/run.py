@@ -85,6 +85,7 @@ class Run:
     found: dict[str, Found] = field(default_factory=dict)
     remarks: dict[int, list[str]] = field(default_factory=dict)
     guests: list[Memory] = field(default_factory=list)
+    memo: dict[str, Any] = field(default_factory=dict)  # what a step keeps for itself, until it is asked again
     _asked: Asked | None = None
     _coming: Future[Asked] | None = None  # the same, while a thread makes it
     _broken: bool = False  # the embedder has failed; it is not asked again in this recall

@@ -11,6 +11,7 @@ meaning, and look at what was said just before and after. How much each counts d
 long ones, code, the look-up of a name, or a question in letters that the embedder was not taught.
 """
 
+from recollect.recall.confidence import Confidence
 from recollect.recall.cues import Parallel, Tokens, Trigrams, Vectors, Words
 from recollect.recall.fuse import Blend, ByMaterial, Share
 from recollect.recall.question import ContentWords, Spelling
@@ -50,6 +51,7 @@ def default() -> Recipe:
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
         ],
         after=[Touching(("access",))],
+        confidence=Confidence(),
     )
 
 

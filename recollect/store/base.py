@@ -393,8 +393,8 @@ class Store(Protocol):
     def former(self, id: str) -> list[tuple[datetime, Memory]]:
         """Earlier contents of a memory, oldest first: kept, but not searchable."""
 
-    def unembedded(self, space: Space, among: Sequence[str] | None = None) -> list[str]:
-        """Ids of the memories (all, or some) that this model has no vector for."""
+    def unembedded(self, space: Space, among: Sequence[str] | None = None, tokens: bool = False) -> list[str]:
+        """Ids of the memories (all, or some) that this model has no vector for, or, with ``tokens``, no sketch."""
 
     def folders(self) -> dict[str, JsonObject]:
         """What is known of the folders that are indexed here, by collection."""

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import InvalidInput
-from recollect.ingest.markdown import PER_TOKEN, Chunk, Cutting, date_in, front_matter, lines_of, read
+from recollect.ingest.cutting import PER_TOKEN, Chunk, Cutting
+from recollect.ingest.markdown import date_in, front_matter, lines_of, read
 from recollect.text.words import SPACELESS
 
 SMALL = Cutting(40, 8)

@@ -91,6 +91,28 @@ def test_a_chunk_that_is_the_same_in_both_is_not_embedded_again(root: Path, path
     assert "A small note." not in model.texts
 
 
+def test_two_that_build_anew_at_once_lose_nothing(root: Path, path: Path) -> None:
+    write(root, **{f"{name}.md": f"{name}\n\n" + f"{TEXT}\n\n" * 50 for name in "abc"})  # not in one transaction
+    index(root, path, COARSE)
+    with (
+        Workspace(root, db=path, embedder=Counting(), settings=FINE) as slow,
+        Workspace(root, db=path, embedder=Counting(), settings=FINE) as fast,
+    ):
+        done: list[str] = []
+
+        def meanwhile(event: Event) -> None:
+            if not done:
+                done.append(event.path)
+                write(root, **{"new.md": "A file that only one of them has seen."})
+                assert fast.sync().rebuilt
+
+        slow.sync(meanwhile)
+        assert done
+        assert_exact(slow)
+    assert sql(path, "SELECT DISTINCT collection FROM files") == [("vault",)]
+    assert sql(path, "SELECT DISTINCT status FROM memories") == [("active",)]
+
+
 def test_nothing_is_built_anew_while_the_folder_is_away(root: Path, path: Path) -> None:
     coarse = index(root, path, COARSE)
     root.rename(root.parent / "away")

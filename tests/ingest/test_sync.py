@@ -378,6 +378,8 @@ def test_links_are_followed_as_far_as_the_folder_reaches(root: Path, tmp_path: P
     (root / "again.md").symlink_to("a.md")
     (root / "nowhere.md").symlink_to("missing.md")
     (root / "round.md").symlink_to("round.md")
+    write(root, **{".obsidian/private.md": "Private otters"})
+    (root / "private.md").symlink_to(".obsidian/private.md")
     report = space.sync()
     assert report.added == ["a.md", "deep/er/b.md", "long.md"]
     assert {name: why.split(",")[0] for name, why in report.skipped.items()} == {
@@ -387,6 +389,7 @@ def test_links_are_followed_as_far_as_the_folder_reaches(root: Path, tmp_path: P
         "out.md": "it is a link out of the folder",
         "nowhere.md": "it is a link that leads nowhere",
         "round.md": "it is a link that leads nowhere",
+        "private.md": "it is a link to something hidden",
     }
     assert set(chunks(space)) == {"a.md", "deep/er/b.md", "long.md"}
 
@@ -641,11 +644,18 @@ def test_a_pipe_is_no_file(root: Path, space: Workspace) -> None:
     assert space.sync().skipped == {"pipe.md": "it is no ordinary file"}
 
 
-def test_while_another_process_holds_the_file_a_search_answers_with_what_is_there(
-    root: Path, path: Path, space: Workspace
-) -> None:
-    space.sync()
-    write(root, **{"a.md": "changed"})
-    with Workspace(root, db=path, embedder=None, settings=replace(VAULT, debounce=0.0)) as other:
-        other._syncing.acquire()  # as if a long sync were under way
-        assert paths(other, "badgers") == ["deep/er/b.md"]
+def test_who_searches_while_a_sync_is_under_way_finds_what_is_there(root: Path, path: Path) -> None:
+    with Workspace(root, db=path, embedder=None, settings=replace(VAULT, debounce=0.0)) as space:
+        space.sync()
+        write(root, **{"a.md": "Otters dive.", "new.md": "Newts."})
+        seen = []
+        space.sync(lambda event: seen.append((event.path, paths(space, "badgers"), paths(space, "newts"))))
+        assert seen == [(name, ["deep/er/b.md"], ["new.md"]) for name in ("a.md", "new.md")]
+
+
+def test_who_is_told_of_an_event_may_sync(root: Path, path: Path) -> None:
+    with Workspace(root, db=path, embedder=None, settings=VAULT) as space:
+        again = []
+        space.sync(lambda event: again.append(space.sync()))
+        assert again
+        assert_exact(space)

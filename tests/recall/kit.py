@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect import Embedder, Explanation, Mind, Recall
+from recollect.embed import TokenVectors
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 APRIL_FIRST = datetime(2025, 4, 1, tzinfo=UTC)
@@ -39,6 +42,33 @@ class Scatter:
 
     def embed(self, texts: Sequence[str], query: bool = False) -> list[Any]:
         return [np.random.default_rng(crc32(text.encode())).standard_normal(self.dim) for text in texts]
+
+
+class Woven:
+    """A random direction for every word, one for words of one meaning; a text is its tokens and their sum.
+
+    100 dimensions: no whole number of bytes, when only the signs are kept.
+    """
+
+    name, dim = "toy-woven", 100
+    alike: ClassVar = {"mug": "cup", "purchased": "bought", "cellar": "basement"}
+
+    def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
+        made = []
+        for text in texts:
+            tokens = tuple(re.findall(r"\w+|[^\w\s]", text.lower()))
+            vectors = np.zeros((len(tokens), self.dim), dtype=np.float32)
+            for at, token in enumerate(tokens):
+                vectors[at] = self.direction(self.alike.get(token, token))
+            made.append(TokenVectors(tokens, vectors, vectors.sum(axis=0)))
+        return made
+
+    def embed(self, texts: Sequence[str], query: bool = False) -> list[Any]:
+        return [each.whole for each in self.token_vectors(texts)]
+
+    def direction(self, word: str) -> NDArray[np.float32]:
+        vector = np.random.default_rng(crc32(word.encode())).standard_normal(self.dim)
+        return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
 class Moody(Bag):
@@ -71,6 +101,7 @@ class Clock:
 
 
 BAG = Bag()
+WOVEN = Woven()
 
 
 def open_mind(path: Path, embedder: Embedder | None = BAG, **options: Any) -> Mind:

@@ -56,7 +56,7 @@ class Tokens:
         self._check(run)
         words, tokens = _words(run.tokens().tokens)
         rarity = self._rarity(run, words)
-        likeness = self._likeness(run, rows) ** 2
+        likeness = self._kept(run, rows) ** 2
         parts = []
         for at, word in enumerate(words):
             if rarity[at]:
@@ -78,6 +78,17 @@ class Tokens:
         matches = run.view.lexicon.score(word_query(run.question.terms, EVERYWHERE, 1.2, 0.75), run.mask, NOTHING)
         idf = {stem(match.term.word): match.idf for match in matches.terms}
         return np.array([idf.get(stem(word), COMMON) if any(map(str.isalnum, word)) else 0.0 for word in words])
+
+    def _kept(self, run: Run, rows: Rows) -> NDArray[np.float64]:
+        """The likenesses of rows: what was found is asked for again, when it is blended."""
+        key = f"likeness of {self.name} to {run.question.text}"
+        known, met = run.memo.get(key, (NOTHING, None))
+        if met is None or not np.isin(rows, known).all():
+            known, met = rows, self._likeness(run, rows)
+            order = np.argsort(known)
+            run.memo[key] = known[order], met[order]
+            return met
+        return np.asarray(met[np.searchsorted(known, rows)])
 
     def _likeness(self, run: Run, rows: Rows) -> NDArray[np.float64]:
         """By row and token of the question: the nearest in the memory, or, for less, in what stands around it."""

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from recollect.recall.hits import Drop, Hits, Operation
+from recollect.recall.packing import tokens
 from recollect.recall.run import Run, Skip
 
 
@@ -38,8 +39,3 @@ class Pack:
         # Behind the first k nobody counts any more: it is at least as much as up to there.
         values = totals[np.minimum(np.arange(len(hits)), len(sizes) - 1)].astype(np.float64)
         return [Drop(keep, values, float(self.budget), "the tokens up to here are over the budget")]
-
-
-def tokens(text: str, characters: int = 4) -> int:
-    """characters ÷ 4, rounded up."""
-    return -(-len(text) // characters)

@@ -19,6 +19,8 @@ class Growing:
     def extend(self, block: NDArray[Any]) -> NDArray[Any]:
         """Append the block; the whole array so far comes back."""
         needed = self._used + len(block)
+        if not len(block):
+            return self._buffer[:needed]
         if not self._used:
             self._buffer = np.ascontiguousarray(block, dtype=self._buffer.dtype)  # the first block is taken as it is
             self._used = needed

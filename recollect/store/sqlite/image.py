@@ -155,14 +155,8 @@ class Follower:
                 if image is None or image.version < version:
                     try:
                         image = self._advance(connection, version)
-                    except BaseException as problem:
+                    except BaseException:
                         self._begin(None)  # half-grown arrays must not be built upon
-                        if isinstance(problem, (ValueError, TypeError)):  # what the file says makes no sense
-                            path = connection.filename
-                            raise StoreError(
-                                f"The parts of {path} do not fit together: {problem}. Another program may have written "
-                                f"to it; 'recollect doctor' says what is wrong, and with --fix mends it."
-                            ) from problem
                         raise
                 elif image.version > version:
                     return None
@@ -217,7 +211,7 @@ class Follower:
             (since,),
         )
         if any(each[1] is None for each in fresh):
-            raise ValueError("there are memories without words")
+            raise _torn(connection, "there are memories without words")
         rows = np.array([each[0] for each in fresh], dtype=np.int64)
         vectors, has_vector = self._vectors(connection, where, since, rows)
 
@@ -263,18 +257,27 @@ class Follower:
             else "SELECT row, vector FROM vectors NOT INDEXED WHERE ?1 = 0 AND space = ?2",  # in the order of the file
             (since, number),
         )
-        packed = np.frombuffer(b"".join(blob for _, blob in found), dtype=np.float16)
-        vectors = packed.reshape(len(found), space.dim).astype(np.float32)
+        packed = b"".join(blob for _, blob in found)
+        if len(packed) != len(found) * space.dim * 2:
+            raise _torn(connection, "there are vectors of another length than their model's")
+        vectors = np.frombuffer(packed, dtype=np.float16).reshape(len(found), space.dim).astype(np.float32)
         owners = np.array([row for row, _ in found], dtype=np.int64)
         if np.array_equal(owners, rows):
             return vectors, np.ones(len(rows), dtype=np.bool_)
         if not np.isin(owners, rows).all():
-            raise ValueError("there are vectors without memories")
+            raise _torn(connection, "there are vectors without memories")
         places = np.searchsorted(rows, owners)
         matrix = np.zeros((len(rows), space.dim), dtype=np.float32)
         matrix[places] = vectors
         has_vector[places] = True
         return matrix, has_vector
+
+
+def _torn(connection: apsw.Connection, what: str) -> StoreError:
+    return StoreError(
+        f"The parts of {connection.filename} do not fit together: {what}. Another program may have written to it; "
+        "'recollect doctor' says what is wrong, and with --fix mends it."
+    )
 
 
 def _sketches_of(connection: apsw.Connection, since: int, rows: Rows) -> list[bytes]:

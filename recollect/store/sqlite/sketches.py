@@ -49,14 +49,15 @@ class Sketches:
 
     def __init__(self, dim: int) -> None:
         self._dim = dim
-        self._bits = Growing(np.uint8, -(-dim // 8))
+        self._width = max(1, -(-dim // 8))  # bytes a token
+        self._bits = Growing(np.uint8, self._width)
         self._ends = Growing(np.int64)
         self._last = 0
 
     def extend(self, sketches: Sequence[bytes]) -> Shelf:
-        width = max(1, -(-self._dim // 8))
-        counts = np.array([len(each) // width for each in sketches], dtype=np.int64)
+        sketches = [each if len(each) % self._width == 0 else b"" for each in sketches]  # a torn one is none
+        counts = np.array([len(each) // self._width for each in sketches], dtype=np.int64)
         ends = self._last + np.cumsum(counts)
         self._last = int(ends[-1]) if len(ends) else self._last
-        packed = np.frombuffer(b"".join(sketches), dtype=np.uint8).reshape(-1, -(-self._dim // 8) or 1)
+        packed = np.frombuffer(b"".join(sketches), dtype=np.uint8).reshape(-1, self._width)
         return Shelf(self._bits.extend(packed), self._ends.extend(ends), self._dim)

@@ -147,11 +147,12 @@ class SqliteStore:
             found = fetch(self._connections.get(), sql, (id,))
         return [(from_micros(at), from_row(as_values(json.loads(record)))) for at, record in found]
 
-    def unembedded(self, space: Space, among: Sequence[str] | None = None) -> list[str]:
+    def unembedded(self, space: Space, among: Sequence[str] | None = None, tokens: bool = False) -> list[str]:
         chosen = "" if among is None else "id IN (SELECT value FROM json_each(?3)) AND "
+        whole = " AND v.sketch <> x''" if tokens else ""
         sql = (
             f"SELECT id FROM memories WHERE {chosen}status <> 'forgotten' AND row NOT IN (SELECT v.row FROM vectors v "
-            "JOIN spaces s ON s.space = v.space WHERE s.name = ?1 AND s.dim = ?2)"
+            f"JOIN spaces s ON s.space = v.space WHERE s.name = ?1 AND s.dim = ?2{whole})"
         )
         with saying(self.path):
             asked = () if among is None else (json.dumps(list(among)),)

@@ -1,0 +1,75 @@
+"""What is asked and what was found decide how cues are weighed: prose, code, the look-up of a name, strange letters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect.embed.local import LocalEmbedder
+from recollect.text.material import is_code, is_lookup
+
+from .kit import BAG, open_mind, step
+
+PYTHON = "def retry(times):\n    for at in range(times):\n        yield at\n"
+JAVA = 'public class Cup {\n    private String name;\n    void fill() {\n        pour("tea");\n    }\n}'
+LETTER = "Dear Anna,\nthe cup that you sent me has arrived.\nIt is on the shelf now.\nYours, Bob"
+
+
+@pytest.mark.parametrize("text", [PYTHON, JAVA, "#include <stdio.h>\nint main() {\n  return 0;\n}", "x = 1\ny += 2"])
+def test_programs_are_code(text: str) -> None:
+    assert is_code(text)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "x = 1", LETTER, "- buy milk\n- buy (two) eggs\n- call Bob", "苹果\n桌子"])
+def test_notes_and_letters_are_not(text: str) -> None:
+    assert not is_code(text)
+
+
+@pytest.mark.parametrize("question", ["maxRetries", "cup", "created today", "retry_policy of HttpClient", "红色"])
+def test_a_name_or_its_words_are_a_lookup(question: str) -> None:
+    assert is_lookup(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["where is the cup?", "red cups?", "what did we decide about maxRetries yesterday?", "five words without any end"],
+)
+def test_a_sentence_is_not(question: str) -> None:
+    assert not is_lookup(question)
+
+
+def material(path: Path, memories: list[str], question: str) -> str:
+    with open_mind(path, LocalEmbedder()) as mind:
+        mind.remember_many(memories)
+        recall = mind.recall(question, track=False)
+    assert recall.trace.failures == []
+    assert all(result.why.evaluate() == result.score for result in recall)
+    return str(step(recall, "blend")["detail"]["material"])
+
+
+CODE = [PYTHON, JAVA, "import os\nprint(os.name)\n", "let a = 1;\nlet b = 2;\n"]
+PROSE = [LETTER, "A cup of tea.", "The door is open.", "We met on Monday."]
+
+
+def test_the_trace_says_what_it_was_taken_for(tmp_path: Path) -> None:
+    told = {
+        "code": material(tmp_path / "1.db", CODE, "how do we try it again several times?"),
+        "prose": material(tmp_path / "2.db", PROSE, "how do we try it again several times?"),
+        "lookup": material(tmp_path / "3.db", PROSE, "open door"),
+        "unread": material(tmp_path / "4.db", PROSE, "杯子在哪里?"),
+    }
+    assert (told["code"], told["lookup"], told["unread"]) == ("code", "lookup", "unread")
+    assert told["prose"] not in ("code", "lookup", "unread")
+
+
+def test_a_few_lines_of_code_among_notes_do_not_make_it_code(tmp_path: Path) -> None:
+    assert material(tmp_path / "memory.db", [PYTHON, *PROSE], "how do we try it again several times?") != "code"
+
+
+def test_an_embedder_that_does_not_say_what_it_reads_is_taken_to_read_everything(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "memory.db", BAG) as mind:
+        mind.remember_many(["苹果 在 桌子 上", "a cup"])
+        recall = mind.recall("苹果 在 哪里?", track=False)
+    assert step(recall, "vectors")["outcome"] == "ran"
+    assert step(recall, "blend")["detail"]["material"] != "unread"

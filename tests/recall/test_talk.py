@@ -1,0 +1,135 @@
+"""What was said in talks: its session, who said it, and in which role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recollect import Filter, Mind
+
+from .kit import WOVEN, ids, nodes, open_mind, step
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[Mind]:
+    with open_mind(tmp_path / "memory.db", WOVEN) as mind:
+        yield mind
+
+
+def labels(mind: Mind, query: str, id: str) -> dict[str, float]:
+    return {node.label: node.value for node in nodes(mind.why(query, id))}
+
+
+# Session.
+
+ASKED = "what did we hear of the basement stairs?"
+
+
+def session(mind: Mind, name: str, answer: str, collection: str = "") -> None:
+    """An answer or something else, far apart from a remark that is the same in every session."""
+    mind.remember(answer, id=f"{name}-0", session=name.split("/")[0], collection=collection, position=0)
+    for at in range(1, 6):
+        said = f"so it goes {name} {at}"
+        mind.remember(said, id=f"{name}-{at}", session=name.split("/")[0], collection=collection, position=at)
+    mind.remember("stairs again", id=f"{name}-last", session=name.split("/")[0], collection=collection, position=9)
+
+
+def test_of_two_equal_memories_that_of_the_session_with_the_answer_comes_first(mind: Mind) -> None:
+    session(mind, "monday", "what we hear: the basement lamp fell on the basement stairs")
+    session(mind, "tuesday", "a letter came from the bank")
+    ranked = ids(mind.recall(ASKED, 20))
+    assert ranked[0] == "monday-0"
+    assert ranked.index("monday-last") < ranked.index("tuesday-last")
+    assert "session 'monday'" in labels(mind, ASKED, "monday-last")
+
+
+def test_a_session_of_the_same_name_in_another_collection_is_another_session(mind: Mind) -> None:
+    session(mind, "monday", "what we hear: the basement lamp fell on the basement stairs")
+    session(mind, "monday/work", "a letter came from the bank", collection="work")
+    ranked = mind.recall(ASKED, 20)
+    assert ids(ranked).index("monday-last") < ids(ranked).index("monday/work-last")
+
+
+def test_an_answer_that_the_filter_leaves_out_lifts_nobody(mind: Mind) -> None:
+    session(mind, "monday", "what we hear: the basement lamp fell on the basement stairs")
+    session(mind, "tuesday", "a letter came from the bank")
+    mind.edit("monday-0", user="bob")
+    own, lent = [], set()
+    for result in mind.recall(ASKED, 20, filter=Filter(user="")):
+        if result.memory.session == "monday":
+            (mine,) = [node for node in nodes(result.why) if node.label == "its own"]
+            own.append(mine.parts[1].value)
+            lent |= {node.value for node in nodes(result.why) if node.label == "best score in the session"}
+    assert len(own) == 6
+    assert lent == {max(own)}
+
+
+def test_without_sessions_the_stage_says_so(mind: Mind) -> None:
+    mind.remember_many(["a red cup", "a blue cup"])
+    told = step(mind.recall("red cup"), "session")
+    assert (told["outcome"], told["reason"]) == ("skipped", "no candidate has a session")
+
+
+# Speaker.
+
+
+@pytest.fixture
+def speakers(mind: Mind) -> Mind:
+    for who in ("Anna", "Bob Miller", "Zoë", ""):
+        mind.remember("I bought a tent for the trip", id=who or "nobody", speaker=who)
+    return mind
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("What did Anna buy for the trip?", "Anna"),
+        ("what has bob bought?", "Bob Miller"),
+        ("What was Anna's tent for?", "Anna"),
+        ("which tent is zoe's?", "Zoë"),
+    ],
+)
+def test_who_is_named_comes_before_others_who_said_the_same(speakers: Mind, question: str, first: str) -> None:
+    assert speakers.recall(question)[0].memory.id == first
+    factors = {who: labels(speakers, question, who)[f"said by {who!r}"] for who in ("Anna", "Bob Miller", "Zoë")}
+    assert factors.pop(first) == 1
+    assert max(factors.values()) < 1
+    assert labels(speakers, question, "nobody")["said by ''"] == 1, "what nobody said may be about anybody"
+
+
+@pytest.mark.parametrize("question", ["Who bought a tent?", "what did Carla buy?", "did Annabel buy a tent?"])
+def test_when_nobody_is_named_it_does_not_matter_who_spoke(speakers: Mind, question: str) -> None:
+    recall = speakers.recall(question)
+    assert step(recall, "speaker")["reason"] == "the question names nobody who speaks here"
+    assert all("said by" not in str(result.why) for result in recall)
+
+
+def test_two_who_are_named_both_count(speakers: Mind) -> None:
+    asked = "Did Anna or Bob buy the tent?"
+    factors = [labels(speakers, asked, who)[f"said by {who!r}"] for who in ("Anna", "Bob Miller", "Zoë")]
+    assert factors[0] == factors[1] == 1 > factors[2]
+
+
+@pytest.mark.parametrize("name", ["?!", "'", "—"])
+def test_a_speaker_without_letters_is_nobody_to_name(mind: Mind, name: str) -> None:
+    mind.remember("I bought a tent", speaker=name)
+    assert mind.recall("who bought a tent?!").trace.failures == []
+
+
+# Role.
+
+
+def test_what_an_assistant_said_comes_after_what_it_was_told(mind: Mind) -> None:
+    for role in ("assistant", "user", "tool", "system", "captain", ""):
+        mind.remember("the tent is green", id=role or "none", role=role)
+    scores = {result.memory.id: result.score for result in mind.recall("what colour has the tent?")}
+    assert scores["user"] == scores["captain"] == scores["none"]
+    assert max(scores["assistant"], scores["tool"], scores["system"]) < scores["user"]
+    assert "role 'assistant'" in labels(mind, "what colour has the tent?", "assistant")
+
+
+def test_without_an_assistant_the_stage_says_so(mind: Mind) -> None:
+    mind.remember("the tent is green", role="user")
+    assert "assistant" in step(mind.recall("what colour has the tent?"), "role")["reason"]

@@ -1,0 +1,273 @@
+"""What stands around a memory: its session in order, and files that were written before there were sketches."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recollect import Mind, StoreError
+from recollect.upkeep.doctor import Doctor
+from tests.recall.kit import NOON, WOVEN, Woven, ids, open_mind, step, told
+from tests.store.looking import assert_whole, sql
+
+PROJECT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def mind(path: Path) -> Iterator[Mind]:
+    with open_mind(path, WOVEN) as mind:
+        yield mind
+
+
+def around(mind: Mind, id: str, reach: int = 2) -> tuple[list[str], list[str]]:
+    """The ids before a memory, nearest first, and those after it."""
+    with mind.store.view() as view:
+        row = view.row(id)
+        assert row is not None
+        (found,) = view.around(np.array([row]), reach)
+        assert len(found) == 2 * reach
+        named = [view.ids(np.array([each]))[0] if each >= 0 else "" for each in found.tolist()]
+    return [each for each in named[:reach] if each], [each for each in named[reach:] if each]
+
+
+def test_a_session_is_in_the_order_of_its_positions(mind: Mind) -> None:
+    for at in (3, 1, 4, 0, 2):
+        mind.remember(f"said {at}", id=f"m{at}", session="monday", position=at)
+    assert around(mind, "m2") == (["m1", "m0"], ["m3", "m4"])
+    assert around(mind, "m0") == ([], ["m1", "m2"])
+    assert around(mind, "m4", reach=1) == (["m3"], [])
+
+
+def test_without_positions_it_is_in_the_order_of_creation(mind: Mind) -> None:
+    for days in (1, 5, 3):
+        mind.remember(f"said {days}", id=f"m{days}", session="monday", created=NOON - timedelta(days=days))
+    assert around(mind, "m3") == (["m5"], ["m1"])
+
+
+def test_of_one_moment_it_is_in_the_order_of_writing(mind: Mind) -> None:
+    mind.remember_many({"text": f"said {at}", "id": f"m{at}", "session": "monday"} for at in (7, 2, 9))
+    assert around(mind, "m2") == (["m7"], ["m9"])
+
+
+def test_a_position_goes_before_a_moment(mind: Mind) -> None:
+    mind.remember("said first", id="a", session="monday", position=1, created=NOON)
+    mind.remember("said second", id="b", session="monday", position=2, created=NOON - timedelta(days=3))
+    assert around(mind, "a") == ([], ["b"])
+
+
+def test_sessions_and_collections_are_apart(mind: Mind) -> None:
+    for session in ("monday", "tuesday"):
+        for collection in ("", "work"):
+            for at in range(3):
+                details: dict[str, Any] = {"session": session, "collection": collection, "position": at}
+                mind.remember(f"said {at}", id=f"{session} {collection} {at}", **details)
+    assert around(mind, "monday work 1") == (["monday work 0"], ["monday work 2"])
+    assert around(mind, "tuesday  2") == (["tuesday  1", "tuesday  0"], [])
+    assert around(mind, "monday  0") == ([], ["monday  1", "monday  2"])
+
+
+def test_one_that_is_not_there_has_nothing_around_it(mind: Mind) -> None:
+    with mind.store.view() as view:
+        assert view.around(np.array([7]), 2).tolist() == [[-1] * 4]
+        assert view.around(np.empty(0, np.int64), 2).shape == (0, 4)
+    mind.remember_many({"text": f"said {at}", "session": "monday"} for at in range(3))
+    with mind.store.view() as view:
+        assert view.around(np.array([99, -1]), 2).tolist() == [[-1] * 4] * 2
+
+
+def test_the_order_follows_every_change(mind: Mind) -> None:
+    for at in range(4):
+        mind.remember(f"said {at}", id=f"m{at}", session="monday", position=at)
+    assert around(mind, "m1") == (["m0"], ["m2", "m3"])
+    mind.edit("m3", position=0)
+    assert around(mind, "m1") == (["m3", "m0"], ["m2"])
+    mind.undo()
+    assert around(mind, "m1") == (["m0"], ["m2", "m3"])
+    mind.edit("m0", session="tuesday")
+    assert around(mind, "m1") == ([], ["m2", "m3"])
+    mind.edit("m1", text="said something else")
+    assert around(mind, "m2") == (["m1"], ["m3"])
+
+
+def diary(words: int, shared: int, days: int = 14) -> list[dict[str, Any]]:
+    """Days of so many words, of which so many are those of the day before."""
+    step = words - shared
+    return [{"text": " ".join(f"w{day * step + n}" for n in range(words)), "id": f"d{day}"} for day in range(days)]
+
+
+def test_without_sessions_a_diary_is_read_in_its_order(mind: Mind) -> None:
+    mind.remember_many(diary(6, shared=4))
+    assert around(mind, "d5") == (["d4", "d3"], ["d6", "d7"])
+    assert around(mind, "d0") == ([], ["d1", "d2"])
+
+
+def test_without_sessions_notes_on_everything_stand_for_themselves(mind: Mind) -> None:
+    mind.remember_many(diary(6, shared=0))
+    assert around(mind, "d5") == ([], [])
+
+
+def test_a_diary_in_one_collection_says_nothing_about_notes_in_another(mind: Mind) -> None:
+    mind.remember_many({**day, "collection": "diary"} for day in diary(6, shared=4))
+    mind.remember_many({**note, "id": f"note {note['id']}", "collection": "notes"} for note in diary(6, shared=0))
+    assert around(mind, "d5") == (["d4", "d3"], ["d6", "d7"])
+    assert around(mind, "note d5") == ([], [])
+
+
+def test_a_few_memories_are_no_diary(mind: Mind) -> None:
+    mind.remember_many(diary(6, shared=5, days=4))
+    assert around(mind, "d1") == ([], [])
+
+
+def test_without_vectors_nothing_tells_a_diary(path: Path) -> None:
+    with open_mind(path, None) as mind:
+        mind.remember_many(diary(6, shared=4))
+        assert around(mind, "d5") == ([], [])
+
+
+# Files from before there were sketches, and other processes.
+
+ASKED = "where could the mug be?"
+KEPT = [{"text": "we keep one cup there", "id": "cup"}, {"text": "we keep one lamp there", "id": "lamp"}]
+TO_SECOND = "ALTER TABLE vectors DROP COLUMN sketch; DELETE FROM migrations WHERE name >= '0003'"
+TO_FIRST = TO_SECOND + "; DROP TABLE folders; DROP TABLE files; DROP TABLE chunks; DELETE FROM migrations WHERE name > '0002'"
+
+
+@pytest.fixture(params=[TO_FIRST, TO_SECOND], ids=["from 0001", "from 0002"])
+def old(request: pytest.FixtureRequest, path: Path) -> Path:
+    with open_mind(path, WOVEN) as mind:
+        mind.remember_many(KEPT)
+    sql(path, request.param)
+    return path
+
+
+def test_an_older_file_opens_and_answers_without_tokens(old: Path) -> None:
+    with open_mind(old, WOVEN) as mind:
+        recall = mind.recall(ASKED, track=False)
+        assert ids(recall)[0] == "cup"
+        assert recall.trace.failures == []
+        assert step(recall, "tokens")["outcome"] == "skipped"
+    assert_whole(old)
+
+
+@pytest.mark.parametrize("how", ["embed", "reembed", "doctor"])
+def test_an_older_file_gets_its_tokens(old: Path, how: str) -> None:
+    with open_mind(old, WOVEN) as mind:
+        mind.recall(ASKED)
+        if how == "embed":
+            assert mind.embed_missing() == 2
+            assert mind.embed_missing() == 0
+        elif how == "reembed":
+            assert Mind.reembed(old, embedder=WOVEN) == 2
+        else:
+            Doctor(old, WOVEN).treat()
+        recall = mind.recall(ASKED, track=False)
+        assert (step(recall, "tokens")["outcome"], step(recall, "tokens")["out"]) == ("ran", 2)
+    with open_mind(old.with_name("new.db"), WOVEN) as new:
+        new.remember_many(KEPT)
+        assert [r.score for r in recall] == [r.score for r in new.recall(ASKED, track=False)]
+
+
+def test_an_older_file_that_is_only_read_answers_by_words_and_meaning(old: Path) -> None:
+    with open_mind(old, WOVEN, readonly=True) as mind:
+        recall = mind.recall(ASKED)
+    assert ids(recall)[0] == "cup"
+    assert step(recall, "vectors")["outcome"] == "ran"
+    assert step(recall, "tokens")["outcome"] != "ran"
+
+
+def test_what_another_process_writes_is_seen_with_its_tokens(path: Path, mind: Mind) -> None:
+    mind.remember_many({"text": f"w{n} w{n + 1}", "session": "monday", "position": n} for n in range(5))
+    mind.recall(ASKED)  # the tokens are in memory from now on
+    program = (
+        "import sys\n"
+        "from tests.recall.kit import WOVEN, open_mind\n"
+        "with open_mind(sys.argv[1], WOVEN) as mind:\n"
+        "    mind.remember('we keep one cup there', id='cup', session='monday', position=5)\n"
+        "    mind.edit(mind.list()[-1].id, text='no lamp there')\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(path)], cwd=PROJECT, check=True, timeout=60)
+    recall = mind.recall(ASKED, 20, track=False)
+    assert ids(recall)[0] == "cup"
+    assert len(around(mind, "cup")[0]) == 2
+    with open_mind(path, WOVEN) as fresh:
+        assert told(fresh.recall(ASKED, 20, track=False)) == told(recall)
+
+
+def test_a_mind_without_tokens_of_its_own_writes_beside_one_that_has_them(path: Path, mind: Mind) -> None:
+    class Plain:
+        """The same model where its tokens are not to be had."""
+
+        name, dim = Woven.name, Woven.dim
+        embed = WOVEN.embed
+
+    mind.remember_many(KEPT)
+    mind.recall(ASKED)
+    with open_mind(path, Plain()) as other:
+        other.remember("we keep one spoon there", id="spoon")
+    recall = mind.recall(ASKED, track=False)
+    assert ids(recall)[0] == "cup"
+    assert step(recall, "tokens")["out"] == 2
+    assert mind.embed_missing() == 1
+    assert step(mind.recall(ASKED, track=False), "tokens")["out"] == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda mind: mind.link("cup", "lamp"),
+        lambda mind: mind.relate("anna", "owns", "cup"),
+        lambda mind: mind.forget("lamp"),
+        lambda mind: mind.decay(0.1),
+    ],
+    ids="link relate forget decay".split(),
+)
+def test_a_change_without_a_new_text_leaves_the_tokens_as_they_are(mind: Mind, change: Callable[[Mind], Any]) -> None:
+    mind.remember_many(KEPT)
+    mind.recall(ASKED)
+    change(mind)
+    recall = mind.recall(ASKED, track=False)
+    assert ids(recall)[0] == "cup"
+    assert step(recall, "tokens")["outcome"] == "ran"
+
+
+# Damage.
+
+HARM = {
+    "words are missing": ("DELETE FROM words WHERE row = 1", "without words"),
+    "a vector is nobody's": ("INSERT INTO vectors SELECT space, 99, vector, sketch FROM vectors LIMIT 1", "without mem"),
+    "a vector is torn": ("UPDATE vectors SET vector = x'0000' WHERE row = 2", "do not fit together"),
+}
+
+
+@pytest.mark.parametrize(("harm", "said"), HARM.values(), ids=list(HARM))
+def test_a_file_whose_parts_do_not_fit_sends_to_the_doctor(path: Path, harm: str, said: str) -> None:
+    with open_mind(path, WOVEN) as mind:
+        mind.remember_many(KEPT)
+        mind.remember("one more", id="more")
+    sql(path, harm)
+    with open_mind(path, WOVEN) as mind:
+        with pytest.raises(StoreError, match=said) as told:
+            mind.recall(ASKED)
+        assert "recollect doctor" in str(told.value)
+        Doctor(path, WOVEN).treat()
+        assert ids(mind.recall(ASKED))[0] == "cup"
+
+
+def test_a_torn_sketch_counts_as_none_until_the_doctor_mends_it(path: Path) -> None:
+    with open_mind(path, WOVEN) as mind:
+        mind.remember_many(KEPT)
+    sql(path, "UPDATE vectors SET sketch = x'00' WHERE row = 2")
+    with open_mind(path, WOVEN) as mind:
+        recall = mind.recall(ASKED, track=False)
+        assert ids(recall)[0] == "cup"
+        assert recall.trace.failures == []
+        assert step(recall, "tokens")["out"] == 1
+        Doctor(path, WOVEN).treat()
+        assert step(mind.recall(ASKED, track=False), "tokens")["out"] == 2
