@@ -53,4 +53,4 @@ def _joined(vectors: Vectors, most: int) -> Vectors:
         np.maximum(nearest, alike[chosen[-1]], out=nearest)
     joined = np.zeros((most, vectors.shape[1]), dtype=np.float32)
     np.add.at(joined, alike[:, chosen].argmax(axis=1), vectors)
-    return joined
+    return joined[joined.any(axis=1)]  # of tokens that are all alike fewer are left

@@ -13,7 +13,7 @@ from recollect.store.base import Term, WordQuery
 from recollect.store.terms import FIELDS
 from recollect.text.grams import distance
 from recollect.text.material import is_lookup
-from recollect.text.stop import ENGLISH
+from recollect.text.stop import STOP
 from recollect.text.words import stem, words
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Question:
 class ContentWords:
     """The words that the question is about: stop words are dropped, unless there are no others."""
 
-    stop: frozenset[str] = ENGLISH
+    stop: frozenset[str] = STOP
 
     def read(self, question: Question, run: Run) -> Question:
         every = tuple(dict.fromkeys(words(question.text)))

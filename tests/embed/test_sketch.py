@@ -137,6 +137,13 @@ def test_of_a_long_text_so_many_tokens_are_kept(count: int) -> None:
     assert sketch(text) == sketch(text)
 
 
+def test_a_long_text_that_repeats_itself_says_nothing_else() -> None:
+    (cup,) = directions(1, 16)
+    text = TokenVectors(("cup",) * 200, np.tile(cup, (200, 1)), cup)
+    kept = np.frombuffer(sketch(text), dtype=np.uint8).reshape(-1, 2)
+    assert {row.tobytes() for row in kept} == {np.packbits(cup > 0).tobytes()}
+
+
 def test_of_a_long_text_every_part_still_speaks() -> None:
     """Tokens are joined with those of like meaning: what the text has stays nearer than what it does not have."""
     kinds, others = directions(40, 384), directions(40, 384, seed=7)
