@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.report import HOME, Figure, Report
-from bench.rounds import Timing, clocked, interleave
+from bench.rounds import Timing, clocked, interleave, middle
 from bench.texts import World
 from recollect import Mind
 from recollect.ingest.folder import FolderSettings
@@ -25,9 +25,23 @@ PARTS = ("index", "unchanged", "watch", "search", "memory")
 FILES, FILE_BYTES = 500, 12_000  # 6 MB
 MANY = 5_000
 LARGE = 100_000_000
-NOTHING = Timing(0.0, 0.0)
 VAULT = FolderSettings(layout="vault")
 QUESTIONS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(Figure):
+    """Seconds that something may take, beside nothing else."""
+
+    @property
+    def met(self) -> bool | None:
+        return None if self.goal is None or self.ours is None else self.ours.wall <= self.goal
+
+    def cells(self) -> tuple[str, ...]:
+        shown = "" if self.ours is None else f"{self.ours.wall * 1e3:.0f} ms"
+        cpu = "" if self.ours is None else f"(cpu {self.ours.cpu * 1e3:.0f} ms)"
+        met = {None: "", True: "yes", False: "NO"}[self.met]
+        return self.name, shown, self.against, cpu, f"≤ {self.goal} s", met
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +130,18 @@ def indexing(vault: Path, folder: Path, rounds: int, report: Report) -> None:
             taken.append(Timing(timing.cpu, timing.cpu))
             told = {"chunks": len(space.mind.store.chunk_ids(space.collection)), "wall": f"{timing.wall:.2f} s"}
     size = sum(file.stat().st_size for file in vault.rglob("*.md"))
-    report.compare(f"index {FILES} files, {size / 1e6:.1f} MB, CPU", taken, [NOTHING], "", 2.0, adds=True)
+    report.figures.append(Limit(f"index {FILES} files, {size / 1e6:.1f} MB, CPU", middle(taken), goal=2.0))
+    told["fastest turn"] = f"{min(each.cpu for each in taken):.2f} s"
+    told["a bare loop of 5,000,000 sums in this run"] = f"{clocked(lambda _: _loop())(0).cpu:.2f} s"
     report.details["indexing"] = told
+
+
+def _loop() -> int:
+    """A measure of the machine as it is now: with others at work, processor time is longer, too."""
+    total = 0
+    for number in range(5_000_000):
+        total += number
+    return total
 
 
 def unchanged(many: Path, folder: Path, rounds: int, report: Report) -> None:
@@ -127,7 +151,7 @@ def unchanged(many: Path, folder: Path, rounds: int, report: Report) -> None:
         space.sync()
         taken = [clocked(lambda _: space.sync())(number) for number in range(rounds)]
     files = sum(1 for _ in many.rglob("*.md"))
-    report.compare(f"sync of {files:,} files, none changed", taken, [NOTHING], "", 0.3, adds=True)
+    report.figures.append(Limit(f"sync of {files:,} files, none changed", middle(taken), goal=0.3))
 
 
 def following(vault: Path, folder: Path, rounds: int, report: Report) -> None:
@@ -143,7 +167,7 @@ def following(vault: Path, folder: Path, rounds: int, report: Report) -> None:
             while not space.mind.recall(word, 1, recipe="openclaw", filter=space.scope, track=False):
                 time.sleep(0.01)
             taken.append(Timing(time.perf_counter() - begun, time.process_time() - cpu))
-    report.compare("a changed file is found, under watch", taken, [NOTHING], "", 2.0, adds=True)
+    report.figures.append(Limit("a changed file is found, under watch", middle(taken), goal=2.0))
     report.details["slowest to be found"] = {"seconds": round(max(each.wall for each in taken), 3)}
 
 

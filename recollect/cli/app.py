@@ -34,6 +34,7 @@ from recollect.cli.looking import list_, show, status
 from recollect.cli.options import Settings, flat
 from recollect.cli.recalling import compare, context, recall, recipes, why, why_not
 from recollect.cli.screen import complain
+from recollect.cli.tuning import tune
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
 
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, STOPPED = 2, 3, 4, 130
@@ -65,7 +66,7 @@ def recollect_(
 
 VERBS: dict[str, tuple[Callable[..., int | None], ...]] = {
     "Remember": (remember, edit, supersede, contradict, link, unlink, relate, reinforce, decay, forget, undo),
-    "Recall": (recall, context, why, why_not, compare, recipes, eval_),
+    "Recall": (recall, context, why, why_not, compare, recipes, eval_, tune),
     "Folders": (sync, watch, search, get),
     "Look": (list_, show, status, doctor, config),
     "Carry": (export, import_, reembed),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,16 +19,19 @@ if TYPE_CHECKING:
     from recollect.evaluation import Asker, Labelled, Outcome
 
 TEMPLATE = 20  # lines, where the user does not say
+QUESTIONS = "Your questions (JSON lines), a BEIR folder, or LongMemEval's or LoCoMo's file."
+Limit = Annotated[int | None, typer.Option("--limit", help="Only the first so many.", show_default=False)]
+Unit = Annotated[str, typer.Option("--unit", help="What a memory of LongMemEval is: session or turn.")]
+Split = Annotated[str, typer.Option("--split", help="Which qrels of a BEIR folder.")]
+Store = Annotated[
+    str | None,
+    typer.Option("--store", help="Keep a benchmark's memories in this file, and use them again.", show_default=False),
+]
 
 
 def eval_(
     settings: Settings,
-    questions: Annotated[
-        str | None,
-        typer.Argument(
-            help="Your questions (JSON lines), a BEIR folder, or LongMemEval's or LoCoMo's file.", show_default=False
-        ),
-    ] = None,
+    questions: Annotated[str | None, typer.Argument(help=QUESTIONS, show_default=False)] = None,
     recipe: Annotated[
         Words, typer.Option("--recipe", "-r", help="A way of recalling; several are shown side by side.")
     ] = None,
@@ -37,15 +41,10 @@ def eval_(
     report: Annotated[
         str | None, typer.Option("--report", help="Write a report in Markdown.", show_default=False)
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="Only the first so many.", show_default=False)] = None,
-    unit: Annotated[str, typer.Option("--unit", help="What a memory of LongMemEval is: session or turn.")] = "session",
-    split: Annotated[str, typer.Option("--split", help="Which qrels of a BEIR folder.")] = "test",
-    store: Annotated[
-        str | None,
-        typer.Option(
-            "--store", help="Keep a benchmark's memories in this file, and use them again.", show_default=False
-        ),
-    ] = None,
+    limit: Limit = None,
+    unit: Unit = "session",
+    split: Split = "test",
+    store: Store = None,
     template: Annotated[
         bool, typer.Option("--template", help=f"Print {TEMPLATE} lines (or --limit) of your memory to fill in.")
     ] = False,
@@ -55,12 +54,10 @@ def eval_(
         return _template(settings, TEMPLATE if limit is None else limit)
     if questions is None:
         raise InvalidInput("Name a file of questions; recollect eval --template > questions.jsonl begins one.")
-    from recollect.evaluation import Gate, read
+    from recollect.evaluation import Gate
 
     gates = [Gate.of(each) for each in fail_below or ()]
-    labelled = read(questions, unit=unit, split=split)  # type: ignore[arg-type]
-    if limit is not None:
-        labelled = labelled.first(limit)
+    labelled = asked_for(questions, limit, unit, split)
     outcome = _evaluate(settings, labelled, recipe or [settings.configured.recipe_name or "default"], store)
     if report is not None:
         with writing(report) as out:
@@ -84,26 +81,41 @@ def _template(settings: Settings, lines: int) -> int:
     return 0
 
 
+def asked_for(questions: str, limit: int | None, unit: str, split: str) -> Labelled:
+    from recollect.evaluation import read
+
+    labelled = read(questions, unit=unit, split=split)  # type: ignore[arg-type]
+    return labelled if limit is None else labelled.first(limit)
+
+
 def _evaluate(settings: Settings, labelled: Labelled, recipes: list[str], store: str | None) -> Outcome:
-    """Ask the memory at --db; or, when the questions bring their own, a file filled with those."""
-    from recollect.evaluation import Asker, asking, judge, resolved
+    from recollect.evaluation import judge
     from recollect.recipes import named
 
-    for name in recipes:
-        named(name)  # before any work
-    with ExitStack() as stack:
-        if labelled.memories:
-            path = store or str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "benchmark.db")
-            asker = stack.enter_context(asking(path, settings.model))
-            _fill(asker, labelled)
-        else:
-            asker = Asker(stack.enter_context(settings.open(embed=True)))
-            labelled = resolved(asker.mind, labelled)
-        answers: dict[str, Any] = {}
-        for name in dict.fromkeys(recipes):
+    config = settings.configured
+    made = {name: named(name, **config.settings_of(name)) for name in recipes}  # before any work
+    answers: dict[str, Any] = {}
+    with to_ask(settings, labelled, store) as (asker, labelled):
+        for name, recipe in made.items():
             with progress(f"Asking {name}") as done:
-                answers[name] = asker.answers(labelled.questions, name, progress=done)
+                answers[name] = asker.answers(labelled.questions, recipe, progress=done)
     return judge(labelled, answers)
+
+
+@contextmanager
+def to_ask(settings: Settings, labelled: Labelled, store: str | None) -> Iterator[tuple[Asker, Labelled]]:
+    """The memory at --db, to be asked; or, when the questions bring their own, a file filled with those."""
+    from recollect.evaluation import Asker, asking, resolved
+
+    if not labelled.memories:
+        with settings.open(embed=True) as mind:
+            yield Asker(mind), resolved(mind, labelled)
+        return
+    with ExitStack() as stack:
+        path = store or str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "benchmark.db")
+        asker = stack.enter_context(asking(path, settings.model))
+        _fill(asker, labelled)
+        yield asker, labelled
 
 
 def _fill(asker: Asker, labelled: Labelled) -> None:

@@ -245,9 +245,10 @@ class Asking:
 
     def configured(self, config: "Config") -> "Asking":
         """What is not said here, as the configuration says it."""
-        return replace(
-            self, k=config["recollect.k"] if self.k is None else self.k, recipe=self.recipe or config.recipe_name
-        )
+        recipe = self.recipe or config.recipe_name
+        settings = [f"{name}={json.dumps(value)}" for name, value in config.settings_of(recipe or "default").items()]
+        k = config["recollect.k"] if self.k is None else self.k
+        return replace(self, k=k, recipe=recipe, set_=[*settings, *(self.set_ or ())])
 
     def options(self, conditions: Conditions) -> dict[str, Any]:
         """The keywords of ``Mind.recall``."""

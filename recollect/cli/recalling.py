@@ -143,11 +143,12 @@ def compare(
     k: Annotated[int, typer.Option("-k", "--limit", help="How many results each.")] = 5,
 ) -> None:
     """Put one question to several recipes and show their answers side by side."""
-    from recollect.recipes import RECIPES
+    from recollect.recipes import RECIPES, named
 
     names = [name.strip() for name in recipes.split(",") if name.strip()] or list(RECIPES)
     with settings.open(embed=True) as mind:
-        told = mind.compare(query, names, k, filter=conditions.filter())
+        made = [named(name, **settings.configured.settings_of(name)) for name in names]
+        told = mind.compare(query, made, k, filter=conditions.filter())
     if settings.json:
         answer(True, told.as_dict())
         return

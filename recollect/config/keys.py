@@ -44,6 +44,15 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
+def _is_map(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(name, str) for name in value)
+
+
+def _are_plain(settings: dict[str, Any]) -> bool:
+    """A text might name a file or a service, which is not for a workspace to say."""
+    return all(isinstance(value, bool) or _is_number(value) for value in settings.values())
+
+
 def _yes(value: Any) -> bool:
     words = {True: True, False: False, "yes": True, "no": False, "on": True, "off": False}
     if not isinstance(value, (bool, str)) or value not in words:
@@ -75,6 +84,10 @@ UNIT = Kind("a number from 0 to 1", _wanted(lambda value: _is_number(value) and 
 HEADERS = Kind(
     "a map of texts",
     _wanted(lambda value: isinstance(value, dict) and all(isinstance(e, str) for pair in value.items() for e in pair)),
+)
+SETTINGS = Kind(
+    "a map of recipes to their settings (numbers, true or false)",
+    _wanted(lambda value: _is_map(value) and all(_is_map(said) and _are_plain(said) for said in value.values())),
 )
 ANYTHING = Kind("anything", lambda value: value)
 
@@ -162,6 +175,7 @@ RECOLLECT = {
     "embedder": Key(TEXT, None, "Such as local, none or openai:text-embedding-3-small; wins over provider and model."),
     "recipe": Key(TEXT, None, "The way of recalling of 'recollect recall'."),
     "k": Key(whole(1), None, "How many results 'recollect recall' gives."),
+    "settings": Key(SETTINGS, {}, "Such as {default: {session: 0.1}}; 'recollect tune' looks for good ones."),
 }
 
 SECTIONS = {"memorySearch": MEMORY_SEARCH, "memory": MEMORY, "recollect": RECOLLECT}

@@ -6,6 +6,7 @@ from recollect.evaluation.measures import MEASURES, Interval, Scores, difference
 from recollect.evaluation.outcome import Gate, Outcome, judge
 from recollect.evaluation.own import resolved, template
 from recollect.evaluation.readers import UNITS, read
+from recollect.evaluation.tuning import Tuned, tune
 
 __all__ = [
     "DEPTH",
@@ -19,6 +20,7 @@ __all__ = [
     "Outcome",
     "Question",
     "Scores",
+    "Tuned",
     "asking",
     "difference",
     "interval",
@@ -28,4 +30,5 @@ __all__ = [
     "score",
     "separation",
     "template",
+    "tune",
 ]

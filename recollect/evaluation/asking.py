@@ -55,6 +55,12 @@ class Asker:
         said = {"filter": question.filter, "as_of": question.as_of, **options}
         return self.mind.recall(question.text, k, recipe=recipe, track=False, **said)
 
+    def answer(self, question: Question, recipe: str | Recipe = "default", k: int = DEPTH, **options: Any) -> Answer:
+        start = time.process_time()
+        recall = self.recall(question, recipe, k, **options)
+        taken = time.process_time() - start
+        return Answer(tuple(_name(each.memory, question) for each in recall), confidence(recall), taken)
+
     def answers(
         self,
         questions: Sequence[Question],
@@ -68,10 +74,7 @@ class Asker:
         for question in questions[:1]:
             self.recall(question, recipe, k, **options)  # what is loaded once is no question's cost
         for number, question in enumerate(questions, 1):
-            start = time.process_time()
-            recall = self.recall(question, recipe, k, **options)
-            taken = time.process_time() - start
-            answers.append(Answer(tuple(_name(each.memory, question) for each in recall), confidence(recall), taken))
+            answers.append(self.answer(question, recipe, k, **options))
             if progress is not None:
                 progress(number, len(questions))
         return answers
@@ -87,8 +90,9 @@ def asking(path: str | PathLike[str], embedder: Embedder | str | None = "local")
 
 def confidence(recall: Recall) -> float:
     """How sure the mind is that it found something: its own word, or the best score where it has none."""
-    best = max((each.score for each in recall), default=0.0)
-    return float(getattr(recall, "confidence", best))
+    if recall.confidence is not None:
+        return recall.confidence
+    return max((each.score for each in recall), default=0.0)
 
 
 def _name(memory: Memory, question: Question) -> str:

@@ -127,6 +127,10 @@ class Run:
             self.current = step
             self.question, self._asked, self._coming = kept
 
+    def take_over(self, other: Run) -> None:
+        """What another run of the same question over the same version has found, embedded and read."""
+        self.found, self.memo, self._asked, self._read = other.found, other.memo, other._asked, other._read
+
     def skip(self, cue: Cue, reason: str) -> None:
         """Log that a cue did not run."""
         with self.step("cue", cue.name):

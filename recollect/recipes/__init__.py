@@ -27,7 +27,7 @@ RECIPES: dict[str, Callable[..., Recipe]] = {
 }
 
 
-def named(recipe: str | Recipe, **settings: Any) -> Recipe:
+def named(recipe: str | Recipe, /, **settings: Any) -> Recipe:
     """A recipe as it is, or by its name with settings of its own: ``named("openmem", max_hops=3)``."""
     if isinstance(recipe, Recipe):
         if settings:

@@ -53,6 +53,8 @@ def identifier(word: str) -> Iterator[str]:
     if not whole:
         return
     yield whole
+    if "_" in whole:
+        yield whole.replace("_", "")  # max_retries and maxRetries meet
     parts = PARTS.findall(word) if word.isascii() else [part for part in word.split("_") if part]
     if len(parts) > 1:
         yield from (part.lower() for part in parts)
@@ -72,11 +74,19 @@ def _any_script(text: str, whole: bool) -> Iterator[str]:
 
 def _spaceless(run: str, whole: bool) -> Iterator[str]:
     if all(_is_han(letter) for letter in run):
-        yield from _segmenter().cut(run) if whole else _segmenter().cut_for_search(run)
+        found = _segmenter().cut(run) if whole else _segmenter().cut_for_search(run)
+        yield from found
+        if not whole:  # names and traditional spellings are not all in the dictionary: pairs of letters find them
+            known = set(found)
+            yield from (pair for pair in _pairs(run) if pair not in known)
     elif len(run) == 1:
         yield run
     else:
-        yield from (run[at : at + 2] for at in range(len(run) - 1))
+        yield from _pairs(run)
+
+
+def _pairs(run: str) -> Iterator[str]:
+    return (run[at : at + 2] for at in range(len(run) - 1))
 
 
 def _is_han(letter: str) -> bool:

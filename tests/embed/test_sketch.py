@@ -23,7 +23,7 @@ Floats = NDArray[np.float32]
 
 def directions(count: int, dim: int, seed: int = 0) -> Floats:
     vectors = np.random.default_rng(seed).standard_normal((count, dim)).astype(np.float32)
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
 
 
 class Given:

@@ -45,9 +45,9 @@ class Scatter:
 
 
 class Woven:
-    """A random direction for every word, one for words of one meaning; a text is its tokens and their sum.
+    """A random direction for every token, one for words of one meaning; a text is its tokens and their sum.
 
-    100 dimensions: no whole number of bytes, when only the signs are kept.
+    Long words come in pieces, as a model's do. 100 dimensions: no whole number of bytes, when only the signs are kept.
     """
 
     name, dim = "toy-woven", 100
@@ -56,7 +56,7 @@ class Woven:
     def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
         made = []
         for text in texts:
-            tokens = tuple(re.findall(r"\w+|[^\w\s]", text.lower()))
+            tokens = tuple(token for word in re.findall(r"\w+|[^\w\s]", text.lower()) for token in self.pieces(word))
             vectors = np.zeros((len(tokens), self.dim), dtype=np.float32)
             for at, token in enumerate(tokens):
                 vectors[at] = self.direction(self.alike.get(token, token))
@@ -65,6 +65,11 @@ class Woven:
 
     def embed(self, texts: Sequence[str], query: bool = False) -> list[Any]:
         return [each.whole for each in self.token_vectors(texts)]
+
+    def pieces(self, word: str) -> list[str]:
+        if len(word) < 10:
+            return [word]
+        return [word[:3], *("##" + word[at : at + 3] for at in range(3, len(word), 3))]
 
     def direction(self, word: str) -> NDArray[np.float32]:
         vector = np.random.default_rng(crc32(word.encode())).standard_normal(self.dim)

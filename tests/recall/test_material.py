@@ -21,7 +21,9 @@ def test_programs_are_code(text: str) -> None:
     assert is_code(text)
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "x = 1", LETTER, "- buy milk\n- buy (two) eggs\n- call Bob", "苹果\n桌子"])
+@pytest.mark.parametrize(
+    "text", ["", "\n\n", "x = 1", LETTER, "- buy milk\n- buy (two) eggs\n- call Bob", "苹果\n桌子"]
+)
 def test_notes_and_letters_are_not(text: str) -> None:
     assert not is_code(text)
 

@@ -47,7 +47,9 @@ def test_a_slip_of_the_keys_is_put_right_and_told(mind: Mind, question: str, rig
 
 
 def test_the_answer_is_that_of_the_question_without_the_slip(mind: Mind) -> None:
-    right, wrong = (mind.recall(f"what {word} are there for her?", track=False) for word in ("activities", "activitites"))
+    right, wrong = (
+        mind.recall(f"what {word} are there for her?", track=False) for word in ("activities", "activitites")
+    )
     assert [(r.memory.id, r.score) for r in wrong] == [(r.memory.id, r.score) for r in right]
     assert wrong.trace.query == "what activitites are there for her?"
 

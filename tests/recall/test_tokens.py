@@ -340,6 +340,30 @@ def test_asking_for_more_never_changes_the_first(many: Path, question: str) -> N
             assert [(r.memory.id, r.score) for r in mind.recall(question, k, track=False)] == longest[:k], f"k={k}"
 
 
+LATER: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "who is named": ("did anna see the cup of tea?", {"speaker": "Bob"}, {"speaker": "Anna"}),
+    "the time in question": (
+        "did anna see the cup of tea in May?",
+        {"created": NOON - timedelta(days=200)},
+        {"created": NOON - timedelta(days=15)},
+    ),
+    "the session": ("did anna see the cup of tea?", {"session": "monday"}, {"session": "monday"}),
+}
+
+
+@pytest.mark.parametrize(("question", "first", "later"), LATER.values(), ids=list(LATER))
+def test_what_only_a_later_page_brings_changes_nothing_on_the_first(
+    tmp_path: Path, question: str, first: dict[str, Any], later: dict[str, Any]
+) -> None:
+    with open_mind(tmp_path / "memory.db", WOVEN) as mind:
+        mind.remember_many({"text": f"anna did see the cup of tea {n}", "id": f"f{n}", **first} for n in range(60))
+        mind.remember_many({"text": f"w{n} w{n + 1} w{n + 2} w{n + 3}", "id": f"l{n}", **later} for n in range(60))
+        short, long = mind.recall(question, 40, track=False), mind.recall(question, 120, track=False)
+    assert all(id.startswith("f") for id in ids(short))
+    assert any(id.startswith("l") for id in ids(long))
+    assert [(r.memory.id, r.score) for r in short] == [(r.memory.id, r.score) for r in long][:40]
+
+
 def test_the_same_state_and_clock_give_the_same_bytes(many: Path) -> None:
     with open_mind(many, WOVEN) as mind, open_mind(many, WOVEN) as other:
         for question in QUESTIONS:

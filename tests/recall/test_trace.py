@@ -31,6 +31,7 @@ def test_the_trace_has_every_step_in_order_with_its_time(tmp_path: Path) -> None
         ("fuse", "blend"),
         *(("stage", stage.name) for stage in recipe.stages),
         ("cut", "best 2"),
+        ("judge", "confidence"),
         ("fetch", "memories"),
         ("after", "touch"),
     ]

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from recollect import Mind, NotFound
 from recollect.model import STATUSES
+from recollect.recall.stages import Recency
+from recollect.recipes import named
 
 from .kit import BAG, NOON, nodes, open_mind
 
@@ -152,8 +154,9 @@ def test_a_tree_says_that_a_memory_has_no_vector(shelf: Path) -> None:
 def test_a_tree_names_recency_and_status_with_their_factors(shelf: Path) -> None:
     with open_mind(shelf) as mind:
         said = labelled(mind, "cup", "old")
-    assert said["recency: 30.0 days old"] == pytest.approx(0.975)  # half of the 5 % that age may cost
-    assert said["status: superseded"] == 0.5
+    (recency,) = [stage for stage in named("default").stages if isinstance(stage, Recency)]
+    assert said["recency: 30.0 days old"] == pytest.approx(1 - recency.share / 2)  # half of what age may cost
+    assert said["status: superseded"] < 1
 
 
 def test_a_tree_names_the_word_that_a_typo_was_taken_for(shelf: Path) -> None:

@@ -136,7 +136,9 @@ def test_without_vectors_nothing_tells_a_diary(path: Path) -> None:
 ASKED = "where could the mug be?"
 KEPT = [{"text": "we keep one cup there", "id": "cup"}, {"text": "we keep one lamp there", "id": "lamp"}]
 TO_SECOND = "ALTER TABLE vectors DROP COLUMN sketch; DELETE FROM migrations WHERE name >= '0003'"
-TO_FIRST = TO_SECOND + "; DROP TABLE folders; DROP TABLE files; DROP TABLE chunks; DELETE FROM migrations WHERE name > '0002'"
+TO_FIRST = (
+    TO_SECOND + "; DROP TABLE folders; DROP TABLE files; DROP TABLE chunks; DELETE FROM migrations WHERE name > '0002'"
+)
 
 
 @pytest.fixture(params=[TO_FIRST, TO_SECOND], ids=["from 0001", "from 0002"])
@@ -241,7 +243,10 @@ def test_a_change_without_a_new_text_leaves_the_tokens_as_they_are(mind: Mind, c
 
 HARM = {
     "words are missing": ("DELETE FROM words WHERE row = 1", "without words"),
-    "a vector is nobody's": ("INSERT INTO vectors SELECT space, 99, vector, sketch FROM vectors LIMIT 1", "without mem"),
+    "a vector is nobody's": (
+        "INSERT INTO vectors SELECT space, 99, vector, sketch FROM vectors LIMIT 1",
+        "without mem",
+    ),
     "a vector is torn": ("UPDATE vectors SET vector = x'0000' WHERE row = 2", "do not fit together"),
 }
 

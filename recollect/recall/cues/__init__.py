@@ -7,7 +7,7 @@ from recollect.recall.cues.keywords import Keywords
 from recollect.recall.cues.limits import AtLeast, Off
 from recollect.recall.cues.nearest import Nearest
 from recollect.recall.cues.notes import Notes
-from recollect.recall.cues.plans import Ladder, Parallel, Until
+from recollect.recall.cues.plans import Ladder, Once, Parallel, Until
 from recollect.recall.cues.relations import Relations
 from recollect.recall.cues.replay import Instead, Replay
 from recollect.recall.cues.signatures import Signatures
@@ -29,6 +29,7 @@ __all__ = [
     "Nearest",
     "Notes",
     "Off",
+    "Once",
     "Parallel",
     "Relations",
     "Replay",

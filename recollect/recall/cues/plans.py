@@ -1,12 +1,16 @@
-"""How several cues run together: all of them, until there are enough, or one after the other until one finds."""
+"""How several cues run together: all of them, until there are enough, one after the other, or only once."""
 
 from __future__ import annotations
 
 from typing import cast
 
+import numpy as np
+
+from recollect.recall.arithmetic import Expr
 from recollect.recall.hits import Found, nothing
 from recollect.recall.recipe import Cue, Plan
 from recollect.recall.run import Run
+from recollect.store.base import Rows
 
 
 class Parallel:
@@ -83,6 +87,44 @@ class Ladder:
 
     def cues(self) -> list[Cue]:
         return list(self._rungs)
+
+
+class Once:
+    """For one question that is asked again and again with other numbers after the cues: they look only the first time.
+
+    What was found is good for one version of the file.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._first: tuple[Run, list[Found]] | None = None
+        self._cues: list[Cue] = []
+
+    def gather(self, run: Run) -> list[Found]:
+        if self._first is None or self._first[0].trace.version != run.trace.version:
+            self._first = run, self._plan.gather(run)
+            self._cues = [_Scored(cue) for cue in self._plan.cues()]
+        first, found = self._first
+        run.take_over(first)
+        return found
+
+    def cues(self) -> list[Cue]:
+        return self._cues or self._plan.cues()
+
+
+class _Scored:
+    """A cue that keeps its last scores, for as long as the same rows are asked for."""
+
+    def __init__(self, cue: Cue) -> None:
+        self.name = cue.name
+        self.find = cue.find
+        self._cue = cue
+        self._kept: tuple[Rows, Expr] | None = None
+
+    def score(self, run: Run, rows: Rows) -> Expr:
+        if self._kept is None or not np.array_equal(self._kept[0], rows):
+            self._kept = rows, self._cue.score(run, rows)
+        return self._kept[1]
 
 
 def gathered(part: Cue | Plan, run: Run) -> list[Found]:

@@ -210,7 +210,7 @@ class SqliteLexicon:
         runs = self.image.postings.times(self._numbers(query.terms), weights)
         for at, term in enumerate(query.terms):
             if term.match == "phrase":
-                runs[at] = self._in_order(words(term.word), weights, mask)
+                runs[at] = self._in_order(words(term.word, whole=True), weights, mask)
         slots = np.concatenate([NO_SLOTS, *(run for run, _ in runs)])
         times = np.concatenate([NONE, *(times for _, times in runs)])
         part = saturation(times, length[slots], average, query.k1, query.b)

@@ -40,7 +40,7 @@ def _pieces(name: str, text: str, files: str) -> list[str]:
 
 
 def _folded(text: str) -> list[str]:
-    found = words(text)
+    found = words(text, whole=True)
     return found if text.isascii() else [fold(word) for word in found]
 
 

@@ -28,7 +28,7 @@ class Shelf:
         Σ q × sign(d) ÷ √(2n/π) is about their cosine. The question is rounded to steps so fine that they cost nothing,
         and whose sums have no rounding of their own: the same bits in whatever company a slot is asked for.
         """
-        question = np.round(question * FINE) / FINE
+        question = np.asarray(np.round(question * FINE) / FINE, dtype=np.float32)
         answer = np.full((len(slots), len(question)), np.nan, dtype=np.float32)
         known = np.flatnonzero(slots >= 0)
         ends = self.ends[slots[known]]

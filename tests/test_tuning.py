@@ -1,0 +1,169 @@
+"""Looking for better settings: found where they are, not found where they are not, and honest about the gain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from recollect import InvalidInput, Memory, Mind
+from recollect.evaluation import Asker, Question, score, tune
+from recollect.evaluation.tuning import FOLDS, GRID
+from recollect.recall.cues import Once
+from recollect.recipes import RECIPES, named
+
+THINGS = (
+    "hammer ladder kettle lantern saddle compass violin anchor basket candle drill easel flute goggles hinge icebox "
+    "jigsaw kayak locket mirror napkin organ pillow quilt rucksack scissors teapot umbrella vase wallet"
+).split()
+
+
+def memories() -> list[Memory]:
+    """For every thing, who asked for it, and the answer of an assistant."""
+    return [
+        Memory(text, role=role, external_id=f"{thing} {role}")
+        for thing in THINGS
+        for role, text in (
+            ("user", f"Could you tell me where the {thing} went?"),
+            ("assistant", f"The {thing} is in the cellar."),
+        )
+    ]
+
+
+@pytest.fixture
+def mind(path: Path) -> Iterator[Mind]:
+    with Mind(path, embedder=None) as mind:
+        mind.remember_many(memories())
+        yield mind
+
+
+def questions(role: str) -> list[Question]:
+    return [Question(f"where is the {thing}?", {f"{thing} {role}": 1}) for thing in THINGS]
+
+
+def ndcg(asker: Asker, asked: list[Question], **settings: float) -> float:
+    return score("by hand", asked, asker.answers(asked, named("default", **settings))).mean("NDCG@10")
+
+
+def test_the_setting_that_matters_is_found_and_its_gain_is_that_of_real_recalls(mind: Mind) -> None:
+    asker, asked = Asker(mind), questions("assistant")
+    tuned = tune(asker, asked)
+    assert list(tuned.settings) == ["assistant"]
+    assert tuned.settings["assistant"] > RECIPES["default"].__kwdefaults__["assistant"]
+    assert tuned.folds == (tuned.settings,) * FOLDS
+    assert tuned.before == pytest.approx(ndcg(asker, asked))
+    assert tuned.gain.mean == pytest.approx(ndcg(asker, asked, **tuned.settings) - tuned.before)
+    assert tuned.gain.mean > 0.3
+    assert tuned.worth_it
+    assert "no accident" in tuned.verdict()
+
+
+def test_where_all_is_found_already_nothing_is_changed(mind: Mind) -> None:
+    tuned = tune(Asker(mind), questions("user"))
+    assert (tuned.settings, tuned.before, tuned.gain.mean, tuned.worth_it) == ({}, 1.0, 0.0, False)
+    assert "Nothing is gained" in tuned.verdict()
+
+
+def test_what_was_labelled_by_chance_is_not_taken_for_a_gain(mind: Mind) -> None:
+    """Some settings fit chance a little better; on questions that are held out they do not."""
+    chance = Random(1)
+    asked = [Question(f"where is the {a}, the {b}?", {f"{chance.choice((a, b))} user": 1}) for a, b in pairs(chance)]
+    tuned = tune(Asker(mind), asked)
+    assert not tuned.worth_it
+    assert tuned.gain.low <= 0 <= tuned.gain.high
+
+
+def pairs(chance: Random) -> list[tuple[str, str]]:
+    return [(a, b) for a, b in (chance.sample(THINGS, 2) for _ in range(40))]
+
+
+def test_below_twenty_answers_nothing_is_said_and_below_a_hundred_a_warning(mind: Mind) -> None:
+    asked = questions("user")
+    with pytest.raises(InvalidInput, match="at least 20 questions with an answer, better 100, and there are 19"):
+        tune(Asker(mind), [*asked[:19], *[Question("and who knows?")] * 100])
+    assert tune(Asker(mind), asked[:20]).few
+
+
+def test_tuning_leaves_no_mark_and_tells_how_far_it_is(mind: Mind) -> None:
+    told: list[tuple[int, int | None]] = []
+    tune(Asker(mind), questions("user")[:20], progress=lambda done, total: told.append((done, total)))
+    assert [memory.use.access_count for memory in mind.list()] == [0] * (2 * len(THINGS))
+    done, totals = zip(*told, strict=True)
+    assert (list(done), len(set(totals))) == (sorted(done), 1)
+    assert done[-1] <= totals[0]
+
+
+def test_everything_that_is_searched_is_a_setting_of_the_recipe() -> None:
+    assert GRID.keys() == RECIPES["default"].__kwdefaults__.keys()
+    for name, values in GRID.items():
+        for value in values:
+            named("default", **{name: value})
+
+
+# Cues that look once.
+
+
+@pytest.mark.parametrize("settings", [{}, {"words": 4.0, "tokens": 0.25}, {"assistant": 1.0, "session": 0.0}])
+def test_asked_again_with_other_settings_the_answer_is_the_same_as_asked_anew(
+    path: Path, settings: dict[str, float]
+) -> None:
+    with Mind(path) as mind:
+        for number, thing in enumerate(THINGS[:12]):
+            mind.remember(f"The {thing} is in box {number}.", session=str(number % 3), role="user")
+            mind.remember(f"Noted, I put the {thing} on the list.", session=str(number % 3), role="assistant")
+        once = Once(named("default").cues)
+        mind.recall("where is the hammer?", recipe=named("default").but(cues=once), track=False)
+        again = mind.recall("where is the hammer?", recipe=named("default", **settings).but(cues=once), track=False)
+        anew = mind.recall("where is the hammer?", track=False, **settings)
+        assert [each.memory.id for each in again] == [each.memory.id for each in anew]
+        assert [each.score for each in again] == pytest.approx([each.score for each in anew], abs=1e-4)  # time passes
+        assert all(each.why.evaluate() == each.score for each in again)
+
+
+def test_after_a_write_the_cues_look_again(mind: Mind) -> None:
+    recipe = named("default").but(cues=Once(named("default").cues))
+    before = [each.text for each in mind.recall("submarine", recipe=recipe)]
+    mind.remember("The submarine is yellow.")
+    after = [each.text for each in mind.recall("submarine", recipe=recipe)]
+    assert ("The submarine is yellow." in before, after[0]) == (False, "The submarine is yellow.")
+
+
+# The settings themselves.
+
+
+def test_the_settings_of_the_default_recipe_are_its_own_numbers(mind: Mind) -> None:
+    now = mind.clock()
+    said = RECIPES["default"].__kwdefaults__
+    plain, spelt = (mind.recall("where is the hammer?", as_of=now, track=False, **each) for each in ({}, said))
+    assert [(each.memory.id, each.score) for each in plain] == [(each.memory.id, each.score) for each in spelt]
+
+
+def test_shares_stay_shares_whatever_the_factors(path: Path) -> None:
+    with Mind(path) as mind:
+        mind.remember("The hammer is in the cellar.")
+        shares = [
+            [share.weight for share in blend.shares]
+            for factors in ({}, {"words": 4.0}, {"words": 0, "vectors": 0.5})
+            for blend in named("default", **factors).fuse.blends.values()  # type: ignore[attr-defined]
+        ]
+        assert np.sum(shares, axis=1) == pytest.approx(np.ones(len(shares)))
+        (found,) = mind.recall("hammer", words=4.0, recency=0.0)
+        assert found.score == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"words": 0, "vectors": 0, "tokens": 0}, "words, vectors, tokens cannot all be 0"),
+        ({"words": -1}, "words must be between 0 and"),
+        ({"session": 1.5}, "session must be between 0 and 1"),
+        ({"assistant": "half"}, "assistant must be a number"),
+        ({"colour": 1}, "has no setting 'colour'; it has: words, vectors"),
+    ],
+)
+def test_a_wrong_setting_is_told(mind: Mind, settings: dict[str, float], problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem):
+        mind.recall("hammer", **settings)
