@@ -2,9 +2,9 @@
 
     question ─▶ spelling ─▶ content words ─▶ words ─────┐
                                              trigrams ──┤
-                                             vectors ───┼─▶ blend by material ─▶ × speaker ─▶ × role ─┐
-                                             tokens ────┘                                             │
-                         best k ◀─ × status ◀─ × recency ◀─ with the best of its session ◀────────────┘
+                                             vectors ───┼─▶ blend by material ─▶ × speaker ─▶ × role ─▶ × dates ─┐
+                                             tokens ────┘                                                        │
+      best k ◀─ × status ◀─ × recency ◀─ with the best of its session ◀─ × could it be the answer? ◀─────────────┘
 
 Trigrams look only for words that nothing in the memory has: typos and parts of words. Tokens compare word by word in
 meaning, and look at what was said just before and after. How much each counts depends on the material: short texts or

@@ -65,52 +65,11 @@ def test_too_few_questions_are_refused(recollect: Command) -> None:
     assert (outcome.code, "at least 20 questions" in outcome.err) == (2, True)
 
 
-@pytest.mark.parametrize(
-    "before",
-    [
-        "# mine\nrecollect:\n  k: 3  # few\n\nmemory:\n  citations: off\n",
-        "memory:\n  citations: off  # no end of line",
-        "# nothing yet\n",
-        "recollect:\n    k: 3\n    settings: {openmem: {max_hops: 3}, default: {session: 0.1}}  # by hand\n    db: memory.db\n",
-    ],
-)
-def test_what_else_a_file_says_stays_as_it_is(recollect: Command, before: str) -> None:
-    Path("recollect.yaml").write_text(before)
-    kept = recollect("config", "show", "--json").json["values"]
-    for _ in range(2):  # the second time, the line of the first is replaced
-        assert recollect("tune", "better.jsonl", "--write").code == 0
-    text = Path("recollect.yaml").read_text()
-    assert text.count("settings:") == 1
-    for line in before.splitlines():
-        assert "settings" in line or line in text.splitlines()
-    assert ("# by hand" in text) == ("# by hand" in before)
-    now = recollect("config", "show", "--json").json["values"]
-    said = now.pop("recollect.settings")["value"]
-    assert said.pop("default").keys() == {"assistant"}
-    assert said == {name: each for name, each in kept.pop("recollect.settings")["value"].items() if name != "default"}
-    assert {name: each["value"] for name, each in now.items()} == {name: each["value"] for name, each in kept.items()}
-
-
-def test_the_last_file_of_the_workspace_or_the_one_that_is_named_is_written(recollect: Command) -> None:
-    Path("recollect.yaml").write_text("recollect: {k: 3}\n")
-    Path(".recollect.yaml").write_text("")
-    assert recollect("tune", "better.jsonl", "--write", "--json").json["written"] == ".recollect.yaml"
-    Path("other.yaml").write_text("")
-    assert recollect("--config", "other.yaml", "tune", "better.jsonl", "--write", "--json").json["written"] == (
-        "other.yaml"
-    )
-    assert Path("recollect.yaml").read_text() == "recollect: {k: 3}\n"
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["recollect: {k: 3}\n", "{}\n", "recollect:\n", "recollect:\n  settings:\n    default:\n      session: 0.1\n"],
-)
-def test_a_file_that_cannot_be_added_to_is_left_alone_and_the_lines_are_told(recollect: Command, text: str) -> None:
-    Path("recollect.yaml").write_text(text)
-    outcome = recollect("tune", "better.jsonl", "--write")
+def test_the_file_that_is_named_is_written_and_one_that_cannot_be_is_left_alone(recollect: Command) -> None:
+    Path("other.yaml").write_text("{recollect: {k: 3}}\n")
+    outcome = recollect("--config", "other.yaml", "tune", "better.jsonl", "--write")
     assert (outcome.code, "settings: {default: {assistant: " in outcome.err) == (2, True)
-    assert Path("recollect.yaml").read_text() == text
+    assert (Path("other.yaml").read_text(), Path("recollect.yaml").exists()) == ("{recollect: {k: 3}}\n", False)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +92,7 @@ def test_wrong_settings_of_a_file_are_told_with_their_line(recollect: Command, s
 def test_a_recipe_is_given_its_own_settings_only(recollect: Command) -> None:
     Path("recollect.yaml").write_text("recollect:\n  settings: {default: {assistant: 1}, openmem: {max_hops: 0}}\n")
     for recipe in ("default", "openmem", "robotmem"):
-        assert recollect("recall", "kettle", "-r", recipe).code == 0
+        assert recollect("recall", "kettle", "--recipe", recipe).code == 0
 
 
 def test_questions_that_bring_their_own_memories_are_tuned_by_as_well(recollect: Command) -> None:

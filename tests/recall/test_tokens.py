@@ -206,7 +206,6 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.contract("B5")
 @pytest.mark.parametrize(("details", "options"), REFUSED.values(), ids=list(REFUSED))
 def test_a_neighbour_that_is_out_of_bounds_lends_nothing(
     tmp_path: Path, alone: float, details: dict[str, Any], options: dict[str, Any]
@@ -427,6 +426,7 @@ class Wider(Woven):
     name, dim = "toy-wider", 136
 
 
+@pytest.mark.contract("B5")
 @pytest.mark.parametrize(("then", "outcome"), [(Wider(), "ran"), (BAG, "skipped")], ids=["with tokens", "without"])
 def test_another_model_brings_its_own_tokens_or_none(tmp_path: Path, then: Embedder, outcome: str) -> None:
     path = tmp_path / "memory.db"

@@ -271,7 +271,7 @@ class SqliteChange:
 
     def _term(self, word: str) -> int:
         """The number of a word that was not met yet; a new one is added to the vocabulary."""
-        number = self.connection.execute("SELECT term FROM vocabulary WHERE word = ?", (word,)).get
+        number: int | None = self.connection.execute("SELECT term FROM vocabulary WHERE word = ?", (word,)).get
         if number is None:
             self.connection.execute("INSERT INTO vocabulary (word, stem) VALUES (?, ?)", (word, stem(word)))
             number = self.connection.last_insert_rowid()
