@@ -9,32 +9,42 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from recollect.embed import Embedder
     from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
+    from recollect.ingest.folder import FolderSettings
     from recollect.mind import Mind
     from recollect.model import Edge, EntityEdge, Filter, Memory, Near, Not, Use
     from recollect.recall.arithmetic import Explanation
+    from recollect.recall.context import Context
     from recollect.recall.recipe import Recipe
     from recollect.recall.results import Recall, Result, Verdict
+    from recollect.robots import Robot
+    from recollect.workspace import SearchSettings, Workspace
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "recollect.embed": ("Embedder",),
     "recollect.errors": ("EmbeddingError", "InvalidInput", "NotFound", "RecollectError", "StoreError"),
+    "recollect.ingest.folder": ("FolderSettings",),
     "recollect.mind": ("Mind",),
     "recollect.model": ("Edge", "EntityEdge", "Filter", "Memory", "Near", "Not", "Use"),
     "recollect.recall.arithmetic": ("Explanation",),
     "recollect.recall.recipe": ("Recipe",),
+    "recollect.recall.context": ("Context",),
     "recollect.recall.results": ("Recall", "Result", "Verdict"),
+    "recollect.robots": ("Robot",),
+    "recollect.workspace": ("SearchSettings", "Workspace"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Context",
     "Edge",
     "Embedder",
     "EmbeddingError",
     "EntityEdge",
     "Explanation",
     "Filter",
+    "FolderSettings",
     "InvalidInput",
     "Memory",
     "Mind",
@@ -45,9 +55,12 @@ __all__ = [
     "Recipe",
     "RecollectError",
     "Result",
+    "Robot",
+    "SearchSettings",
     "StoreError",
     "Use",
     "Verdict",
+    "Workspace",
 ]
 
 

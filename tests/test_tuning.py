@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from recollect.evaluation.tuning import FOLDS, GRID
 from recollect.recall.cues import Once
 from recollect.recipes import RECIPES, named
 
+OWN = RECIPES["default"].__kwdefaults__ or {}  # the settings, as the recipe has them
 THINGS = (
     "hammer ladder kettle lantern saddle compass violin anchor basket candle drill easel flute goggles hinge "
     "jigsaw kayak locket mirror napkin organ pillow quilt scissors"
@@ -52,7 +54,7 @@ def test_the_setting_that_matters_is_found_and_its_gain_is_that_of_real_recalls(
     asker, asked = Asker(mind), questions("assistant")
     tuned = tune(asker, asked)
     assert list(tuned.settings) == ["assistant"]
-    assert tuned.settings["assistant"] > RECIPES["default"].__kwdefaults__["assistant"]
+    assert tuned.settings["assistant"] > OWN["assistant"]
     assert tuned.folds == (tuned.settings,) * FOLDS
     assert tuned.before == pytest.approx(ndcg(asker, asked))
     assert tuned.gain.mean == pytest.approx(ndcg(asker, asked, **tuned.settings) - tuned.before)
@@ -97,7 +99,7 @@ def test_tuning_leaves_no_mark_and_tells_how_far_it_is(mind: Mind) -> None:
 
 
 def test_everything_that_is_searched_is_a_setting_of_the_recipe() -> None:
-    assert GRID.keys() == RECIPES["default"].__kwdefaults__.keys()
+    assert GRID.keys() == OWN.keys()
     for name, values in GRID.items():
         for value in values:
             named("default", **{name: value})
@@ -108,7 +110,7 @@ def test_everything_that_is_searched_is_a_setting_of_the_recipe() -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"words": 4.0, "tokens": 0.25}, {"assistant": 1.0, "session": 0.0}])
 def test_asked_again_with_other_settings_the_answer_is_the_same_as_asked_anew(
-    path: Path, settings: dict[str, float]
+    path: Path, settings: dict[str, Any]
 ) -> None:
     with Mind(path) as mind:
         for number, thing in enumerate(THINGS[:12]):
@@ -136,7 +138,7 @@ def test_after_a_write_the_cues_look_again(mind: Mind) -> None:
 
 def test_the_settings_of_the_default_recipe_are_its_own_numbers(mind: Mind) -> None:
     now = mind.clock()
-    said = RECIPES["default"].__kwdefaults__
+    said = OWN
     plain, spelt = (mind.recall("where is the hammer?", as_of=now, track=False, **each) for each in ({}, said))
     assert [(each.memory.id, each.score) for each in plain] == [(each.memory.id, each.score) for each in spelt]
 
@@ -164,6 +166,6 @@ def test_shares_stay_shares_whatever_the_factors(path: Path) -> None:
         ({"colour": 1}, "has no setting 'colour'; it has: words, vectors"),
     ],
 )
-def test_a_wrong_setting_is_told(mind: Mind, settings: dict[str, float], problem: str) -> None:
+def test_a_wrong_setting_is_told(mind: Mind, settings: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):
         mind.recall("hammer", **settings)

@@ -43,7 +43,7 @@ def tune(
         if written:
             say(("Written to ", "green"), (str(written), "bold"))
     if refused:
-        complain("Nothing was written: these settings are not surely better.", "NotBetter", settings.json)
+        complain("Nothing was written: no other settings are surely better.", "NotBetter", settings.json)
     return 1 if refused else 0
 
 

@@ -28,7 +28,7 @@ __all__ = ["Event", "Folder", "FolderSettings", "OnEvent", "SyncReport", "folder
 
 Layout = Literal["workspace", "vault"]
 Source = Literal["memory", "sessions"]
-CHUNKER, WORDS = 1, 1  # raised when chunks, or their words, would come out otherwise: all is built anew then
+CHUNKER, WORDS = 1, 2  # raised when chunks, or their words, would come out otherwise: all is built anew then
 
 
 @dataclass(frozen=True, slots=True)

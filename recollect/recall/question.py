@@ -72,20 +72,30 @@ class Spelling:
         return replace(question, text=WORD.sub(lambda found: right.get(found[0], found[0]), question.text))
 
     def _nearest(self, word: str, run: Run) -> str | None:
+        """The fewest slips away; of equals, one with the same letters (teh, the), and then the most frequent."""
+        asked = word.lower()
         slips = 1 if word[0].isupper() or len(word) == self.shortest else self.slips
-        known = run.view.lexicon.alike(word.lower(), run.mask, 0.25, 12)
-        apart = {other: distance(word.lower(), other, slips) for other, _ in known if other.isalpha()}
-        near = [other for other, slips_between in apart.items() if slips_between <= slips]
-        return min(near, key=apart.__getitem__, default=None)
+        alike = run.view.lexicon.alike(asked, run.mask, 0.25, 24)
+        apart = {other: distance(asked, other, slips) for other, _ in alike if other.isalpha()}
+        near = [other for other, between in apart.items() if between <= slips]
+        frequency = dict(zip(near, _documents(near, "exact", run), strict=True))
+        return min(
+            near, key=lambda other: (apart[other], sorted(other) != sorted(asked), -frequency[other]), default=None
+        )
 
 
 def _unknown(words: Sequence[str], run: Run) -> list[str]:
     """Those that no memory in scope has, in any form."""
+    return [word for word, having in zip(words, _documents(words, "stem", run), strict=True) if not having]
+
+
+def _documents(words: Sequence[str], match: Literal["stem", "exact"], run: Run) -> list[int]:
+    """How many memories in scope have each word."""
     if not words:
         return []
-    query = WordQuery(tuple(Term(word.lower()) for word in words), dict.fromkeys(FIELDS, 1.0))
+    query = WordQuery(tuple(Term(word.lower(), match=match) for word in words), dict.fromkeys(FIELDS, 1.0))
     matches = run.view.lexicon.score(query, run.mask, np.empty(0, dtype=np.int64))
-    return [word for word, match in zip(words, matches.terms, strict=True) if not match.documents]
+    return [each.documents for each in matches.terms]
 
 
 @dataclass(frozen=True, slots=True)

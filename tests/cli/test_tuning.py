@@ -39,7 +39,7 @@ def test_what_is_found_is_written_and_from_then_on_recalled_by(recollect: Comman
     assert first(recollect, "recall", "--set", "assistant=0.5") == "user"  # what is typed wins
     assert recollect("eval", "better.jsonl", "--json").json["recipes"]["default"]["Hit@1"] == 1
     compared = recollect("compare", "where is the kettle?", "--recipes", "default,openmem", "--json")
-    assert (compared.code, "default" in compared.out) == (0, True)
+    assert compared.json["recipes"]["default"]["results"][0]["text"] == "The kettle is in the cellar."
 
 
 def test_the_json_holds_the_settings_and_what_they_gain(recollect: Command) -> None:

@@ -99,17 +99,20 @@ class Vocabulary:
         return GramIndex(self.words)
 
     def one_apart_from(self, word: str) -> list[int]:
-        """Places of the words with the same first letter that are one slip of the keys away."""
+        """Places of the words that are one slip of the keys away and begin with its first letter, or its second."""
         if len(word) < 3 or not self.words:
             return []
-        first, last = (bisect_left(self.words, word[:1] + end) for end in ("", "\U0010ffff"))
         lengths, letters = self._shapes
         (mine,) = letter_sets([word])
-        apart = letters[first:last] ^ mine
-        apart &= apart - np.uint64(1)  # without its lowest letter, twice: nothing is left where at most two differ
-        apart &= apart - np.uint64(1)
-        likely = np.flatnonzero((np.abs(lengths[first:last] - len(word)) < 2) & (apart == 0)) + first
-        return [at for at in likely.tolist() if one_apart(word, self.words[at])]
+        found: list[int] = []
+        for letter in sorted(set(word[:2])):
+            first, last = (bisect_left(self.words, letter + end) for end in ("", "\U0010ffff"))
+            apart = letters[first:last] ^ mine
+            apart &= apart - np.uint64(1)  # without its lowest letter, twice: nothing is left where at most two differ
+            apart &= apart - np.uint64(1)
+            likely = np.flatnonzero((np.abs(lengths[first:last] - len(word)) < 2) & (apart == 0)) + first
+            found += [at for at in likely.tolist() if one_apart(word, self.words[at])]
+        return found
 
     @cached_property
     def _shapes(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
