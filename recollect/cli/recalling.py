@@ -9,7 +9,6 @@ import typer
 
 from recollect.cli.options import Asking, Conditions, Settings
 from recollect.cli.screen import answer, complain, draw, say, short
-from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
     from recollect.model import Memory
@@ -50,8 +49,7 @@ def context(
 ) -> int:
     """Print what is remembered about a question as one text for a prompt, within a budget of tokens."""
     options = asking.options(conditions)
-    if options.pop("k") is not None:
-        raise InvalidInput("A context holds as much as fits; say --tokens, not -k.")
+    del options["k"]  # a context holds as much as fits
     with settings.open(embed=True) as mind:
         made = mind.context(" ".join(query), tokens, **options, track=not no_track)
     if settings.json:
