@@ -26,6 +26,7 @@ from recollect.recall.cache import Answers, QueryCache
 from recollect.recall.compare import Comparison
 from recollect.recall.context import Context
 from recollect.recall.context import context as make_context
+from recollect.recall.packing import affordable
 from recollect.recall.pipeline import Request
 from recollect.recall.pipeline import recall as run_recall
 from recollect.recall.recipe import Recipe
@@ -253,7 +254,7 @@ class Mind:
 
         The budget goes to what is worth most, nothing twice; what is left of it to what came right before and after.
         """
-        budget = check.count(tokens, "tokens")
+        budget = affordable(tokens, "tokens")
         request = self._request(query, recipe, settings, CANDIDATES, filter, as_of, track, abstain, deadline)
         return make_context(self._store, request, run_recall(self._store, request), budget)
 

@@ -11,12 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.cli.screen import LEAST_ROOM, age, bar, console, count, line_of, printable, short, snippet
+from recollect.recall.stages.talk import WITH_SESSION
 
 if TYPE_CHECKING:
     from recollect.recall.arithmetic import Explanation
     from recollect.recall.compare import Comparison, Line
     from recollect.recall.results import Recall, Result, Verdict
-    from recollect.recall.trace import Trace
+from recollect.recall.trace import Trace
 
 SCORE_BAR, WHY_BAR = 6, 24  # letters
 SNIPPET_LINES = 3
@@ -69,29 +70,35 @@ def _body(result: Result, room: int, several: bool) -> Text:
 
 def summary(why: Explanation) -> str:
     """The reason in one line, such as ``words 0.50 (cup) + vectors 0.43 × recency 0.97``."""
-    node = why
+    node, beside = why, ""
     factors: list[Explanation] = []
-    while node.operation == "×":
+    while node.operation == "×" or node.label == WITH_SESSION:
+        if node.label == WITH_SESSION:
+            own, lent = node.parts
+            node, beside = own.parts[1], f", {lent.label}" if lent.label.startswith("session") else ""
+            continue
         factors += node.parts[1:]
         node = node.parts[0]
     parts = node.parts if node.operation == "+" else (node,)
     told = " + ".join(_told(part) for part in parts if round(part.value, 2)) or "next to nothing"
     changed = [factor for factor in factors if round(factor.value, 2) != 1]
     several = f"({told})" if changed and " + " in told else told
-    return several + "".join(f" × {_told(factor)}" for factor in changed)
+    return several + "".join(f" × {_told(factor)}" for factor in changed) + beside
 
 
 def _told(part: Explanation) -> str:
-    terms = _terms(part)[:4]
-    return f"{part.label.split(':')[0]} {part.value:.2f}" + (f" ({', '.join(terms)})" if terms else "")
+    weights = _terms(part)
+    least = max(weights.values(), default=0.0) / 4
+    words = [word for word in sorted(weights, key=lambda word: -weights[word]) if weights[word] >= least][:4]
+    return f"{part.label.split(':')[0]} {part.value:.2f}" + (f" ({', '.join(words)})" if words else "")
 
 
-def _terms(part: Explanation) -> list[str]:
-    """The words that had a part in a score."""
+def _terms(part: Explanation) -> dict[str, float]:
+    """The words that had a part in a score, and how large it was."""
     if not part.value:
-        return []
+        return {}
     quoted = QUOTED.search(part.label)
-    return [quoted[1]] if quoted else [word for each in part.parts for word in _terms(each)]
+    return {quoted[1]: part.value} if quoted else {word: v for each in part.parts for word, v in _terms(each).items()}
 
 
 def why(explanation: Explanation) -> Table:

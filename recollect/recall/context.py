@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from recollect.model import Memory
-from recollect.recall.packing import tokens
+from recollect.recall.packing import Purse
 from recollect.recall.pipeline import Request, mask_of
 from recollect.recall.results import Recall
-from recollect.store.base import Store
+from recollect.store.base import Store, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,26 +29,24 @@ class Context:
 
 def context(store: Store, request: Request, found: Recall, budget: int) -> Context:
     """The results that the budget is best spent on and, as far as it goes, the memories just before and after them."""
-    chosen = {result.memory.id: result.memory for result in found.packed(budget, _line)}
-    spent = sum(_size(memory) for memory in chosen.values())
-    for memory in _around(store, request, list(chosen.values())):
-        if memory.id not in chosen and spent + _size(memory) <= budget:
-            chosen[memory.id] = memory
-            spent += _size(memory)
-    told = sorted(chosen.values(), key=_in_order)
-    return Context("\n".join(map(_line, told)), told, spent, found)
-
-
-def _around(store: Store, request: Request, memories: Sequence[Memory]) -> Sequence[Memory]:
-    """What came right before and after each, as far as this recall may see it."""
+    best = [result.memory for result in found.packed(budget, _line)]
+    purse = Purse(budget)
     with store.view() as view:
-        rows = np.array([row for memory in memories if (row := view.row(memory.id)) is not None], dtype=np.int64)
-        beside = view.around(rows, 1).ravel()
-        beside = beside[beside >= 0]
-        return view.memories(beside[mask_of(request, view).has(beside)])
+        told = [memory for memory in [*best, *_around(view, request, best)] if purse.spend(_line(memory))]
+        told.sort(key=lambda memory: (*_moment(memory), view.row(memory.id) or 0))
+    return Context("\n".join(map(_line, told)), told, budget - purse.left, found)
 
 
-def _in_order(memory: Memory) -> tuple[object, ...]:
+def _around(view: View, request: Request, memories: Sequence[Memory]) -> Sequence[Memory]:
+    """What came right before and after each, as far as this recall may see it."""
+    rows = np.array([row for memory in memories if (row := view.row(memory.id)) is not None], dtype=np.int64)
+    beside = view.around(rows, 1).ravel()
+    beside = beside[(beside >= 0) & ~np.isin(beside, rows)]
+    return view.memories(beside[mask_of(request, view).has(beside)])
+
+
+def _moment(memory: Memory) -> tuple[object, ...]:
+    """What is of one moment stands by session and place in it, and then as it was written."""
     return (memory.created is not None and memory.created.timestamp(), memory.session, memory.position or 0)
 
 
@@ -58,7 +56,3 @@ def _line(memory: Memory) -> str:
     who = memory.speaker or memory.role
     told = memory.text.startswith(f"{who}:")  # some texts say it themselves
     return f"{day}{who}: {memory.text}" if who and not told else f"{day}{memory.text}"
-
-
-def _size(memory: Memory) -> int:
-    return tokens(_line(memory) + "\n")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from recollect.errors import InvalidInput
+from recollect.model import check
 from recollect.text.words import words
 
 CHARACTERS = 4  # a token
@@ -19,19 +21,40 @@ def tokens(text: str, characters: int = CHARACTERS) -> int:
     return -(-len(text) // characters)
 
 
+def affordable(budget: object, name: str) -> int:
+    """A budget, if anything could be bought for it."""
+    size = check.whole(budget, name)
+    if size < 1:
+        raise InvalidInput(f"{name} must be at least 1, not {size}.")
+    return size
+
+
+class Purse:
+    """Tokens, and what they were spent on: nothing twice."""
+
+    def __init__(self, budget: int) -> None:
+        self.left = budget
+        self._said: list[set[str]] = []
+
+    def spend(self, line: str) -> bool:
+        """Buy a line, if it fits and is not there already."""
+        size = tokens(line + "\n")
+        if size > self.left:
+            return False
+        said = set(words(line))
+        if any(_same(said, other) for other in self._said):
+            return False
+        self._said.append(said)
+        self.left -= size
+        return True
+
+
 def pack(texts: Sequence[str], scores: Sequence[float], budget: int) -> list[int]:
     """The places of what is worth most within the budget, ascending; what does not fit makes room for what does."""
-    sizes = [max(1, tokens(text + "\n")) for text in texts]
-    worth = [max(0.0, score) / size**THRIFT for score, size in zip(scores, sizes, strict=True)]
-    left, least = budget, max(scores, default=0.0) * FAINT
-    taken: dict[int, set[str]] = {}
-    for at in sorted(range(len(texts)), key=lambda at: (-worth[at], at)):
-        if sizes[at] <= left and scores[at] > least:
-            mine = set(words(texts[at]))
-            if not any(_same(mine, other) for other in taken.values()):
-                taken[at] = mine
-                left -= sizes[at]
-    return sorted(taken)
+    worth = [max(0.0, score) / tokens(text + "\n") ** THRIFT for text, score in zip(texts, scores, strict=True)]
+    purse, least = Purse(budget), max(scores, default=0.0) * FAINT
+    dearest = sorted(range(len(texts)), key=lambda at: (-worth[at], at))
+    return sorted(at for at in dearest if scores[at] > least and purse.spend(texts[at]))
 
 
 def _same(one: set[str], other: set[str]) -> bool:

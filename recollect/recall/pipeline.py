@@ -62,7 +62,7 @@ def answered(store: Store, request: Request, start: float) -> Answer:
         run = _begin(request, query, k, view, start)
         hits = _search(run)
         shown = _cut(run, hits)
-        confidence = _confidence(run, shown)
+        confidence = _confidence(run, hits)  # not of what is shown: it does not depend on k
         if request.abstain is not None and confidence is not None and confidence < request.abstain:
             shown = _abstain(run, shown, confidence, request.abstain)
         with run.step("fetch", "memories") as step:
@@ -180,11 +180,11 @@ def _cut(run: Run, hits: Hits) -> Hits:
     return shown
 
 
-def _confidence(run: Run, shown: Hits) -> float | None:
+def _confidence(run: Run, hits: Hits) -> float | None:
     if run.recipe.confidence is None:
         return None
     with run.step("judge", "confidence") as step:
-        confidence = run.recipe.confidence.of(run, shown.keys)
+        confidence = run.recipe.confidence.of(run, hits.keys)
         step.detail["confidence"] = round(confidence, 4)
     return confidence
 

@@ -8,9 +8,9 @@ from operator import attrgetter
 from typing import Any, overload
 
 from recollect.errors import NotFound
-from recollect.model import Memory, check
+from recollect.model import Memory
 from recollect.recall.arithmetic import Explanation
-from recollect.recall.packing import pack
+from recollect.recall.packing import affordable, pack
 from recollect.recall.trace import Trace
 
 
@@ -84,7 +84,7 @@ class Recall(Sequence[Result]):
         be written down, by which its tokens are counted.
         """
         lines = [line(result.memory) for result in self._results]
-        chosen = pack(lines, [result.score for result in self._results], check.count(budget, "budget"))
+        chosen = pack(lines, [result.score for result in self._results], affordable(budget, "budget"))
         return [self._results[at] for at in chosen]
 
     def why(self, id: str) -> Explanation:

@@ -19,7 +19,7 @@ WHEN = re.compile(
 def share_of_questions(text: str) -> float:
     """How much of a text are sentences that end with a question mark: 0 to 1."""
     sentences = [sentence.strip() for sentence in SENTENCE.findall(text)]
-    asked = sum(len(sentence) for sentence in sentences if sentence.endswith("?"))
+    asked = sum(len(sentence) for sentence in sentences if "?" in sentence)  # it stands at the end only: “What?!”
     return asked / max(1, sum(map(len, sentences)))
 
 

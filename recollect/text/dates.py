@@ -5,14 +5,19 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
+
+from recollect.text.words import TYPOGRAPHY
 
 Span = tuple[datetime, datetime]  # from, and up to but not including
 DAY = timedelta(days=1)
-MONTHS = {
-    name.lower(): at for names in (calendar.month_name, calendar.month_abbr) for at, name in enumerate(names) if at
-}
-WEEKDAYS = {name.lower(): at for at, name in enumerate(calendar.day_name)}
+# In English whatever the locale, which the calendar module follows.
+YEAR = "january february march april may june july august september october november december".split()
+WEEK = "monday tuesday wednesday thursday friday saturday sunday".split()
+MONTHS = {said: at for at, name in enumerate(YEAR, 1) for said in (name, name[:3])} | {"sept": 9}
+WEEKDAYS = {name: at for at, name in enumerate(WEEK)}
+LEAP = 8  # years at most from one 29 February to the next
 NUMBERS = {name: at for at, name in enumerate("zero one two three four five six seven eight nine ten".split())}
 NUMBERS |= {"a": 1, "an": 1, "couple of": 2, "few": 3}
 MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
@@ -21,12 +26,15 @@ NUMBER = r"\d{1,3}|" + "|".join(NUMBERS)
 
 def spans(text: str, now: datetime) -> list[Span]:
     """Every date that a text names. Without a year it is the last such date up to now."""
+    text = text.translate(TYPOGRAPHY)
     found, taken = [], [False] * len(text)
     for pattern, read in PATTERNS:
         for match in pattern.finditer(text):
             if any(taken[match.start() : match.end()]):
                 continue  # a longer date has it already
-            span = read(match, now)
+            span = None
+            with suppress(ValueError, OverflowError):  # a month 13; a time before the year 1 or after 9999
+                span = read(match, now)
             if span is not None:
                 taken[match.start() : match.end()] = [True] * (match.end() - match.start())
                 found.append(span)
@@ -36,13 +44,11 @@ def spans(text: str, now: datetime) -> list[Span]:
 def _day(match: re.Match[str], now: datetime) -> Span | None:
     month, day = match["month"], int(match["day"])
     number = MONTHS[month.lower()] if month.isalpha() else int(month)
-    for year in [int(match["year"])] if match["year"] else [now.year, now.year - 1]:
-        try:
-            start = now.replace(year=year, month=number, day=day, hour=0, minute=0, second=0, microsecond=0)
-        except ValueError:  # 31 June
-            return None
-        if match["year"] or start <= now:
-            return start, start + DAY
+    for year in [int(match["year"])] if match["year"] else range(now.year, now.year - LEAP - 1, -1):
+        with suppress(ValueError):  # 31 June
+            start = _midnight(now).replace(year=year, month=number, day=day)
+            if match["year"] or start <= now:
+                return start, start + DAY
     return None
 
 
@@ -81,15 +87,15 @@ def _relative(match: re.Match[str], now: datetime) -> Span | None:
             return _month_of(now, year, month)
         case "year":
             return _month_of(now, today.year - back, 1)[0], _month_of(now, today.year - back, 12)[1]
-    start = today - ((today.weekday() - WEEKDAYS[unit] - 1) % 7 + 1) * DAY
+    start = today - ((today.weekday() - WEEKDAYS[unit] - back) % 7 + back) * DAY
     return start, start + DAY
 
 
 def _ago(match: re.Match[str], now: datetime) -> Span:
     """The longer ago, the less exact: half a unit to both sides."""
-    count = NUMBERS.get(match["count"].lower()) if not match["count"].isdigit() else int(match["count"])
+    count = int(match["count"]) if match["count"].isdigit() else NUMBERS[match["count"].lower()]
     unit = {"day": DAY, "week": 7 * DAY, "month": 30 * DAY, "year": 365 * DAY}[match["unit"].lower()]
-    middle = now - (count or 1) * unit
+    middle = now - count * unit
     return _midnight(middle - unit / 2), _midnight(middle + unit / 2) + DAY
 
 
@@ -114,7 +120,7 @@ def _patterns() -> Iterator[tuple[re.Pattern[str], Callable[[re.Match[str], date
             _relative,
         ),
     ):
-        yield re.compile(pattern, re.IGNORECASE), read
+        yield re.compile(pattern, re.IGNORECASE | re.ASCII), read  # ASCII: ſ is no s, and 在2023-05-08 begins a word
 
 
 PATTERNS = tuple(_patterns())

@@ -17,6 +17,8 @@ from recollect.text.answering import asks_when, says_when, share_of_questions
 from recollect.text.dates import spans
 from recollect.text.words import fold, words
 
+WITH_SESSION = "with its session"
+
 
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -46,7 +48,7 @@ class Session:
             leaf(self.share, "share"),
             leaf(lent, "best score in the session"),
         )
-        return [Rescore(total("with its session", own, shared))]
+        return [Rescore(total(WITH_SESSION, own, shared))]
 
 
 @dataclass(frozen=True, slots=True)
