@@ -9,8 +9,8 @@ from typing import Any
 
 from recollect.evaluation import Asker, Labelled
 from recollect.model import Memory
-from recollect.recall.results import Recall
 from recollect.recall.packing import tokens
+from recollect.recall.results import Recall
 
 BUDGETS = (256, 512, 1024, 2048, 4096)
 DEPTH = 100  # results to spend a budget on

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from threading import Lock
 
 import Stemmer
@@ -17,7 +18,7 @@ PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 COMPOUND = re.compile(r"[A-Z0-9_](?:(?<=_)|(?<=[A-Za-z0-9][A-Z])|(?<=[A-Za-z][0-9])|(?<=[0-9])(?=[A-Za-z]))")
 PLAIN = re.compile(r"[A-Z]?[a-z]+|[0-9]+|[A-Z]+")
 # Marks that are no part of a word, so that a text in plain English but for its quotes stays on the fast path.
-TYPOGRAPHY = dict.fromkeys(map(ord, "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u00a0\u2022\u00b7"), " ")
+TYPOGRAPHY = re.compile("[\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u00a0\u2022\u00b7]")
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 KANA = "\u3040-\u30ff\u31f0-\u31ff"
 # Scripts written without spaces (or, in Korean, with particles glued on): pairs of letters serve as words.
@@ -34,18 +35,17 @@ def words(text: str, whole: bool = False) -> list[str]:
     ['set', 'maxretries', 'max', 'retries', 'in', 'httpserver', 'http', 'server']
     """
     if not text.isascii():
-        text = text.translate(TYPOGRAPHY)
+        text = TYPOGRAPHY.sub(" ", text)
     if text.isascii():
         if not COMPOUND.search(text):
             return ASCII_WORD.findall(text.lower())
-        found: list[str] = []
-        for word in ASCII_WORD.findall(text):
-            if PLAIN.fullmatch(word):
-                found.append(word.lower())
-            else:
-                found.extend(identifier(word))
-        return found
+        return list(chain.from_iterable(map(_spelt, ASCII_WORD.findall(text))))
     return list(_any_script(unicodedata.normalize("NFKC", text), whole))
+
+
+@lru_cache(maxsize=1 << 16)
+def _spelt(word: str) -> tuple[str, ...]:
+    return (word.lower(),) if PLAIN.fullmatch(word) else tuple(identifier(word))
 
 
 def identifier(word: str) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-from base64 import b32encode
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -44,12 +43,13 @@ UPDATE = f"UPDATE memories SET changed = ?, {', '.join(f'{name} = ?' for name in
 SYNC = "sync"  # the verb of changes that follow files: what they replace can be had from the files, so nothing is kept
 LASTING = ("undo", "embed", "reembed", SYNC)  # changes that undo passes over
 PARTS = ("memories", "words", "use", "chunks")  # tables with a row for a memory
+LETTERS = b"abcdefghijklmnopqrstuvwxyz234567" * 8  # one for each byte: five bits of it count
 MOST_TIMES = 65_535  # of one word in one field; the field is 16 bits wide
 
 
 def new_id() -> str:
     """80 random bits as 16 small letters and digits."""
-    return b32encode(secrets.token_bytes(10)).decode().lower()
+    return secrets.token_bytes(16).translate(LETTERS).decode()
 
 
 @lru_cache(maxsize=512)
@@ -271,12 +271,14 @@ class SqliteChange:
 
     def _term(self, word: str) -> int:
         """The number of a word that was not met yet; a new one is added to the vocabulary."""
-        number: int | None = self.connection.execute("SELECT term FROM vocabulary WHERE word = ?", (word,)).get
+        number = self.connection.execute(
+            "INSERT INTO vocabulary (word, stem) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING term",
+            (word, stem(word)),
+        ).get
         if number is None:
-            self.connection.execute("INSERT INTO vocabulary (word, stem) VALUES (?, ?)", (word, stem(word)))
-            number = self.connection.last_insert_rowid()
+            number = self.connection.execute("SELECT term FROM vocabulary WHERE word = ?", (word,)).get
         self.learned[word] = number
-        return number
+        return int(number)
 
     def space(self, space: Space) -> int:
         for number, name, dim in self.connection.execute("SELECT space, name, dim FROM spaces"):

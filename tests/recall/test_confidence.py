@@ -1,0 +1,267 @@
+"""How sure a recall is, and when it says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect import Filter, InvalidInput, Mind, NotFound
+from recollect.recall.cache import QueryCache
+from recollect.recall.confidence import Confidence
+from recollect.recipes import RECIPES, named
+
+from .kit import BAG, WOVEN, Moody, Woven, ids, open_mind, step, texts, told
+
+KITCHEN = ["the blue cup is on the shelf", "the kettle boils on the stove", "a lamp hangs above the table"]
+OURS, STRANGE = "where is the blue cup?", "which submarine crossed the ocean on the way north?"
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[Mind]:
+    with open_mind(tmp_path / "memory.db", WOVEN) as mind:
+        mind.remember_many(KITCHEN)
+        yield mind
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Iterator[Mind]:
+    with open_mind(tmp_path / "plain.db", None) as mind:
+        mind.remember_many(KITCHEN)
+        yield mind
+
+
+def sure(mind: Mind, query: str, k: int | None = None, **options: Any) -> float:
+    confidence = mind.recall(query, k, **options).confidence
+    assert confidence is not None
+    return confidence
+
+
+# Confidence.
+
+
+@pytest.mark.parametrize("which", ["mind", "plain"])
+def test_it_is_surer_of_a_question_about_what_it_knows(which: str, request: pytest.FixtureRequest) -> None:
+    mind: Mind = request.getfixturevalue(which)
+    assert 0 < sure(mind, "which cup crossed the ocean?") < sure(mind, OURS) < 1
+    assert sure(mind, STRANGE) < 0.35 < sure(mind, OURS)
+
+
+def test_it_is_the_formula_of_the_cosine_and_what_is_covered(mind: Mind) -> None:
+    detail = step(mind.recall(OURS), "confidence")["detail"]
+    x = 8.2 * detail["cosine"] + 2.8 * detail["covered"] - 5.6
+    assert detail["covered"] == 1
+    assert sure(mind, OURS) == pytest.approx(1 / (1 + 2.718281828 ** -x), abs=1e-3)
+    assert detail["confidence"] == pytest.approx(sure(mind, OURS), abs=1e-4)
+
+
+def test_without_vectors_coverage_speaks_alone(plain: Mind) -> None:
+    detail = step(plain.recall(OURS), "confidence")["detail"]
+    assert detail.keys() == {"covered", "confidence"}
+    assert sure(plain, OURS) == pytest.approx(1 / (1 + 2.718281828 ** (2.5 - 4.6)), abs=1e-6)
+
+
+def test_a_rare_word_that_is_missing_counts_for_more_than_a_common_one(plain: Mind) -> None:
+    plain.remember_many(f"cup number {n}" for n in range(30))
+    assert sure(plain, "kettle cup") > sure(plain, "submarine cup")
+    assert sure(plain, "submarine cup") < 0.5
+
+
+def test_nothing_found_is_no_confidence_at_all(plain: Mind) -> None:
+    assert list(plain.recall("submarine")) == []
+    assert sure(plain, "submarine") == 0
+    assert sure(plain, OURS, filter=Filter(user="nobody")) == 0
+
+
+def test_an_empty_memory_is_sure_of_nothing(path: Path) -> None:
+    with open_mind(path) as mind:
+        recall = mind.recall(OURS, abstain=True)
+        assert (recall.confidence, list(recall)) == (0, [])
+
+
+def test_it_does_not_depend_on_how_many_are_asked_for(mind: Mind) -> None:
+    mind.remember_many(f"a {word} cup" for word in "red green old new shelf".split())
+    assert len({sure(mind, "old cup on the blue shelf, where?", k) for k in (1, 2, 5, 100)}) == 1
+
+
+def test_it_is_about_the_memories_that_may_come_back(plain: Mind) -> None:
+    plain.remember("something else stands on the shelf", user="bob")
+    assert sure(plain, OURS, filter=Filter(user="bob")) < sure(plain, OURS)
+
+
+def test_a_question_in_letters_that_the_embedder_does_not_read_is_judged_by_its_words(path: Path) -> None:
+    class Latin(Woven):
+        def reads(self, text: str) -> bool:
+            return text.isascii()
+
+    with open_mind(path, Latin()) as mind:
+        mind.remember_many([*KITCHEN, "杯子在厨房的架子上。", "猫在院子里睡觉。"])
+        assert "cosine" in step(mind.recall(OURS), "confidence")["detail"]
+        ours, strange = mind.recall("杯子在架子上吗？"), mind.recall("量子物理是什么？")
+        assert "cosine" not in step(ours, "confidence")["detail"]
+        assert ours.confidence is not None and strange.confidence is not None
+        assert ours.confidence > 0.35 > strange.confidence
+        assert texts(mind.recall("杯子在架子上吗？", abstain=True))[0] == "杯子在厨房的架子上。"
+        assert texts(mind.recall("量子物理是什么？", abstain=True)) == []
+
+
+def test_when_the_embedder_fails_coverage_speaks_alone(path: Path) -> None:
+    moody = Moody()
+    with open_mind(path, moody) as mind:
+        mind.remember_many(KITCHEN)
+        moody.failing = True
+        recall = mind.recall(OURS, abstain=True)
+        assert "cosine" not in step(recall, "confidence")["detail"]
+        assert texts(recall)[0] == KITCHEN[0]
+
+
+@pytest.mark.parametrize("recipe", sorted(RECIPES))
+def test_a_recipe_without_a_measure_has_none_and_cannot_abstain(mind: Mind, recipe: str) -> None:
+    recall = mind.recall(OURS, recipe=recipe)
+    assert len(recall) > 0
+    if named(recipe).confidence is not None:
+        assert recall.confidence is not None
+        return
+    assert recall.confidence is None
+    assert all(each.kind != "judge" for each in recall.trace.steps)
+    for abstain in (True, 0.5, 0.0):
+        with pytest.raises(InvalidInput, match=f"{recipe!r} has no measure of confidence"):
+            mind.recall(OURS, recipe=recipe, abstain=abstain)
+
+
+def test_the_default_recipe_has_one() -> None:
+    assert named("default").confidence is not None
+
+
+def test_a_recipe_of_ones_own_can_have_another_threshold(mind: Mind) -> None:
+    strict = replace(named("default"), name="strict", confidence=Confidence(threshold=1.0))
+    assert list(mind.recall(OURS, recipe=strict, abstain=True)) == []
+    assert mind.recall(OURS, recipe=strict)
+
+
+@given(st.lists(st.sampled_from("blue cup shelf submarine 杯子 ? 🎉 the a kettle e1234".split()), min_size=1, max_size=6))
+@settings(max_examples=40, deadline=None)
+def test_it_is_between_0_and_1_whatever_is_asked(query: list[str]) -> None:
+    for mind in MINDS:
+        assert 0 <= sure(mind, " ".join(query), track=False) <= 1
+
+
+MINDS: list[Mind] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _minds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    for name, embedder in (("bag", BAG), ("words", None)):
+        mind = open_mind(tmp_path_factory.mktemp("confidence") / f"{name}.db", embedder)
+        mind.remember_many([*KITCHEN, "杯子在厨房的架子上。"])
+        MINDS.append(mind)
+    yield
+    for mind in MINDS:
+        mind.close()
+
+
+# Abstaining.
+
+
+@pytest.mark.parametrize("which", ["mind", "plain"])
+def test_to_a_strange_question_it_says_nothing(which: str, request: pytest.FixtureRequest) -> None:
+    mind: Mind = request.getfixturevalue(which)
+    mind.remember("the way north")  # something to find
+    assert len(mind.recall(STRANGE)) > 0
+    silent = mind.recall(STRANGE, abstain=True)
+    assert list(silent) == []
+    assert silent.confidence == sure(mind, STRANGE)
+    assert told(mind.recall(OURS, abstain=True, track=False)) == told(mind.recall(OURS, track=False))
+
+
+def test_a_threshold_of_ones_own_decides(mind: Mind) -> None:
+    confidence = sure(mind, OURS)
+    assert mind.recall(OURS, abstain=confidence), "not below it"
+    assert not mind.recall(OURS, abstain=min(1.0, confidence + 1e-6))
+    assert mind.recall(STRANGE, abstain=0)
+    assert not mind.recall(OURS, abstain=1)
+
+
+@pytest.mark.parametrize("abstain", [1.5, -0.1, float("nan"), "yes", None, [0.5]])
+def test_a_threshold_that_is_none_is_refused(mind: Mind, abstain: Any) -> None:
+    with pytest.raises(InvalidInput, match="abstain"):
+        mind.recall(OURS, abstain=abstain)
+    with pytest.raises(InvalidInput, match="abstain"):
+        mind.context(OURS, abstain=abstain)
+
+
+def test_why_not_names_the_step_and_the_numbers(mind: Mind) -> None:
+    (cup,) = ids(mind.recall(OURS, 1))
+    silent = mind.recall(STRANGE, abstain=0.5)
+    verdict = silent.why_not(cup)
+    assert (verdict.returned, verdict.step, verdict.threshold) == (False, "abstain", 0.5)
+    assert verdict.value == silent.confidence
+    assert "the confidence is below the threshold" in verdict.reason
+    assert f"{silent.confidence:g} against 0.5" in verdict.reason
+    assert verdict.cues
+    with pytest.raises(NotFound, match="why_not"):
+        silent.why(cup)
+    assert mind.why_not(STRANGE, cup, abstain=0.5).step == "abstain"
+
+
+def test_why_not_still_names_what_left_a_memory_out_before(mind: Mind) -> None:
+    hidden = mind.remember("a submarine north", user="bob")
+    silent = mind.recall("submarine way", 1, abstain=1, filter=Filter(user=""))
+    assert silent.why_not(hidden.id).step == "filter"
+    beyond = [id for id in ids(mind.recall("submarine way", 10, filter=Filter(user="")))[1:]]
+    assert beyond
+    assert {silent.why_not(id).step for id in beyond} == {"best 1"}
+
+
+def test_the_trace_tells_of_it(mind: Mind) -> None:
+    silent = mind.recall(STRANGE, abstain=True)
+    judged = [(each.kind, each.name) for each in silent.trace.steps if each.kind == "judge"]
+    assert judged == [("judge", "confidence"), ("judge", "abstain")]
+    assert step(silent, "abstain")["out"] == 0
+    assert "abstain" in str(silent.trace)
+
+
+def test_what_was_not_given_back_has_no_mark_of_use(mind: Mind) -> None:
+    assert not mind.recall(STRANGE, abstain=True)
+    assert {memory.use.access_count for memory in mind.list()} == {0}
+    mind.recall(STRANGE)
+    assert {memory.use.access_count for memory in mind.list()} == {1}
+
+
+def test_the_query_cache_keeps_an_answer_and_a_silence_apart(path: Path) -> None:
+    with open_mind(path, WOVEN, query_cache=QueryCache()) as mind:
+        mind.remember_many(KITCHEN)
+        for _ in range(2):
+            assert len(mind.recall(STRANGE)) == 3
+            assert len(mind.recall(STRANGE, abstain=True)) == 0
+            assert len(mind.recall(STRANGE, abstain=0.0)) == 3
+            assert len(mind.recall(STRANGE, abstain=1.0)) == 0
+        silent = mind.recall(STRANGE, abstain=True)
+        assert silent.trace.steps[0].kind == "cache"
+        assert silent.why_not(mind.list()[0].id).step == "abstain"
+
+
+def test_a_cached_answer_is_as_sure_as_it_was(path: Path) -> None:
+    with open_mind(path, WOVEN, query_cache=QueryCache()) as mind:
+        mind.remember_many(KITCHEN)
+        first, again = mind.recall(OURS), mind.recall(OURS)
+        assert again.trace.steps[0].kind == "cache"
+        assert again.confidence == first.confidence
+
+
+def test_the_same_state_and_clock_give_the_same_silence(mind: Mind) -> None:
+    first = mind.recall(STRANGE, abstain=True, track=False)
+    with open_mind(Path(mind.path), WOVEN) as other:
+        again = other.recall(STRANGE, abstain=True, track=False)
+    assert (told(again), again.confidence) == (told(first), first.confidence)
+
+
+def test_asked_about_an_earlier_moment_it_knows_what_was_known_then(plain: Mind) -> None:
+    plain.remember("the submarine lies in the harbour", created="2025-05-01")
+    assert sure(plain, "where is the submarine?", as_of="2025-05-20") > 0.5
+    assert sure(plain, "where is the submarine?", as_of="2025-04-20") == 0
