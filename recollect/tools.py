@@ -37,13 +37,13 @@ def tools(what: str) -> list[JsonObject]:
     ]
 
 
-def prompt_section(offered: Sequence[str]) -> str:
+def prompt_section(offered: Sequence[str], what: str = "MEMORY.md and memory/*.md") -> str:
     """A section for a system prompt, about those of the two tools that are offered; empty when none is."""
     told = []
     if SEARCH in offered:
         told.append(
             "Before answering anything about prior work, decisions, dates, people, preferences or todos: "
-            f"run {SEARCH} on MEMORY.md and memory/*.md."
+            f"run {SEARCH} on {what}."
         )
     if GET in offered:
         told.append(f"Use {GET} to read only the lines that you need.")

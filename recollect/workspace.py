@@ -87,7 +87,7 @@ class Workspace:
             self.settings = replace(self.settings, extra_paths=(*self.settings.extra_paths, *more))
         self.asking = search or SearchSettings()
         self._owned = mind is None
-        self._query_cache = query_cache  # O18: of a mind that is opened here
+        self._kept = query_cache  # O18: of a mind that is opened here
         self._next: Embedder | None = None  # the model that is to take over, when its vectors are made
         self._former: list[Mind] = []
         self.mind = mind if mind is not None else self._open(db, embedder if self.settings.vectors else None)
@@ -116,9 +116,14 @@ class Workspace:
     # Following the files.
 
     @property
+    def settled(self) -> bool:
+        """Are the vectors those of the model that was asked for? Else the next sync makes them."""
+        return self._next is None
+
+    @property
     def dirty(self) -> bool:
         """Could the files say something else than the index? Known while watched, else guessed by the clock."""
-        if self._looked is None or self._changed or self._next is not None:
+        if self._looked is None or self._changed or not self.settled:
             return True
         return not self._watching and time.monotonic() - self._looked > self.settings.debounce
 
@@ -151,7 +156,7 @@ class Workspace:
             log.warning("%s The former vectors serve on; the next sync tries again.", problem)
             return 0
         self._former.append(self.mind)  # somebody may be searching in it
-        self.mind, self._next = Mind(self.mind.path, embedder=model), None
+        self.mind, self._next = Mind(self.mind.path, embedder=model, query_cache=self._kept), None
         return made
 
     def watch(self, on_sync: OnSync | None = None, on_event: OnEvent | None = None) -> Watch:
@@ -231,26 +236,28 @@ class Workspace:
             raise InvalidInput(f"max_results must be at least 1, not {k}.")
         least = asking.min_score if min_score is None else check.number(min_score, "min_score")
         self._catch_up()
-        return self.mind.recall(query, k, recipe=self._recipe(least), filter=self.scope, **options)
+        recipe, settings = self._recipe(least)
+        return self.mind.recall(query, k, recipe=recipe, filter=self.scope, **settings, **options)
 
-    def _recipe(self, least: float | None) -> Recipe:
+    def _recipe(self, least: float | None) -> tuple[str | Recipe, dict[str, Any]]:
+        """The recipe and its settings: by name where it can be, so that answers can be kept."""
         asking = self.asking
         if asking.recipe != "openclaw":
             recipe = named(asking.recipe)
-            return recipe if least is None else recipe.but(stages=[*recipe.stages, MinScore(least)])
+            chosen = asking.recipe if least is None else recipe.but(stages=[*recipe.stages, MinScore(least)])
+            return chosen, {}
         meaning, text = asking.vector_weight, asking.text_weight
         if self.mind.embedder is None or not self.settings.vectors:
             meaning, text = 0.0, 1.0  # by words alone, which then decide alone
         elif not asking.hybrid:
             meaning, text = 1.0, 0.0
             least = MIN_SCORE if least is None else least  # one that is given lets no keyword fill up
-        return named(
-            "openclaw",
-            min_score=least,
-            vector_weight=meaning,
-            text_weight=text,
-            candidate_multiplier=asking.candidate_multiplier,
-        )
+        return "openclaw", {
+            "min_score": least,
+            "vector_weight": meaning,
+            "text_weight": text,
+            "candidate_multiplier": asking.candidate_multiplier,
+        }
 
     def get(self, path: str, from_: int | None = None, lines: int | None = None) -> JsonObject:
         """Lines of an indexed file: ``{path, text, startLine, endLine, lines}``, the last being how many it has."""
@@ -278,7 +285,9 @@ class Workspace:
     def call(self, tool: str, arguments: Mapping[str, Any]) -> JsonObject:
         """One of the tools, by its name, as an agent calls it."""
         known = {each["name"]: each["parameters"] for each in self.tools()}
-        if tool not in known:
+        if not isinstance(arguments, Mapping):
+            raise InvalidInput(f"The arguments of a tool are a mapping of names to values, not {check.short(arguments)}.")
+        if check.string(tool, "tool") not in known:
             raise InvalidInput(f"There is no tool {tool!r} here; there are: {', '.join(known) or 'none'}.")
         unknown = set(arguments) - set(known[tool]["properties"])
         missing = set(known[tool]["required"]) - set(arguments)
@@ -290,13 +299,17 @@ class Workspace:
 
     def tools(self) -> list[JsonObject]:
         """What to offer an agent: name, description and JSON schema of each tool; nothing when search is off."""
-        what = "MEMORY.md + memory/*.md" if self.settings.layout == "workspace" else "the notes of this folder"
-        more = " (and session transcripts)" if "sessions" in self.settings.sources else ""
-        return tools(what + more) if self.asking.enabled else []
+        return tools(self._what) if self.asking.enabled else []
 
     def prompt_section(self) -> str:
         """A section for the system prompt that tells an agent when to search."""
-        return prompt_section([tool["name"] for tool in self.tools()])
+        return prompt_section([tool["name"] for tool in self.tools()], self._what)
+
+    @property
+    def _what(self) -> str:
+        """The memory as an agent is told of it."""
+        what = "MEMORY.md and memory/*.md" if self.settings.layout == "workspace" else "the notes of this folder"
+        return what + (" (and session transcripts)" if "sessions" in self.settings.sources else "")
 
     # Opening and closing.
 
@@ -321,12 +334,12 @@ class Workspace:
         """A mind; while its vectors are another model's, with that model if it can be had, else by words alone."""
         model = resolve_embedder(embedder)
         try:
-            return Mind(db, embedder=model)
+            return Mind(db, embedder=model, query_cache=self._kept)
         except EmbeddingError:
             self._next = model
         with Mind(db, embedder=None) as mind:
             held = next(space["name"] for space in mind.status().store.spaces if space["active"])
-        return Mind(db, embedder=_model_of(held))
+        return Mind(db, embedder=_model_of(held), query_cache=self._kept)
 
     def _catch_up(self) -> None:
         """Sync before a search, unless a sync is under way: the search then finds what was there before."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -168,7 +169,9 @@ def _workspaces(
     with ExitStack() as stack:
         spaces: list[Workspace] = []
         for place, how in chosen.items():
-            shared: dict[str, Any] = {"mind": spaces[0].mind} if spaces else {"db": path, "embedder": model}
+            shared: dict[str, Any] = {"db": path, "embedder": model}
+            if spaces and spaces[0].settled:  # else its mind is to be replaced
+                shared = {"mind": spaces[0].mind}
             how = replace(how, on_search=on_search and how.on_search)
             space = Workspace(place, **shared, collection=settings.collection, settings=how, search=asking(config))
             spaces.append(stack.enter_context(space))
@@ -220,7 +223,7 @@ def _with(how: FolderSettings, layout: Any, extra: Words, sessions: Words) -> Fo
         how, layout=layout, extra_paths=(*how.extra_paths, *(str(Path(each).absolute()) for each in extra or ()))
     )
     if sessions:
-        places = tuple(str(Path(each).expanduser().absolute()) for each in sessions)
+        places = tuple(str(Path(os.path.expanduser(each)).absolute()) for each in sessions)
         how = replace(how, sources=tuple(dict.fromkeys((*how.sources, "sessions"))), transcripts=places)
     return how
 

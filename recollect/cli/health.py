@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -62,9 +63,9 @@ def _configured(config: Config) -> Iterator[Finding]:
                 f"{extra} (extraPaths in {origin}) is not there.",
                 "Nothing of it is indexed: it has moved, or a disk is not mounted.",
             )
-    if config["memorySearch.remote.apiKey"]:
+    if key := config["memorySearch.remote.apiKey"]:
         for file in {place.file for place in config.values["memorySearch.remote.apiKey"].places}:
-            if os.stat(file).st_mode & 0o044:
+            if os.stat(file).st_mode & 0o044 and key in Path(file).read_text("utf-8"):  # not ${NAME}
                 yield Finding(
                     "a key that others can read",
                     "warning",

@@ -14,8 +14,7 @@ from recollect.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
     from recollect.config import Config
-    from recollect.config.embedding import Chosen
-    from recollect.embed import Embedder
+    from recollect.embed import Choice, Embedder
     from recollect.mind import Mind
     from recollect.model.filter import AnyFilter
 
@@ -99,14 +98,11 @@ class Settings:
     def model(self) -> "Embedder | None":
         return self.model_by(self.configured).embedder
 
-    def model_by(self, config: "Config") -> "Chosen":
+    def model_by(self, config: "Config") -> "Choice":
         """The embedder, as it is named here or, if it is not, by the configuration; and why it is this one."""
-        from recollect.config.embedding import Chosen, embedder
-        from recollect.embed import choose
+        from recollect.config.embedding import by_name, embedder
 
-        if self.embedder is None:
-            return embedder(config)
-        return Chosen(choose(None if self.embedder == "none" else self.embedder).embedder, "--embedder names it")
+        return embedder(config) if self.embedder is None else by_name(self.embedder, "--embedder")
 
     def check_there(self) -> None:
         """Only what writes may make a file."""
@@ -252,12 +248,16 @@ class Asking:
 
     def options(self, conditions: Conditions) -> dict[str, Any]:
         """The keywords of ``Mind.recall``."""
+        from recollect.recipes import named
+
         asked = {"k": self.k, "recipe": self.recipe or "default", "as_of": self.as_of, "deadline": self.deadline}
         asked["abstain"] = self.abstain
         settings = dict(_setting(each) for each in self.set_ or ())
         if taken := settings.keys() & {*asked, "filter", "track", "query", "self", "id"}:
             raise InvalidInput(f"{min(taken)!r} is no setting of a recipe; see recollect recipes.")
-        return {**asked, "filter": conditions.filter(), **settings}
+        # Made here, as a setting may have the name of an argument: ``context`` has tokens, too.
+        recipe = named(self.recipe or "default", **settings)
+        return {**asked, "recipe": recipe, "filter": conditions.filter()}
 
 
 def from_json(text: str, name: str, example: str) -> dict[str, Any]:

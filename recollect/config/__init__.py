@@ -87,11 +87,11 @@ class Config:
 def user_file() -> Path:
     """Where the user's own configuration is: $XDG_CONFIG_HOME/recollect/config.yaml."""
     home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    return Path(home).expanduser() / "recollect" / "config.yaml"
+    return Path(os.path.expanduser(home)) / "recollect" / "config.yaml"
 
 
 def located(path: str, workspace: Path) -> Path:
-    return workspace / Path(path).expanduser()
+    return workspace / os.path.expanduser(path)
 
 
 def load(
@@ -101,10 +101,10 @@ def load(
 
     Mistakes are collected, not raised: see ``Config.checked``.
     """
-    root = Path(workspace).expanduser()
+    root = Path(os.path.expanduser(workspace))
     documents = [_read(user_file())] if user_file().is_file() else []
     if file is not None:
-        documents.append(_read(Path(file).expanduser()))
+        documents.append(_read(Path(os.path.expanduser(file))))
     else:
         documents += [_read(root / name, found=True) for name in IN_WORKSPACE if (root / name).is_file()]
     return _merged(root, agent or MAIN, documents)

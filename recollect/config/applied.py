@@ -31,7 +31,7 @@ def folder(config: Config, held: FolderSettings | None = None) -> FolderSettings
     if by_qmd:
         told["debounce"] = (f"{qmd}update.debounceMs", told["debounce"][1])
         told["interval"] = (f"{qmd}update.interval", lambda seconds: seconds or None)
-        told["retention_days"] = (f"{qmd}sessions.retentionDays", float)
+        told["retention_days"] = (f"{qmd}sessions.retentionDays", lambda days: days or None)
     said = {field: convert(config[key]) for field, (key, convert) in told.items() if config.said(key)}
     if by_qmd:
         said.setdefault("interval", config[f"{qmd}update.interval"])

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from recollect.config import Config
-from recollect.embed import Batching, Embedder, GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, choose, gemini, openai
+from recollect.embed import (
+    Batching,
+    Choice,
+    Embedder,
+    GeminiEmbedder,
+    OllamaEmbedder,
+    OpenAIEmbedder,
+    choose,
+    gemini,
+    openai,
+)
 
 REMOTE: dict[str, Callable[..., Embedder]] = {
     "openai": OpenAIEmbedder,
@@ -18,36 +28,32 @@ REMOTE: dict[str, Callable[..., Embedder]] = {
 KEY_VARIABLES: dict[str, tuple[str, ...]] = {"openai": (openai.KEY,), "gemini": gemini.KEYS}
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The embedder that a configuration comes to (None: words alone), why, and whether it is the fallback."""
-
-    embedder: Embedder | None
-    why: str
-    fallback: bool = False
-
-
-def embedder(config: Config) -> Chosen:
+def embedder(config: Config) -> Choice:
     """Who makes the vectors."""
     search = "memorySearch."
     if not config[f"{search}store.vector.enabled"]:
-        return Chosen(None, "store.vector.enabled is false: words alone")
+        return Choice(None, "store.vector.enabled is false: words alone")
     if own := config["recollect.embedder"]:
-        return Chosen(None if own == "none" else choose(own).embedder, "recollect.embedder names it")
+        return by_name(own, "recollect.embedder")
     provider, fallback = config[f"{search}provider"], config[f"{search}fallback"]
     if provider == "auto":
         folder = config.path(f"{search}local.modelPath")
-        chosen = choose("auto", fallback=fallback, local=None if folder is None else str(folder))
-        return Chosen(chosen.embedder, chosen.why, chosen.why.endswith("this is the fallback"))
+        return choose("auto", fallback=fallback, local=None if folder is None else str(folder))
     if not (missing := _missing(config, provider)):
-        return Chosen(_made(config, provider), f"provider is {provider}")
+        return Choice(_made(config, provider), f"provider is {provider}")
     if fallback == "none":
-        return Chosen(None, f"{missing}, and there is no fallback: words alone")
+        return Choice(None, f"{missing}, and there is no fallback: words alone")
     if also := _missing(config, fallback):
-        return Chosen(None, f"{missing}, and for the fallback {also}: words alone")
-    return Chosen(
+        return Choice(None, f"{missing}, and for the fallback {also}: words alone")
+    return Choice(
         _made(config, fallback, model=None, headers=None), f"{missing}: {fallback} is the fallback", fallback=True
     )
+
+
+def by_name(name: str, said: str) -> Choice:
+    """The embedder of this name, none among them, and who said it; auto tells by itself why it is this one."""
+    chosen = choose(None if name == "none" else name)
+    return chosen if name == "auto" else replace(chosen, why=f"{said} names it")
 
 
 def _missing(config: Config, provider: str) -> str:

@@ -159,7 +159,7 @@ MEMORY = {
     "qmd.update.onBoot": Key(YES, True, "Bring the index up to date when it is opened."),
     "qmd.update.debounceMs": Key(whole(0), 1500, "Milliseconds of quiet after a change before it is read."),
     "qmd.sessions.enabled": Key(YES, False, "Index session transcripts."),
-    "qmd.sessions.retentionDays": Key(number(0), None, "Leave out sessions that are older than this."),
+    "qmd.sessions.retentionDays": Key(number(0), None, "Leave out sessions that are older than this; 0 is never."),
     "qmd.sessions.exportDir": Key(TEXT, None, "Where sessions are written to.", unneeded=OUTSIDE),
     "qmd.limits.maxResults": Key(whole(1), 6, "How many results."),
     "qmd.limits.maxSnippetChars": Key(whole(1), 700, "Letters of a snippet.", unneeded="snippets have a fixed length"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recollect.config import Config
-from recollect.config.embedding import Chosen
+from recollect.embed import Choice
 from recollect.store.base import Store, StoreStatus
 from recollect.upkeep.probes import Probe
 
@@ -40,7 +40,7 @@ class Standing:
     notes: list[str]
 
 
-def standing(store: Store, config: Config, chosen: Chosen) -> Standing:
+def standing(store: Store, config: Config, chosen: Choice) -> Standing:
     backend = config["memory.backend"]
     held = store.status()
     return Standing(
@@ -58,7 +58,7 @@ def standing(store: Store, config: Config, chosen: Chosen) -> Standing:
     )
 
 
-def _vectors(held: StoreStatus, chosen: Chosen) -> Probe:
+def _vectors(held: StoreStatus, chosen: Choice) -> Probe:
     made = next((space for space in held.spaces if space["active"]), None)
     if chosen.embedder is None:
         return Probe(False, chosen.why)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from recollect.errors import InvalidInput
 def write_settings(config: Config, recipe: str, settings: Mapping[str, Any], named: str | None = None) -> Path:
     """Write into the file that is named or, if none is, into the workspace's; the file that was written."""
     there = [config.workspace / name for name in IN_WORKSPACE if (config.workspace / name).is_file()]
-    file = Path(named).expanduser() if named else (there or [config.workspace / IN_WORKSPACE[0]])[-1]
+    file = Path(os.path.expanduser(named)) if named else (there or [config.workspace / IN_WORKSPACE[0]])[-1]
     try:
         text = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
         fresh = with_settings(text, recipe, settings)

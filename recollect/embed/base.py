@@ -90,7 +90,7 @@ def _sound_tokens(embedder: Embedder, text: TokenVectors) -> TokenVectors:
             f"Embedder {embedder.name!r} gave vectors of shape {vectors.shape} for {len(text.tokens)} tokens; "
             f"it must be ({len(text.tokens)}, {embedder.dim}), without NaN or infinity."
         )
-    return TokenVectors(text.tokens, vectors, text.whole)
+    return TokenVectors(text.tokens, _unit(vectors), text.whole)
 
 
 def _sound(embedder: Embedder, texts: Sequence[str], answer: Vectors) -> Vectors:
@@ -101,8 +101,12 @@ def _sound(embedder: Embedder, texts: Sequence[str], answer: Vectors) -> Vectors
         )
     if not np.isfinite(answer).all():
         raise EmbeddingError(f"Embedder {embedder.name!r} gave a vector with NaN or infinity in it.")
-    lengths = np.linalg.norm(answer.astype(np.float64), axis=1, keepdims=True)
-    return np.asarray(answer / np.where(lengths == 0, 1, lengths), dtype=np.float32)
+    return _unit(answer)
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths == 0, 1, lengths), dtype=np.float32)
 
 
 def known_dim(embedder: Embedder) -> int | None:

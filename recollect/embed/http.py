@@ -7,6 +7,7 @@ while.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import random
 import re
@@ -161,7 +162,12 @@ class Service:
         with self._opening:
             if self._client is None or self._owner != os.getpid():
                 self._client, self._owner = httpx2.Client(), os.getpid()
+                if self._parts.query:  # the library logs whole addresses
+                    logging.getLogger("httpx2").addFilter(self._may_be_logged)
             return self._client
+
+    def _may_be_logged(self, record: logging.LogRecord) -> bool:
+        return self._parts.query not in record.getMessage()
 
     def _excerpt(self, answer: bytes) -> str:
         text = self._hidden(answer.decode("utf-8", "replace"))
@@ -171,7 +177,7 @@ class Service:
         """The text without keys, nor a part of one that a service has cut short."""
         words = [word for value in self._headers.values() for word in value.split() if len(word) >= KNOWN_BY]
         for secret in filter(None, (self._usable_key(), *words)):
-            text = re.sub(re.escape(secret) + "|" + re.escape(secret[:KNOWN_BY]) + r"[\w\-]*", "…", text)
+            text = re.sub(re.escape(secret) + "|" + re.escape(secret[:KNOWN_BY]) + r"[\w\-*]*", "…", text)
         return text
 
 
@@ -249,6 +255,6 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
             seconds = float(said)
         else:
             seconds = (parsedate_to_datetime(said).astimezone(UTC) - datetime.now(UTC)).total_seconds()
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return max(0.0, seconds)

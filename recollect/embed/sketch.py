@@ -31,7 +31,12 @@ def encode(embedder: Embedder, texts: Sequence[str]) -> list[tuple[Vectors, byte
 
 
 def sketch(text: TokenVectors) -> bytes:
-    """The tokens that a text is about, as signs: without punctuation and stop words, unless there is nothing else."""
+    """The tokens that a text is about, as signs: without punctuation and stop words, unless there is nothing else.
+
+    A text without tokens is one itself, so that every text has a sketch and none seems to lack it.
+    """
+    if not text.tokens:
+        return np.packbits(np.asarray(text.whole) > 0).tobytes()
     about = np.array([_is_content(token) for token in text.tokens], dtype=np.bool_)
     vectors = text.vectors[about] if about.any() else text.vectors
     return np.packbits(_joined(vectors, MOST) > 0, axis=1).tobytes()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from recollect.errors import InvalidInput
+from recollect.model import check
 from recollect.text.words import SPACELESS
 
 PER_TOKEN = 4  # characters, roughly; in scripts without spaces a character is a token by itself
@@ -24,7 +25,7 @@ ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|[。！？]+")
 FENCED = re.compile(r"^[ \t>]*(```|~~~).*?(?:^[ \t>]*\1|\Z)", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[\[([^\[\]|#^\n]+)")
-TAG = re.compile(r"(?:^|(?<=\s))#([^\W\d_][\w/-]*)")
+TAG = re.compile(r"#(?<!\S#)([^\W\d_][\w/-]*)")  # the mark first, by which it is searched fast
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Cutting:
     overlap: int = 80  # O13
 
     def __post_init__(self) -> None:
+        for name in ("tokens", "overlap"):
+            check.whole(getattr(self, name), name)
         if self.tokens < 1 or not 0 <= self.overlap < self.tokens:
             raise InvalidInput(
                 f"A chunk has at least 1 token and repeats fewer than it has, not {self.tokens} and {self.overlap}."

@@ -28,7 +28,7 @@ __all__ = ["Event", "Folder", "FolderSettings", "OnEvent", "SyncReport", "folder
 
 Layout = Literal["workspace", "vault"]
 Source = Literal["memory", "sessions"]
-CHUNKER, WORDS = 1, 2  # raised when chunks, or their words, would come out otherwise: all is built anew then
+CHUNKER, WORDS = 2, 2  # raised when chunks, or their words, would come out otherwise: all is built anew then
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,9 @@ class FolderSettings:
         unknown = [each for each in self.sources if each not in get_args(Source)]
         if unknown:
             raise InvalidInput(f"sources are memory and sessions, not {check.short(unknown[0])}.")
+        for name in ("extra_paths", "transcripts", "ignore"):
+            if any("\0" in each for each in check.strings(getattr(self, name), name)):
+                raise InvalidInput(f"{name} holds a name that no file has.")
         Cutting(self.tokens, self.overlap)
         check.number(self.debounce, "debounce", low=0.0)
         for name in ("max_file_bytes", "interval", "retention_days"):
@@ -84,7 +87,7 @@ class FolderSettings:
 
 def _from(root: Path, path: str) -> str:
     """A path that was named: of a link, what it leads to."""
-    return os.path.realpath(root / Path(path).expanduser())
+    return os.path.realpath(root / os.path.expanduser(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,10 @@ def _fingerprint(identity: JsonObject) -> str:
 
 def folder_of(root: str | os.PathLike[str]) -> Path:
     """A root as it is written down: whole, with links resolved."""
-    return Path(os.path.realpath(Path(root).expanduser()))
+    path = os.path.expanduser(root)
+    if "\0" in path:
+        raise InvalidInput(f"No folder has this path: {path!r}.")
+    return Path(os.path.realpath(path))
 
 
 def settings_in(record: JsonObject) -> FolderSettings:

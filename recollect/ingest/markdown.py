@@ -82,6 +82,8 @@ def front_matter(lines: Sequence[str]) -> tuple[int, dict[str, list[str]]]:
             values += _values(value)
         elif line.lstrip().startswith("- "):
             values += _values(line.lstrip()[2:])
+    if not said and any(line.strip() for line in lines[1:end]):  # a text between two rules
+        return 0, {}
     return end + 1, said
 
 

@@ -17,7 +17,7 @@ def inside(root: Path, path: str) -> str:
     """A path as the index would have it: from the root or, elsewhere, the whole of it."""
     if not path.strip() or "\0" in path:
         raise InvalidInput(f"No file has this path: {path!r}.")
-    asked = Path(path).expanduser()
+    asked = Path(os.path.expanduser(path))
     if not asked.is_absolute():
         if ".." in asked.parts:
             raise InvalidInput(f"{path} leads out of the folder; give a path as search results have it.")

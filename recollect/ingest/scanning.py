@@ -63,10 +63,12 @@ class Scanner:
         self.reals: set[str] = set()
         self.single: set[tuple[int, int]] = set()
         self.links: list[tuple[str, str, Kind]] = []
-        if not os.path.isdir(self.root):
+        there = os.path.isdir(self.root)
+        if not there:
             self._unseen(self.root, "the folder is not there; what was read from it before is kept")
         for place in self.places:
-            self._look(place)
+            if there or not within(place.path, self.root):
+                self._look(place)
         while self.links:  # after all that is there itself
             links, self.links = sorted(self.links), []
             for link in links:

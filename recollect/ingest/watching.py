@@ -46,12 +46,14 @@ class Watch:
         self.close()
 
     def _run(self) -> None:
-        for reason in self._reasons:
-            try:
-                self._follow(reason)
-            except (RecollectError, OSError) as problem:  # the next change may find the trouble gone
-                log.warning("A sync failed: %s", problem)
-        self._follow("ended")
+        try:
+            for reason in self._reasons:
+                try:
+                    self._follow(reason)
+                except (RecollectError, OSError) as problem:  # the next change may find the trouble gone
+                    log.warning("A sync failed: %s", problem)
+        finally:  # whatever ended it, nobody is to think that changes are still seen
+            self._follow("ended")
 
 
 def due(places: Sequence[Place], stop: Event, debounce: float = 1.5, interval: float | None = None) -> Iterator[str]:
@@ -126,10 +128,9 @@ def _reports(folders: Sequence[str], stop: Event, polling: bool) -> Iterator[Any
 
 
 def _is_ours(path: str, folders: Iterable[str]) -> bool:
-    """Markdown, transcripts and folders, unless they are hidden below what is watched."""
+    """Markdown, transcripts and folders, or what may have been one, unless they are hidden below what is watched."""
     top = next((folder for folder in folders if path.startswith(folder + os.sep)), "")
-    name = os.path.basename(path)
-    return f"{os.sep}." not in path[len(top) :] and (name.endswith(KNOWN) or "." not in name)
+    return f"{os.sep}." not in path[len(top) :] and (path.endswith(KNOWN) or not os.path.isfile(path))
 
 
 def _looks(places: Sequence[Place]) -> tuple[dict[str, int], dict[str, tuple[int, int, int]]]:

@@ -10,6 +10,8 @@ from recollect.recall.recipe import Cue
 from recollect.recall.results import Verdict
 from recollect.recall.run import Run, Skip
 
+UNJUDGED = "cannot judge it: it has nothing of what is compared"
+
 
 def judge(run: Run, again: Run, shown: Hits, id: str) -> Verdict:
     """Follow one memory through the log of a recall; only what its cues make of it is asked anew."""
@@ -54,7 +56,8 @@ def _opinion(run: Run, cue: Cue, row: int) -> str:
     found = run.found.get(cue.name)
     if found is not None and row in found.keys:
         place = int(np.flatnonzero(found.keys == row)[0])
-        return f"found it at rank {place + 1} with a score of {float(found.score.values[place]):.4f}"
+        score = float(found.score.values[place])
+        return f"found it at rank {place + 1} with a score of {score:.4f}" if score == score else UNJUDGED
     try:
         told = cue.score(run, np.array([row])).at(0)
         score = told.value
@@ -62,6 +65,8 @@ def _opinion(run: Run, cue: Cue, row: int) -> str:
         return f"did not run: {skip}"
     except RecollectError as problem:
         return f"failed: {problem}"
+    if np.isnan(score):
+        return UNJUDGED
     if found is None:
         return f"would score it {score:.4f}"
     if "no vector" in told.label:

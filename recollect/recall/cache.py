@@ -102,7 +102,7 @@ class Answers:
             run, shown = kept.answer.run, kept.answer.shown
             trace = replace(run.trace, steps=[told, *(step for step in run.trace.steps if step.kind != "after")])
             run = replace(run, trace=trace, view=view, asked=request.now, _read={})
-            return Answer(run, shown, run.memories(shown.keys))
+            return replace(kept.answer, run=run, memories=run.memories(shown.keys))
 
     def _turn(self, view: View, now: datetime) -> float:
         """The next moment, in microseconds, at which a memory begins or ceases to hold, or expires."""

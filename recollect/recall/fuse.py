@@ -43,6 +43,8 @@ class Blend:
     With ``fill``, each cue scores all candidates, its own and the others', and scores are normalised over the first
     page of them; so a score does not depend on how many results are asked for. Without it, what a cue did not find
     counts 0.
+
+    Of a memory that a cue cannot judge (its score is NaN) the others decide: × Σ weight ÷ Σ weight of those that can.
     """
 
     name = "blend"
@@ -59,14 +61,20 @@ class Blend:
         pages = _best(places) // self.page if self.page and active else np.zeros(len(keys), dtype=np.int64)
         cues = {cue.name: cue for cue in run.recipe.cues.cues()}
         by_cue = {each.cue: (each, at) for each, at in zip(active, places, strict=True)}
-        parts = []
+        parts: list[Expr] = []
+        whole, judging = 0.0, np.zeros(len(keys))
         for share in self.shares:
             mine = [by_cue[name] for name in (share.cue, *share.plus) if name in by_cue]
             raw = [_scored(run, cues[each.cue], each, keys, at) if self.fill else _own(each, at) for each, at in mine]
             if raw:
                 together = raw[0] if len(raw) == 1 else total(" + ".join(each.cue for each, _ in mine), *raw)
-                parts.append(_share(share, together, pages == 0))
+                silent = np.isnan(together.values)
+                parts.append(_unless(silent, _share(share, together, (pages == 0) & ~silent), share.cue))
+                whole, judging = whole + share.weight, judging + share.weight * ~silent
         score = total("blend", *parts) if parts else leaf(np.zeros(len(keys)), "blend")
+        if (judging < whole).any():
+            factor = np.divide(whole, judging, out=np.ones(len(keys)), where=judging > 0)
+            score = product("for what cannot be judged", score, leaf(factor, "all weights ÷ those that judge"))
         return Hits(keys, score, pages).sorted()
 
 
@@ -77,7 +85,6 @@ class ByMaterial:
 
     name = "blend"
     SAMPLE = 4  # of the best of each cue that are looked at
-
     LONG = 50  # words
 
     def __init__(self, *, short: Blend, long: Blend, code: Blend, lookup: Blend, unread: Blend) -> None:
@@ -199,14 +206,21 @@ def _share(share: Share, raw: Expr, first: NDArray[np.bool_]) -> Expr:
     if share.over == "saturated":
         r = raw if (raw.values >= 0).all() else largest("at least 0", leaf(0.0, "least"), raw)
         return product(share.cue, weight, ratio("r ÷ (1 + r)", r, total("1 + r", leaf(1.0, "one"), r)))
-    best = float(raw.values[first].max())
-    worst = float(raw.values[first].min()) if share.over == "range" else 0.0
+    best = float(raw.values[first].max(initial=0.0))
+    worst = float(raw.values[first].min(initial=best)) if share.over == "range" else 0.0
     if best <= 0:
         return product(share.cue, weight, leaf(0.0, "none is above 0"), raw)
     if share.over == "best" or best <= worst:  # a range of nothing tells nobody apart
         return product(share.cue, weight, ratio("÷ best", raw, leaf(best, "best score")))
     above = difference("above the worst", raw, leaf(worst, "worst score"))
     return product(share.cue, weight, ratio("÷ range", above, leaf(best - worst, "best − worst")))
+
+
+def _unless(silent: NDArray[np.bool_], part: Expr, cue: str) -> Expr:
+    """The part, and 0 where the cue is silent."""
+    if not silent.any():
+        return part
+    return Chosen((part, leaf(0.0, f"{cue}: cannot judge it")), silent.astype(np.int64), np.arange(len(silent)))
 
 
 def _own(found: Found, places: Rows) -> Expr:

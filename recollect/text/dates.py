@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from recollect.text.words import TYPOGRAPHY
-
 Span = tuple[datetime, datetime]  # from, and up to but not including
 DAY = timedelta(days=1)
 # In English whatever the locale, which the calendar module follows.
@@ -26,7 +24,7 @@ NUMBER = r"\d{1,3}|" + "|".join(NUMBERS)
 
 def spans(text: str, now: datetime) -> list[Span]:
     """Every date that a text names. Without a year it is the last such date up to now."""
-    text = text.translate(TYPOGRAPHY)
+    text = text.replace("\u00a0", " ")
     found, taken = [], [False] * len(text)
     for pattern, read in PATTERNS:
         for match in pattern.finditer(text):

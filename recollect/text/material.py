@@ -7,10 +7,12 @@ import re
 from recollect.text.stop import ENGLISH
 from recollect.text.words import COMPOUND, words
 
-# Lines as programs have them: they end like statements, or begin like ones.
+# Lines as programs have them, without the space around them: they end like statements, or begin like ones. A word is
+# tried from its beginning alone: one of many thousand letters is no more work than as many words.
 STATEMENT = re.compile(
-    r"^\s*(?:(?:def|class|import|from|return|func|fn|function|const|let|var|public|private|static|if|for|while|elif|else|"
-    r"try|except|with|raise|#include|using|package|end)\b.*|.*(?:[;{}]|\)\s*:|\w+\([^)]*\)|\w+\s*[-+*/|&]?=\s*\S.*))\s*$"
+    r"(?:def|class|import|from|return|func|fn|function|const|let|var|public|private|static|if|for|while|elif|else|"
+    r"try|except|with|raise|#include|using|package|end)\b.*|"
+    r".*(?:[;{}]|\)\s*:|\b\w+\([^()]*\)|\b\w+\s*[-+*/|&]?=\s*\S.*)"
 )
 MOST = 30  # lines that are looked at
 SHORT = 4  # words of a look-up
@@ -18,8 +20,8 @@ SHORT = 4  # words of a look-up
 
 def is_code(text: str) -> bool:
     """Do most of its lines look like those of a program?"""
-    lines = [line for line in text.splitlines()[:MOST] if line.strip()]
-    return len(lines) > 1 and sum(STATEMENT.match(line) is not None for line in lines) * 2 >= len(lines)
+    lines = [line for each in text.splitlines()[:MOST] if (line := each.strip())]
+    return len(lines) > 1 and sum(STATEMENT.fullmatch(line) is not None for line in lines) * 2 >= len(lines)
 
 
 def is_lookup(question: str) -> bool:

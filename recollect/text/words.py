@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain
 from threading import Lock
 
 import Stemmer
@@ -16,7 +15,7 @@ ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Anything that may be an identifier; it starts with a plain set of letters, which makes the search fast.
 COMPOUND = re.compile(r"[A-Z0-9_](?:(?<=_)|(?<=[A-Za-z0-9][A-Z])|(?<=[A-Za-z][0-9])|(?<=[0-9])(?=[A-Za-z]))")
-PLAIN = re.compile(r"[A-Z]?[a-z]+|[0-9]+|[A-Z]+")
+NOT_PLAIN = re.compile(r"\b(?!(?:[A-Z]?[a-z]+|[0-9]+|[A-Z]+)\b)\w+", re.ASCII)
 # Marks that are no part of a word, so that a text in plain English but for its quotes stays on the fast path.
 TYPOGRAPHY = re.compile("[\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u00a0\u2022\u00b7]")
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
@@ -37,15 +36,10 @@ def words(text: str, whole: bool = False) -> list[str]:
     if not text.isascii():
         text = TYPOGRAPHY.sub(" ", text)
     if text.isascii():
-        if not COMPOUND.search(text):
-            return ASCII_WORD.findall(text.lower())
-        return list(chain.from_iterable(map(_spelt, ASCII_WORD.findall(text))))
+        if COMPOUND.search(text):
+            text = NOT_PLAIN.sub(lambda found: " ".join(identifier(found[0])), text)
+        return ASCII_WORD.findall(text.lower())
     return list(_any_script(unicodedata.normalize("NFKC", text), whole))
-
-
-@lru_cache(maxsize=1 << 16)
-def _spelt(word: str) -> tuple[str, ...]:
-    return (word.lower(),) if PLAIN.fullmatch(word) else tuple(identifier(word))
 
 
 def identifier(word: str) -> Iterator[str]:

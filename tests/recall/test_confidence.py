@@ -56,7 +56,7 @@ def test_it_is_the_formula_of_the_cosine_and_what_is_covered(mind: Mind) -> None
     detail = step(mind.recall(OURS), "confidence")["detail"]
     x = 8.2 * detail["cosine"] + 2.8 * detail["covered"] - 5.6
     assert detail["covered"] == 1
-    assert sure(mind, OURS) == pytest.approx(1 / (1 + 2.718281828 ** -x), abs=1e-3)
+    assert sure(mind, OURS) == pytest.approx(1 / (1 + 2.718281828**-x), abs=1e-3)
     assert detail["confidence"] == pytest.approx(sure(mind, OURS), abs=1e-4)
 
 
@@ -102,10 +102,8 @@ def test_a_question_in_letters_that_the_embedder_does_not_read_is_judged_by_its_
     with open_mind(path, Latin()) as mind:
         mind.remember_many([*KITCHEN, "杯子在厨房的架子上。", "猫在院子里睡觉。"])
         assert "cosine" in step(mind.recall(OURS), "confidence")["detail"]
-        ours, strange = mind.recall("杯子在架子上吗？"), mind.recall("量子物理是什么？")
-        assert "cosine" not in step(ours, "confidence")["detail"]
-        assert ours.confidence is not None and strange.confidence is not None
-        assert ours.confidence > 0.35 > strange.confidence
+        assert "cosine" not in step(mind.recall("杯子在架子上吗？"), "confidence")["detail"]
+        assert sure(mind, "杯子在架子上吗？") > 0.35 > sure(mind, "量子物理是什么？")
         assert texts(mind.recall("杯子在架子上吗？", abstain=True))[0] == "杯子在厨房的架子上。"
         assert texts(mind.recall("量子物理是什么？", abstain=True)) == []
 
@@ -144,7 +142,9 @@ def test_a_recipe_of_ones_own_can_have_another_threshold(mind: Mind) -> None:
     assert mind.recall(OURS, recipe=strict)
 
 
-@given(st.lists(st.sampled_from("blue cup shelf submarine 杯子 ? 🎉 the a kettle e1234".split()), min_size=1, max_size=6))
+@given(
+    st.lists(st.sampled_from("blue cup shelf submarine 杯子 ? 🎉 the a kettle e1234".split()), min_size=1, max_size=6)
+)
 @settings(max_examples=40, deadline=None)
 def test_it_is_between_0_and_1_whatever_is_asked(query: list[str]) -> None:
     for mind in MINDS:
@@ -171,7 +171,7 @@ def _minds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.mark.parametrize("which", ["mind", "plain"])
 def test_to_a_strange_question_it_says_nothing(which: str, request: pytest.FixtureRequest) -> None:
     mind: Mind = request.getfixturevalue(which)
-    mind.remember("the way north")  # something to find
+    mind.remember("north")  # something to find
     assert len(mind.recall(STRANGE)) > 0
     silent = mind.recall(STRANGE, abstain=True)
     assert list(silent) == []
@@ -213,7 +213,7 @@ def test_why_not_still_names_what_left_a_memory_out_before(mind: Mind) -> None:
     hidden = mind.remember("a submarine north", user="bob")
     silent = mind.recall("submarine way", 1, abstain=1, filter=Filter(user=""))
     assert silent.why_not(hidden.id).step == "filter"
-    beyond = [id for id in ids(mind.recall("submarine way", 10, filter=Filter(user="")))[1:]]
+    beyond = ids(mind.recall("submarine way", 10, filter=Filter(user="")))[1:]
     assert beyond
     assert {silent.why_not(id).step for id in beyond} == {"best 1"}
 

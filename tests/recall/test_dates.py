@@ -142,7 +142,7 @@ def test_between_people_who_asks_does_not_answer(plain: Mind) -> None:
         plain.remember("the lake, where is the lake.", id=f"{person} tells", speaker=person)
     scores = {result.memory.id: result.score for result in plain.recall("where is the lake?")}
     assert scores["Ann asks"] < scores["Ann tells"]
-    assert scores[" asks"] == scores[" tells"] == scores["Ann tells"], "a request to an assistant is left alone"
+    assert scores[" asks"] == scores[" tells"], "a request to an assistant is left alone"
     assert labels(plain, "where is the lake?", "Ann asks")["100% of it are questions"] == pytest.approx(0.6)
 
 

@@ -28,6 +28,12 @@ def test_notes_and_letters_are_not(text: str) -> None:
     assert not is_code(text)
 
 
+@pytest.mark.parametrize("line", ["a" * 200_000, " " * 200_000 + "a", "f(" * 100_000], ids=["letters", "space", "open"])
+def test_a_line_of_any_length_is_soon_judged(line: str) -> None:
+    """Not a matter of hours, as it would be if every letter were tried with every other."""
+    assert not is_code(f"{line}\n{line}")
+
+
 @pytest.mark.parametrize("question", ["maxRetries", "cup", "created today", "retry_policy of HttpClient", "红色"])
 def test_a_name_or_its_words_are_a_lookup(question: str) -> None:
     assert is_lookup(question)

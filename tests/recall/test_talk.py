@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from recollect import Filter, Mind
+from recollect.recall.cues import Parallel, Relations
+from recollect.recall.fuse import FirstCome
+from recollect.recipes import named
 
-from .kit import WOVEN, ids, nodes, open_mind, step
+from .kit import NOON, WOVEN, ids, nodes, open_mind, step
 
 
 @pytest.fixture
@@ -50,6 +54,16 @@ def test_a_session_of_the_same_name_in_another_collection_is_another_session(min
     session(mind, "monday/work", "a letter came from the bank", collection="work")
     here, there = (labels(mind, ASKED, id)["best score in the session"] for id in ("monday-last", "monday/work-last"))
     assert here > there
+
+
+def test_a_session_of_the_same_name_is_another_for_another_user(mind: Mind) -> None:
+    session(mind, "monday", "what we hear: the basement lamp fell on the basement stairs")
+    session(mind, "monday/bob", "a letter came from the bank")
+    for memory in mind.list():
+        if memory.id.startswith("monday/bob"):
+            mind.edit(memory.id, user="bob")
+    his, others = (labels(mind, ASKED, id)["best score in the session"] for id in ("monday/bob-last", "monday-last"))
+    assert his < others
 
 
 def test_an_answer_that_the_filter_leaves_out_lifts_nobody(mind: Mind) -> None:
@@ -133,3 +147,23 @@ def test_what_an_assistant_said_comes_after_what_it_was_told(mind: Mind) -> None
 def test_without_an_assistant_the_stage_says_so(mind: Mind) -> None:
     mind.remember("the tent is green", role="user")
     assert "assistant" in step(mind.recall("what colour has the tent?"), "role")["reason"]
+
+
+# Guests: results that are no stored memories.
+
+
+def test_an_edge_between_names_passes_every_stage_and_is_not_held_to_a_date(mind: Mind) -> None:
+    recipe = named("default")
+    recipe = recipe.but(cues=Parallel(*recipe.cues.cues(), Relations()), fuse=FirstCome())
+    mind.remember_many(
+        {"text": f"alice met bob {days} days ago", "created": NOON - timedelta(days=days), "session": "s"}
+        for days in (10, 300)
+    )
+    mind.relate("alice", "works_with", "bob")
+    recall = mind.recall("when did alice see bob in May?", recipe=recipe, track=False)
+    assert recall.trace.failures == []
+    (edge,) = [result for result in recall if result.memory.kind == "relation"]
+    assert edge.why.evaluate() == edge.score
+    said = {node.label: node.value for node in nodes(edge.why)}
+    assert said["undated"] == 1
+    assert "no session: itself" in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,8 @@ from hypothesis import strategies as st
 from recollect import Embedder, Filter, Mind
 from recollect.embed import TokenVectors
 from recollect.embed.local import LocalEmbedder
+
+from tests.store.looking import sql
 
 from .kit import BAG, NOON, WOVEN, Woven, ids, nodes, open_mind, step, texts, told
 
@@ -119,6 +122,36 @@ def test_memories_without_any_vector_are_no_failure(tmp_path: Path) -> None:
         assert step(mind.recall("what about the red cup?", track=False), "tokens")["out"] == 3
 
 
+# Memories that an older version wrote, without sketches, beside new ones.
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Iterator[Mind]:
+    path = tmp_path / "memory.db"
+    with open_mind(path, WOVEN) as mind:
+        mind.remember("our red cup stands on the shelf", id="old")
+        mind.remember_many({"text": f"a red w{n} hangs over that door", "id": f"new-{n}"} for n in range(9))
+    sql(path, "UPDATE vectors SET sketch = x'' WHERE row = 1")
+    with open_mind(path, WOVEN) as mind:
+        yield mind
+
+
+def test_of_a_memory_without_tokens_the_other_cues_decide(mixed: Mind) -> None:
+    recall = mixed.recall("where is the red cup on the shelf?", track=False)
+    assert ids(recall)[0] == "old"
+    assert recall[0].why.evaluate() == recall[0].score
+    told = {node.label: node.value for node in nodes(recall[0].why)}
+    assert told["tokens: cannot judge it"] == 0
+    assert told["all weights ÷ those that judge"] == pytest.approx(1 / 0.44)
+    factor = {node.value for node in nodes(recall[1].why) if node.label == "all weights ÷ those that judge"}
+    assert factor == {1.0}
+
+
+def test_a_memory_without_tokens_is_told_why_they_say_nothing(mixed: Mind) -> None:
+    verdict = mixed.recall("which w3 hangs over the door?", 1, track=False).why_not("old")
+    assert "cannot judge it" in verdict.cues["tokens"]
+
+
 class Crooked(Woven):
     """Its tokens are not what they should be."""
 
@@ -151,6 +184,23 @@ def test_token_vectors_may_be_plain_lists(tmp_path: Path) -> None:
     with open_mind(tmp_path / "memory.db", Crooked(plain)) as mind:
         mind.remember("a red cup")
         assert step(mind.recall("a red cup"), "tokens")["outcome"] == "ran"
+
+
+class Long(Woven):
+    """Its token vectors are no unit vectors."""
+
+    def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
+        made = super().token_vectors(texts)
+        return [TokenVectors(each.tokens, each.vectors * np.float32(1e4), each.whole) for each in made]
+
+
+def test_token_vectors_are_brought_to_unit_length(tmp_path: Path) -> None:
+    scores = []
+    for embedder in (WOVEN, Long()):
+        with open_mind(tmp_path / f"{type(embedder).__name__}.db", embedder) as mind:
+            mind.remember_many({"text": text, "id": text} for text in ("a red cup", "a blue door"))
+            scores.append(likeness(mind, "where is the red cup?", "a red cup", "cup"))
+    assert scores[1] == pytest.approx(scores[0], abs=1e-4)
 
 
 # What stands around a memory.
@@ -337,6 +387,17 @@ def test_asking_for_more_never_changes_the_first(many: Path, question: str) -> N
         assert len(longest) >= 900
         for k in (1, 3, 10, 50, 51, 100, 101, 200, 500):
             assert [(r.memory.id, r.score) for r in mind.recall(question, k, track=False)] == longest[:k], f"k={k}"
+
+
+def test_asking_for_more_never_changes_the_first_though_few_have_tokens(many: Path, tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    shutil.copy(many, path)
+    sql(path, "UPDATE vectors SET sketch = x'' WHERE row % 20 > 0")
+    with open_mind(path, WOVEN) as mind:
+        for question in QUESTIONS:
+            longest = [(r.memory.id, r.score) for r in mind.recall(question, 500, track=False)]
+            for k in (1, 10, 50, 51, 200):
+                assert [(r.memory.id, r.score) for r in mind.recall(question, k, track=False)] == longest[:k], f"k={k}"
 
 
 LATER: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {

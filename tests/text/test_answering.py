@@ -9,12 +9,16 @@ from hypothesis import strategies as st
 from recollect.text.answering import asks_when, says_when, share_of_questions
 
 
-@pytest.mark.parametrize("text", ["", "I went home.", "I went home", "…", "???", "Is it so. I wonder", "no\nquestion\n"])
+@pytest.mark.parametrize(
+    "text", ["", "I went home.", "I went home", "…", "???", "Is it so. I wonder", "no\nquestion\n"]
+)
 def test_who_tells_does_not_ask(text: str) -> None:
     assert share_of_questions(text) == 0
 
 
-@pytest.mark.parametrize("text", ["Where is it?", "Where is it? And when?", "  Where?  ", "What?!", "What!?", "Really??"])
+@pytest.mark.parametrize(
+    "text", ["Where is it?", "Where is it? And when?", "  Where?  ", "What?!", "What!?", "Really??"]
+)
 def test_who_only_asks_asks_all_the_time(text: str) -> None:
     assert share_of_questions(text) == 1
 
@@ -35,7 +39,16 @@ def test_a_share_is_between_nothing_and_everything(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["I left yesterday", "two weeks ago", "in MAY", "since 1999", "on Tuesday.", "next month", "three nights", "in 2023"],
+    [
+        "I left yesterday",
+        "two weeks ago",
+        "in MAY",
+        "since 1999",
+        "on Tuesday.",
+        "next month",
+        "three nights",
+        "in 2023",
+    ],
 )
 def test_a_text_with_a_time_says_when(text: str) -> None:
     assert says_when(text)

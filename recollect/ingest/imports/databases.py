@@ -35,10 +35,7 @@ def is_robotmem(database: Foreign) -> bool:
 def openmem(source: Source) -> Iterator[Item]:
     """Memories under their own ids, their use, and the edges between them."""
     with opened(source) as database:
-        columns = (
-            "id type text gist entities created_at updated_at strength confidence status access_count last_accessed"
-        )
-        for row in database.rows("memories", *columns.split()):
+        for row in database.rows("memories", *OPENMEM_MEMORY.split()):
             yield Item(
                 f"{source}, memory {row['id']}",
                 {
@@ -93,7 +90,7 @@ def _experience(row: JsonObject) -> JsonObject:
     summary = row["human_summary"] or ""
     return {
         "text": row["content"],
-        "summary": "" if row["content"].startswith(summary) else summary,
+        "summary": "" if str(row["content"]).startswith(str(summary)) else summary,
         "kind": "perception" if row["type"] == "perception" else "memory",
         "topic": row["category"] or "",
         "collection": _collection(row["collection"]),

@@ -24,7 +24,8 @@ class Tokens:
     """Σ rarity(w) × likeness(w)² ÷ Σ rarity(w), for the words w of the question.
 
     The likeness of a word is the highest that any token of the memory has to it. What was said just before and after
-    belongs to a memory, too: there a likeness counts by ``nearby``, the nearest first.
+    belongs to a memory, too: there a likeness counts by ``nearby``, the nearest first. A memory without a sketch (an
+    older version wrote it) has no score, NaN, rather than a bad one.
 
     Up to ``scan`` memories all are compared; of more, what other cues have found, and what stands right beside that;
     what their first pages brought comes first, so that asking for more never changes the first.
@@ -38,18 +39,18 @@ class Tokens:
 
     def find(self, run: Run) -> Found:
         self._check(run)
-        if run.mask.count <= self.scan:
-            rows = run.view.all_rows(run.mask)
-            pages = np.zeros(len(rows), dtype=np.int64)
-        else:
-            rows, pages = self._found(run)
+        everything = run.mask.count <= self.scan
+        rows, pages = self._all(run) if everything else self._found(run)
         if not len(rows):
             raise Skip("there is nothing to compare with")
         score = self.score(run, rows)
-        best = np.lexsort((rows, -score.values, pages))[: self.depth(run.k)]
-        best = best[score.values[best] > 0]
-        if not len(best):
+        known = score.values > 0
+        if not known.any():
             raise Skip("no memory here has vectors for its tokens")
+        best = np.lexsort((rows, -score.values, pages))
+        if everything:  # otherwise what is not known keeps its place, or later pages would move up
+            best = best[known[best]]
+        best = best[: self.depth(run.k)]
         return Found(self.name, rows[best], score.take(best), len(rows))
 
     def score(self, run: Run, rows: Rows) -> Expr:
@@ -94,16 +95,19 @@ class Tokens:
         """By row and token of the question: the nearest in the memory, or, for less, in what stands around it."""
         around = run.view.around(rows, len(self.nearby))
         every = np.unique(np.append(rows, around[around >= 0]))
-        met = np.maximum(np.nan_to_num(run.view.token_likeness(run.tokens().vectors, every)), 0.0)
-        allowed = run.mask.has(every)
-        met[~allowed] = 0.0
-        at = np.searchsorted(every, rows)
-        best = met[at]
+        met = np.maximum(run.view.token_likeness(run.tokens().vectors, every), 0.0)
+        best = met[np.searchsorted(every, rows)]
+        lent = np.where(run.mask.has(every)[:, None], np.nan_to_num(met), np.float32(0.0))
         for column, share in enumerate(self.nearby * 2):
             there = np.flatnonzero(around[:, column] >= 0)
-            beside = met[np.searchsorted(every, around[there, column])] * np.float32(share)
+            beside = lent[np.searchsorted(every, around[there, column])] * np.float32(share)
             best[there] = np.maximum(best[there], beside)
         return best.astype(np.float64)
+
+    def _all(self, run: Run) -> tuple[Rows, NDArray[np.int64]]:
+        """All that may come back, as one page."""
+        rows = run.view.all_rows(run.mask)
+        return rows, np.zeros(len(rows), dtype=np.int64)
 
     def _found(self, run: Run) -> tuple[Rows, NDArray[np.int64]]:
         """What others have found and what stands right beside it, and the first page of theirs that led to it."""

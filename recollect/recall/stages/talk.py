@@ -1,4 +1,4 @@
-"""Stages for what was said in talks: its session, who said it, and in which role."""
+"""Stages for what was said in talks: its session, who said it, in which role and when, and whether it could answer."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Session:
         sessions = run.view.strings("session", hits.keys)
         if not any(sessions):
             raise Skip("no candidate has a session")
-        collections = run.view.strings("collection", hits.keys)
-        best: dict[tuple[str, str], float] = {}
+        whose = (run.view.strings(name, hits.keys) for name in ("collection", "user"))
+        names = list(zip(*whose, sessions, strict=True))
+        best: dict[tuple[str, ...], float] = {}
         lent = hits.score.values.copy()
         for at in np.lexsort((-lent, hits.page)).tolist():
             if sessions[at]:
-                mine = collections[at], sessions[at]
-                lent[at] = best[mine] = max(best.get(mine, lent[at]), lent[at])
+                lent[at] = best[names[at]] = max(best.get(names[at], lent[at]), lent[at])
         own = product("its own", leaf(1 - self.share, "share"), hits.score)
         shared = product(
             lambda at: f"session {sessions[at]!r}" if sessions[at] else "no session: itself",
@@ -137,9 +137,10 @@ class Dates:
         first = inside[_first_page(hits)]
         if first.all() or not first.any():
             raise Skip("all candidates are of one time, as far as the question goes")
-        factor = np.where(inside, 1.0, self.factor)
-        label = lambda at: "made at the time in question" if inside[at] else "made at another time"  # noqa: E731
-        return [Rescore(product("after dates", hits.score, leaf(factor, label)))]
+        other = ~inside & ~np.isnan(created)  # of a guest it is not known
+        said = np.where(inside, "made at the time in question", np.where(other, "made at another time", "undated"))
+        factor = leaf(np.where(other, self.factor, 1.0), lambda at: str(said[at]))
+        return [Rescore(product("after dates", hits.score, factor))]
 
 
 def _first_page(hits: Hits) -> NDArray[np.int64]:

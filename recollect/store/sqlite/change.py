@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, lru_cache
-from itertools import chain, repeat
 from struct import Struct
 from typing import Any
 
@@ -260,13 +259,13 @@ class SqliteChange:
         packed = []
         known, learned = self.vocabulary.get, self.learned.get
         for number, counts in field_words(memory):
-            terms = [known(word) or learned(word) or self._term(word) for word in counts]
-            times = list(counts.values())
+            times: Iterable[int] = counts.values()
             if max(times, default=0) > MOST_TIMES:
                 times = [min(each, MOST_TIMES) for each in times]
-            packed.append(
-                _packer(len(terms)).pack(*chain.from_iterable(zip(terms, repeat(number), times, strict=False)))
-            )
+            entries = [number] * (3 * len(counts))  # term, field, times; term, field, times; …
+            entries[::3] = [known(word) or learned(word) or self._term(word) for word in counts]
+            entries[2::3] = times
+            packed.append(_packer(len(counts)).pack(*entries))
         return b"".join(packed)
 
     def _term(self, word: str) -> int:

@@ -172,25 +172,29 @@ class Follower:
         """A column of the image, read from the file when it is asked for the first time."""
         if name not in image.columns:
             with self._lock:
-                column = _column(name)
-                values = dict(connection.execute(f"SELECT row, {name} FROM memories"))
-                empty: Any = OBJECTS.get(name, "" if name in CODED else None)
-                read = column.extend([values.get(int(row), empty) for row in image.rows])
-                image.codes[name] = column.index if isinstance(column, Codes) else {}
-                image.columns[name] = read  # last: who sees the column must find its codes
-                if image is self._image:
-                    self._columns[name] = column  # from now on it follows
+                if name not in image.columns:  # another thread has read it meanwhile
+                    self._read_column(image, connection, name)
         return image.columns[name]
+
+    def _read_column(self, image: Image, connection: apsw.Connection, name: str) -> None:
+        column = _column(name)
+        values = dict(connection.execute(f"SELECT row, {name} FROM memories"))
+        empty: Any = OBJECTS.get(name, "" if name in CODED else None)
+        read = column.extend([values.get(int(row), empty) for row in image.rows])
+        image.codes[name] = column.index if isinstance(column, Codes) else {}
+        image.columns[name] = read  # last: who sees the column must find its codes
+        if image is self._image:
+            self._columns[name] = column  # from now on it follows
 
     def shelf(self, image: Image, connection: apsw.Connection) -> Shelf:
         """The sketches of the image's slots, read from the file when they are asked for the first time."""
         if image.shelf is None:
             with self._lock:
-                sketches = Sketches(image.space.dim if image.space else 0)
-                held = dict(connection.execute(f"SELECT row, sketch FROM vectors WHERE space = ({ACTIVE})"))
-                image.shelf = sketches.extend([held.get(int(row), b"") for row in image.rows])
-                if image is self._image:
-                    self._sketches = sketches  # from now on it follows
+                if image.shelf is None:
+                    sketches = Sketches(image.space.dim if image.space else 0)
+                    image.shelf = sketches.extend(_sketches_of(connection, 0, image.rows))
+                    if image is self._image:
+                        self._sketches = sketches  # from now on it follows
         return image.shelf
 
     def _advance(self, connection: apsw.Connection, version: int) -> Image:
@@ -281,9 +285,12 @@ def _torn(connection: apsw.Connection, what: str) -> StoreError:
 
 
 def _sketches_of(connection: apsw.Connection, since: int, rows: Rows) -> list[bytes]:
-    """The sketches of what has changed."""
-    sql = f"SELECT v.row, v.sketch FROM memories m JOIN vectors v ON v.row = m.row AND v.space = ({ACTIVE})"
-    held = dict(connection.execute(f"{sql} WHERE m.changed > ?", (since,)))
+    """The sketches of all rows, or of what has changed; empty where there is none."""
+    if not connection.execute("SELECT 1 FROM pragma_table_info('vectors') WHERE name = 'sketch'").get:
+        return [b""] * len(rows)  # an older file that may only be read
+    changed = "AND row IN (SELECT row FROM memories WHERE changed > ?1)" if since else "AND ?1 = 0"
+    sql = f"SELECT row, sketch FROM vectors WHERE space = ({ACTIVE}) {changed}"
+    held = dict(connection.execute(sql, (since,)))
     return [held.get(row, b"") for row in rows.tolist()]
 
 

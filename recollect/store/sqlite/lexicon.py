@@ -197,11 +197,11 @@ class SqliteLexicon:
 
     def _vocabulary(self) -> Vocabulary:
         last = self.connection.execute("SELECT max(term) FROM vocabulary").get or 0
-        if self.kept.get("last") != last:
-            vocabulary = Vocabulary(fetch(self.connection, "SELECT term, word FROM vocabulary"))
-            self.kept.update(last=last, vocabulary=vocabulary)
-        known: Vocabulary = self.kept["vocabulary"]
-        return known
+        known: tuple[int, Vocabulary] | None = self.kept.get("vocabulary")  # other threads may be at another version
+        if known is None or known[0] != last:
+            known = last, Vocabulary(fetch(self.connection, "SELECT term, word FROM vocabulary"))
+            self.kept["vocabulary"] = known
+        return known[1]
 
     def _match(self, query: WordQuery, mask: SlotMask) -> Matched:
         asked = (query.terms, query.fields, query.k1, query.b)
@@ -288,11 +288,11 @@ class SqliteLexicon:
         """Words by slot in the fields that count, their average over the scope, and how many are in scope."""
         names = tuple(name for name in FIELDS if fields.get(name, 0.0) > 0)
         key = ("lengths", names, mask.scope_key)
-        if key not in self.image.memo:
+        known: tuple[Floats, float, int] | None = self.image.memo.get(key)  # others may clear the memo at any time
+        if known is None:
             numbers = [at for at, name in enumerate(FIELDS) if name in names]
             length = self.image.lengths[:, numbers].sum(axis=1).astype(np.float64)
             documents = int(np.count_nonzero(mask.scope))
             average = float(length[mask.scope].mean()) if documents else 0.0
-            self.image.memo[key] = (length, average or 1.0, documents)
-        length, average, documents = self.image.memo[key]
-        return length, average, documents
+            known = self.image.memo[key] = (length, average or 1.0, documents)
+        return known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
@@ -81,20 +81,19 @@ class MaskMaker:
         key = None if as_of or hidden or self._dated() or _fades(filter) else ("mask", repr(filter), tuple(statuses))
         if key is None:
             return self._made(filter, statuses, now, as_of, hidden)
-        if key not in self.image.memo:
-            made = self._made(filter, statuses, now, as_of, hidden)
-            if len(self.image.memo) > MOST_MEMOS:
-                self.image.memo.clear()
-            self.image.memo[key] = made
-        known: SlotMask = self.image.memo[key]
+        known: SlotMask | None = self.image.memo.get(key)
+        if known is None:
+            known = self._made(filter, statuses, now, as_of, hidden)
+            self._keep(key, known)
         return known
 
     def _dated(self) -> bool:
         """Is there any memory whose time begins or ends?"""
-        if "dated" not in self.image.memo:
+        dated: bool | None = self.image.memo.get("dated")
+        if dated is None:
             moments = (self.column(name) for name in ("valid_from", "valid_to", "expires"))
-            self.image.memo["dated"] = not all(np.isnan(each).all() for each in moments)
-        return bool(self.image.memo["dated"])
+            dated = self.image.memo["dated"] = not all(np.isnan(each).all() for each in moments)
+        return dated
 
     def _made(
         self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
@@ -204,21 +203,23 @@ class MaskMaker:
 
     def _judged(self, key: str, judgement: Callable[[Any], bool | None]) -> tuple[Slots, Slots]:
         """Judged once a version; an empty context is judged too."""
-        if key not in self.image.memo:
+        known: tuple[Slots, Slots] | None = self.image.memo.get(key)
+        if known is None:
             contexts = self.column("context")
             answers = {slot: judgement(held) for slot, held in list(contexts.items()) if slot < self.size}
             bare = judgement({})
-            yes = np.full(self.size, bare is True)
-            no = np.full(self.size, bare is False)
+            known = yes, no = np.full(self.size, bare is True), np.full(self.size, bare is False)
             for slot, answer in answers.items():
                 yes[slot], no[slot] = answer is True, answer is False
-            if not key:
-                return yes, no
-            if len(self.image.memo) > MOST_MEMOS:
-                self.image.memo.clear()
-            self.image.memo[key] = (yes, no)
-        answer_yes, answer_no = self.image.memo[key]
-        return answer_yes, answer_no
+            if key:
+                self._keep(key, known)
+        return known
+
+    def _keep(self, key: Hashable, answer: Any) -> None:
+        """For as long as nothing is written, and not too many are kept; other threads may clear them at any time."""
+        if len(self.image.memo) > MOST_MEMOS:
+            self.image.memo.clear()
+        self.image.memo[key] = answer
 
     def _confident(self, least: float, decay: float) -> Slots:
         """confidence × decay ^ days ≥ least, days since the last access, or since creation without one.

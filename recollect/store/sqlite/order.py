@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,25 +19,26 @@ SAMPLE = 2000  # pairs that are compared
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """All slots in the order of their sessions."""
+    """All slots in the order of their sessions. A name is a session of its own in each collection, and for each user."""
 
     sequence: NDArray[np.int64]  # slots, session by session
     place: NDArray[np.int64]  # of each slot in the sequence
     run: NDArray[np.int64]  # of each place: which session; −1 where the order says nothing
 
     @classmethod
-    def of(cls, image: Image, sessions: NDArray[Any], positions: NDArray[Any]) -> Order:
+    def of(cls, image: Image, users: NDArray[Any], sessions: NDArray[Any], positions: NDArray[Any]) -> Order:
         alive = np.flatnonzero(image.alive)
-        collections = image.columns["collection"]
         rows, created = image.rows[alive], image.columns["created"][alive]
         where = np.where(np.isnan(positions[alive]), 0.0, positions[alive])
-        sequence = alive[np.lexsort((rows, created, where, sessions[alive], collections[alive]))]
-        pairs = np.stack([collections[sequence], sessions[sequence]])
-        run = np.cumsum(np.append(0, (pairs[:, 1:] != pairs[:, :-1]).any(axis=0))) if len(sequence) else sequence
+        whose = np.stack([sessions, users, image.columns["collection"]])
+        sequence = alive[np.lexsort((rows, created, where, *whose[:, alive]))]
+        told = whose[:, sequence]
+        begins = np.append(True, (told[:, 1:] != told[:, :-1]).any(axis=0))[: len(sequence)]
+        run = np.cumsum(begins)
         none = image.codes["session"].get("", -1)
-        for number in np.unique(run[sessions[sequence] == none]):
-            if not _coherent(image, sequence[run == number]):
-                run = np.where(run == number, -1, run)
+        for start, end in pairwise([*np.flatnonzero(begins).tolist(), len(sequence)]):
+            if told[0, start] == none and not _coherent(image, sequence[start:end]):
+                run[start:end] = -1
         place = np.full(len(image.rows), -1, dtype=np.int64)
         place[sequence] = np.arange(len(sequence))
         return cls(sequence, place, run)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from recollect.store.sqlite.arrays import Growing
 
 FINE = np.float32(2**16)  # steps to 1; a float32 adds them without error up to 2^24, and Σ|q| is at most √n
+BLOCK = 2048  # tokens that are unpacked at a time: 32 times as large as they lie here, they should stay near
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,15 @@ class Shelf:
             return answer
         starts = np.cumsum(counts) - counts
         tokens = np.arange(counts.sum()) + np.repeat(ends - counts - starts, counts)
-        ones = np.unpackbits(self.bits[tokens], axis=1, count=self.dim).astype(np.float32)
-        alike = (2 * (ones @ question.T) - question.sum(axis=1)) / np.float32(np.sqrt(2 * self.dim / np.pi))
+        ones = np.concatenate([self._ones(tokens[at : at + BLOCK], question) for at in range(0, len(tokens), BLOCK)])
+        alike = (2 * ones - question.sum(axis=1)) / np.float32(np.sqrt(2 * self.dim / np.pi))
         answer[known] = np.maximum.reduceat(alike, starts, axis=0)
         return answer
+
+    def _ones(self, tokens: NDArray[np.int64], question: NDArray[np.float32]) -> NDArray[np.float32]:
+        """For each of these tokens and each of the question's: Σ q where d is positive."""
+        bits = np.unpackbits(self.bits[tokens], axis=1, count=self.dim)
+        return np.asarray(bits.astype(np.float32) @ question.T)
 
 
 class Sketches:

@@ -96,7 +96,8 @@ class SqliteView:
         image = self.image
         order = image.memo.get("order")
         if order is None:
-            order = image.memo["order"] = Order.of(image, self._column("session"), self._column("position"))
+            columns = (self._column(name) for name in ("user", "session", "position"))
+            order = image.memo["order"] = Order.of(image, *columns)
         slots = order.around(image.slots(rows), reach)
         return np.where(slots < 0, -1, image.rows[slots]) if len(image.rows) else slots
 
