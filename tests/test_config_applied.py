@@ -10,8 +10,8 @@ import pytest
 
 from recollect.config import Config, load
 from recollect.config.applied import folder, open_workspace, search
-from recollect.config.embedding import Chosen, embedder
-from recollect.embed import checked
+from recollect.config.embedding import embedder
+from recollect.embed import Choice, checked
 from recollect.ingest.folder import FolderSettings
 from recollect.workspace import SearchSettings
 from tests.embed.kit import KEY, Gemini, Ollama, OpenAI, serving
@@ -81,7 +81,7 @@ def test_a_local_model_that_is_not_there_is_a_reason_to_fall_back(
     config = configured(tmp_path, memorySearch=said)
     why = f"there is no model in {tmp_path / 'models' / 'none'}"
     none = embedder(config)
-    assert none == Chosen(None, f"{why}, and for the fallback gemini has no key (GEMINI_API_KEY or GOOGLE_API_KEY, or remote.apiKey): words alone")  # fmt: skip  # noqa: E501
+    assert none == Choice(None, f"{why}, and for the fallback gemini has no key (GEMINI_API_KEY or GOOGLE_API_KEY, or remote.apiKey): words alone")  # fmt: skip  # noqa: E501
     monkeypatch.setenv("GEMINI_API_KEY", KEY)
     chosen = embedder(config)
     assert chosen.embedder is not None

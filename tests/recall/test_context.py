@@ -56,7 +56,7 @@ def test_of_two_that_score_alike_the_shorter_is_taken(mind: Mind) -> None:
     recall = mind.recall("cup", 100)
     assert [result.memory.id for result in recall] == ["long", "short"]
     assert recall[1].score > 0.9 * recall[0].score
-    assert [result.memory.id for result in recall.packed(20)] == ["short"]
+    assert [result.memory.id for result in recall.packed(22)] == ["short"], "either would fit"
     assert len(recall.packed(25)) == 2
 
 
