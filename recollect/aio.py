@@ -63,8 +63,8 @@ class Mind:
     async def recall(self, query: str, k: int | None = None, **options: Any) -> Recall:
         return await asyncio.to_thread(self.sync.recall, query, k, **options)
 
-    async def context(self, query: str, tokens: int = 1000, **options: Any) -> Context:
-        return await asyncio.to_thread(self.sync.context, query, tokens, **options)
+    async def context(self, query: str, budget: int = 1000, **options: Any) -> Context:
+        return await asyncio.to_thread(self.sync.context, query, budget, **options)
 
     async def compare(self, query: str, recipes: Sequence[str | Recipe], k: int = 10, **options: Any) -> Comparison:
         return await asyncio.to_thread(self.sync.compare, query, recipes, k, **options)

@@ -240,7 +240,7 @@ class Mind:
     def context(
         self,
         query: str,
-        tokens: int = 1000,
+        budget: int = 1000,
         *,
         recipe: str | Recipe = "default",
         filter: AnyFilterOrMapping | None = None,
@@ -254,9 +254,9 @@ class Mind:
 
         The budget goes to what is worth most, nothing twice; what is left of it to what came right before and after.
         """
-        budget = affordable(tokens, "tokens")
+        size = affordable(budget, "budget")
         request = self._request(query, recipe, settings, CANDIDATES, filter, as_of, track, abstain, deadline)
-        return make_context(self._store, request, run_recall(self._store, request), budget)
+        return make_context(self._store, request, size)
 
     def compare(self, query: str, recipes: Sequence[str | Recipe], k: int = 10, **options: Any) -> Comparison:
         """One question, several recipes, side by side; without a mark of use."""

@@ -286,7 +286,9 @@ class Workspace:
         """One of the tools, by its name, as an agent calls it."""
         known = {each["name"]: each["parameters"] for each in self.tools()}
         if not isinstance(arguments, Mapping):
-            raise InvalidInput(f"The arguments of a tool are a mapping of names to values, not {check.short(arguments)}.")
+            raise InvalidInput(
+                f"The arguments of a tool are a mapping of names to values, not {check.short(arguments)}."
+            )
         if check.string(tool, "tool") not in known:
             raise InvalidInput(f"There is no tool {tool!r} here; there are: {', '.join(known) or 'none'}.")
         unknown = set(arguments) - set(known[tool]["properties"])

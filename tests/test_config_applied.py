@@ -150,3 +150,8 @@ def test_answers_are_kept_when_the_file_says_so(tmp_path: Path) -> None:
             assert space.search("cup", track=False) == first
     assert len(server.requests) == asked
     assert (first["provider"], first["model"]) == ("openai", "small")
+
+
+def test_no_days_of_retention_keep_all_transcripts(tmp_path: Path) -> None:
+    qmd = {"sessions": {"enabled": True, "retentionDays": 0}}
+    assert folder(configured(tmp_path, memory={"backend": "qmd", "qmd": qmd})).retention_days is None

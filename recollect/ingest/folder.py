@@ -20,7 +20,7 @@ from recollect.embed import Embedder
 from recollect.errors import InvalidInput
 from recollect.ingest.cutting import Cutting
 from recollect.ingest.scanning import Place, Scan, Scanner
-from recollect.ingest.syncing import Event, OnEvent, Run, SyncReport
+from recollect.ingest.syncing import Event, OnEvent, Overtaken, Run, SyncReport
 from recollect.model import JsonObject, check
 from recollect.store.base import Store
 
@@ -28,6 +28,7 @@ __all__ = ["Event", "Folder", "FolderSettings", "OnEvent", "SyncReport", "folder
 
 Layout = Literal["workspace", "vault"]
 Source = Literal["memory", "sessions"]
+AGAIN = 2  # times that a sync begins anew when others overtake it
 CHUNKER, WORDS = 2, 2  # raised when chunks, or their words, would come out otherwise: all is built anew then
 
 
@@ -104,7 +105,17 @@ class Folder:
     def sync(
         self, store: Store, embedder: Embedder | None, now: datetime, on_event: OnEvent | None = None
     ) -> SyncReport:
-        """Bring the collection into step with the files."""
+        """Bring the collection into step with the files; from the beginning, when others have cut them meanwhile."""
+        tell = on_event or (lambda event: None)
+        for _ in range(AGAIN):
+            try:
+                return self._sync(store, embedder, now, tell)
+            except Overtaken:
+                if self.collection not in store.folders():
+                    raise
+        return self._sync(store, embedder, now, tell)
+
+    def _sync(self, store: Store, embedder: Embedder | None, now: datetime, tell: OnEvent) -> SyncReport:
         begun = time.perf_counter()
         cutting = Cutting(self.settings.tokens, self.settings.overlap)
         model = embedder if self.settings.vectors else None
@@ -117,12 +128,12 @@ class Folder:
             return report
         target = f"{self.collection}~{_fingerprint(self.settings.identity)}" if rebuild else self.collection
         self._clear(store, but=target)  # what is left of a rebuild that nobody wants any more
-        run = Run(self, store, model, cutting, target, rebuild, report, on_event or (lambda event: None))
+        run = Run(self, store, model, cutting, target, rebuild, report, tell)
         run.bring(scan, now)
         if rebuild:
             self._switch(store, target)
             report.rebuilt = True
-            run.tell(Event("switched", ""))
+            tell(Event("switched", ""))
         report.seconds = time.perf_counter() - begun
         return report
 

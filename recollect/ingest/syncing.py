@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from recollect.embed import Embedder, encode
-from recollect.errors import EmbeddingError
+from recollect.errors import EmbeddingError, StoreError
 from recollect.ingest.cutting import Cutting
 from recollect.ingest.drafts import Draft, common_to, fill
 from recollect.ingest.keeping import AT_ONCE, embed_all
@@ -69,6 +70,10 @@ class SyncReport:
         return bool(self.added or self.changed or self.renamed or self.removed or self.rebuilt or self.embedded)
 
 
+class Overtaken(StoreError):
+    """Another process has put something else into the place of what this sync was about."""
+
+
 @dataclass(slots=True)
 class Run:
     """One sync into one collection."""
@@ -82,6 +87,7 @@ class Run:
     report: SyncReport
     tell: OnEvent
     bare: bool = False  # is there a new chunk without a vector?
+    begun: bool = False  # is there a record of the folder?
 
     def bring(self, scan: Scan, now: datetime) -> None:
         """Read, embed and write what differs between the files and the index."""
@@ -97,6 +103,7 @@ class Run:
                 waiting.append(found)
         if waiting or gone or not held:
             self._note(now, complete=False)
+        self.begun = True
         self._follow(waiting, known, gone)
         self._embed_missing(held.get("model"))
         self._note(now, complete=True)
@@ -114,7 +121,7 @@ class Run:
                 group = []
         self._drop(sorted(gone - self.report.renamed.keys()))
         if touched:
-            with self.store.change("sync", durable=False) as change:
+            with self._change() as change:
                 for state in touched:
                     change.files.keep(self.collection, state)
 
@@ -156,10 +163,22 @@ class Run:
 
     # Writing.
 
+    @contextmanager
+    def _change(self) -> Iterator[Change]:
+        """A transaction, unless others have taken the folder out meanwhile, or have cut it in another way."""
+        with self.store.change("sync", durable=False) as change:
+            held = change.files.folder(self.collection)
+            if self.begun if held is None else held["identity"] != self.folder.settings.identity:
+                raise Overtaken(
+                    f"Another process took {self.folder.root} out of the memory, or indexed it with other settings, "
+                    "while it was read. Sync again."
+                )
+            yield change
+
     def _write(self, group: Sequence[Draft], done: int, total: int) -> None:
         """Whole files, some of them in one transaction: each by itself would write the same pages over and over."""
         vectors = self._vectors(group)
-        with self.store.change("sync", durable=False) as change:
+        with self._change() as change:
             # What goes, goes last: another file may have its text now, and takes its vector over.
             gone = [row for draft in group for row in self._write_file(change, draft, vectors)]
             change.remove(gone)
@@ -250,7 +269,7 @@ class Run:
     def _drop(self, paths: Sequence[str]) -> None:
         if not paths:
             return
-        with self.store.change("sync", durable=False) as change:
+        with self._change() as change:
             self.report.chunks_removed += change.files.drop(self.collection, paths)
         for path in paths:
             self.report.removed.append(path)
@@ -259,7 +278,7 @@ class Run:
     def _note(self, now: datetime, complete: bool) -> None:
         """Write down what this folder is, and when all of it was in step, by which model."""
         model = self.embedder.name if self.embedder is not None and not self.report.without_vectors else None
-        with self.store.change("sync", durable=False) as change:
+        with self._change() as change:
             held = change.files.folder(self.collection) or {}
             record = {
                 "root": str(self.folder.root),

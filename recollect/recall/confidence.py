@@ -10,6 +10,7 @@ import numpy as np
 from recollect.recall.cues.words import EVERYWHERE, word_query
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows
+from recollect.text.words import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,10 @@ class Confidence:
         if not run.question.terms:
             return 0.0
         matches = run.view.lexicon.score(word_query(run.question.terms, EVERYWHERE, 1.2, 0.75), run.mask, rows)
-        rarity = sum(match.idf for match in matches.terms)
-        return sum(match.idf for match in matches.terms if match.saturation.any()) / rarity if rarity else 0.0
+        said = set(words(run.question.text, whole=True))  # not the pairs of letters that Chinese is looked up by, too
+        about = [match for match in matches.terms if match.term.word in said] or matches.terms
+        rarity = sum(match.idf for match in about)
+        return sum(match.idf for match in about if match.saturation.any()) / rarity if rarity else 0.0
 
     def _nearest(self, run: Run, rows: Rows) -> float | None:
         if "vectors" not in run.found or not len(run.found["vectors"].keys) or not run.understood():

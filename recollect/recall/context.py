@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from recollect.model import Memory
 from recollect.recall.packing import Purse
-from recollect.recall.pipeline import Request, mask_of
+from recollect.recall.pipeline import Request, answered, given, mark, mask_of
 from recollect.recall.results import Recall
 from recollect.store.base import Store, View
 
@@ -27,13 +28,22 @@ class Context:
         return self.text
 
 
-def context(store: Store, request: Request, found: Recall, budget: int) -> Context:
-    """The results that the budget is best spent on and, as far as it goes, the memories just before and after them."""
+def context(store: Store, request: Request, budget: int) -> Context:
+    """The results that the budget is best spent on and, as far as it goes, the memories just before and after them.
+
+    Only what made it into the text counts as used.
+    """
+    start = time.perf_counter()
+    answer = answered(store, request, start)
+    found = given(store, replace(request, track=False), answer, start)
     best = [result.memory for result in found.packed(budget, _line)]
     purse = Purse(budget)
     with store.view() as view:
         told = [memory for memory in [*best, *_around(view, request, best)] if purse.spend(_line(memory))]
-        told.sort(key=lambda memory: (*_moment(memory), view.row(memory.id) or 0))
+        rows = {memory.id: view.row(memory.id) or 0 for memory in told}
+    told.sort(key=lambda memory: (*_moment(memory), rows[memory.id]))
+    if request.track:
+        mark(store, answer.run, [row for row in rows.values() if row])
     return Context("\n".join(map(_line, told)), told, budget - purse.left, found)
 
 

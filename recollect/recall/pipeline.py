@@ -75,9 +75,7 @@ def given(store: Store, request: Request, answer: Answer, start: float) -> Recal
     """Hand an answer over: the recipe does what comes after, and the hits become results."""
     run, shown = answer.run, answer.shown
     if request.track:
-        for after in request.recipe.after:
-            with run.step("after", after.name):
-                after.record(run, store, shown.keys[shown.keys > 0].tolist())
+        mark(store, run, shown.keys[shown.keys > 0].tolist())
     run.trace.milliseconds = (time.perf_counter() - start) * 1e3
     scores = shown.score.values.tolist()
     results = [
@@ -85,6 +83,13 @@ def given(store: Store, request: Request, answer: Answer, start: float) -> Recal
         for rank, (key, score, memory) in enumerate(zip(shown.keys.tolist(), scores, answer.memories, strict=True), 1)
     ]
     return Recall(results, run.trace, lambda id: _why_not(store, request, run, shown, id), answer.confidence)
+
+
+def mark(store: Store, run: Run, rows: list[int]) -> None:
+    """What the recipe does after a recall: the use of these rows is noted."""
+    for after in run.recipe.after:
+        with run.step("after", after.name):
+            after.record(run, store, rows)
 
 
 def checked(request: Request) -> tuple[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 MOMENT = re.compile(
     r"\b(?:yesterday|today|tomorrow|tonight|ago|last|next|recently|since|weekends?|weeks?|months?|years?|mornings?|"
     r"evenings?|nights?|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|"
@@ -19,7 +19,9 @@ WHEN = re.compile(
 def share_of_questions(text: str) -> float:
     """How much of a text are sentences that end with a question mark: 0 to 1."""
     sentences = [sentence.strip() for sentence in SENTENCE.findall(text)]
-    asked = sum(len(sentence) for sentence in sentences if "?" in sentence)  # it stands at the end only: “What?!”
+    asked = sum(
+        len(sentence) for sentence in sentences if "?" in sentence or "？" in sentence
+    )  # it stands at the end only: “What?!”
     return asked / max(1, sum(map(len, sentences)))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.embed.kit import Ollama, serving
 from tests.ingest.kit import write
 
 
@@ -159,3 +160,19 @@ def test_watch_follows_until_it_is_stopped(vault: Path, tmp_path: Path) -> None:
             assert process.wait(20) == 130
         finally:
             process.kill()
+
+
+def test_another_model_is_taken_up_by_all_folders(
+    recollect: Command, vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = tmp_path / "second"
+    write(second, **{"a.md": "Badgers dig."})
+    for folder in (vault, second):
+        assert recollect("--embedder", "local", "sync", str(folder)).code == 0
+    write(second, **{"b.md": "Wombats dig, too."})
+    with serving(Ollama()) as url:
+        monkeypatch.setenv("OLLAMA_HOST", url)
+        told = recollect("--embedder", "ollama:mystery", "--json", "sync")
+        assert told.code == 0, told.err
+        assert [report["added"] for report in told.json] == [[], ["b.md"]]
+        assert [report["without_vectors"] for report in told.json] == ["", ""]

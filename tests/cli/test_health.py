@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Command
 from tests.store.looking import sql
 
@@ -98,3 +100,24 @@ def test_tokens_that_an_older_version_did_not_keep_are_made_by_fix(recollect: Co
     assert (finding["name"], finding["level"]) == ("vectors without tokens", "note")
     assert recollect("doctor", "--embedder", "local", "--fix").code == 0
     assert sql(tmp_path / "memory.db", "SELECT length(sketch) > 0 FROM vectors") == [(1,)]
+
+
+def test_a_key_in_a_file_that_others_can_read_is_told_but_not_one_from_the_environment(
+    recollect: Command, keep: Keep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep("The cup is blue.")
+    monkeypatch.setenv("MY_KEY", "sk-secret-1234")
+    file = tmp_path / "home" / "recollect" / "config.yaml"
+    file.parent.mkdir(parents=True)
+    for key, told in (("${MY_KEY}", False), ("sk-secret-1234", True)):
+        file.write_text(f"agents: {{defaults: {{memorySearch: {{remote: {{apiKey: '{key}'}}}}}}}}")
+        file.chmod(0o644)
+        outcome = recollect("doctor")
+        assert ("a key that others can read" in outcome.out) is told
+        assert "sk-secret-1234" not in outcome.out
+
+
+def test_status_says_why_auto_chose_a_model(recollect: Command, keep: Keep) -> None:
+    keep("The cup is blue.")
+    assert "auto: the local model is installed" in recollect("--embedder", "auto", "status").out
+    assert "--embedder names it" in recollect("--embedder", "none", "status").out

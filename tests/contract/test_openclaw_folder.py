@@ -13,6 +13,7 @@ import pytest
 
 from recollect import InvalidInput, Mind, NotFound
 from recollect.ingest.folder import FolderSettings
+from recollect.recall.cache import QueryCache
 from recollect.tools import prompt_section
 from recollect.workspace import SearchSettings, Workspace
 from tests.contract.test_openclaw import Topics
@@ -443,3 +444,24 @@ def test_when_it_is_switched_off_nothing_is_offered_or_searched(root: Path, path
 def test_a_vault_is_every_markdown_file(root: Path, path: Path) -> None:
     with Workspace(root, db=path, embedder=None, settings=replace(FolderSettings(), layout="vault")) as space:
         assert {"README.md", "docs/x.md", "MEMORY.md"} < set(space.sync().added)
+
+
+def test_the_prompt_of_a_vault_speaks_of_its_notes(root: Path, path: Path) -> None:
+    with Workspace(root, db=path, embedder=None, settings=FolderSettings(layout="vault")) as space:
+        assert "MEMORY.md" not in space.prompt_section()
+        assert "the notes of this folder" in space.prompt_section()
+
+
+@pytest.mark.parametrize(("tool", "arguments"), [("memory_get", None), ("memory_get", ["path"]), (["memory_get"], {})])
+def test_a_call_of_another_shape_is_refused(space: Workspace, tool: Any, arguments: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"must be a string|mapping"):
+        space.call(tool, arguments)
+
+
+@pytest.mark.contract("O18")
+def test_a_search_that_is_repeated_is_answered_from_the_cache(root: Path, path: Path) -> None:
+    with Workspace(root, db=path, embedder=None, query_cache=QueryCache()) as space:
+        space.sync()
+        first, again, stricter = space.recall("cup"), space.recall("cup"), space.recall("cup", min_score=0.99)
+        assert [each.trace.steps[0].kind == "cache" for each in (first, again, stricter)] == [False, True, False]
+        assert [each.score for each in again] == [each.score for each in first] != []

@@ -336,3 +336,26 @@ def test_threads_share_an_embedder() -> None:
 def test_patience_that_makes_no_sense_is_a_clear_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         Patience(**wrong)
+
+
+def test_a_key_that_the_service_masks_is_hidden_to_its_last_letter() -> None:
+    said = f"Incorrect API key provided: {KEY[:9]}*****{KEY[-4:]}."
+    with (
+        serving(OpenAI(Reply(said.encode(), 401))) as url,
+        pytest.raises(EmbeddingError, match=r"provided: …\.") as refusal,
+    ):
+        OpenAIEmbedder("small", url=url, key=KEY, patience=AT_ONCE).embed(["a"])
+    assert KEY[-4:] not in str(refusal.value)
+
+
+def test_a_token_in_the_address_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG), serving(OpenAI()) as url:
+        OpenAIEmbedder("small", url=f"{url}/v1?token=hidden-1234", patience=AT_ONCE).embed(["a"])
+    assert "hidden-1234" not in caplog.text
+
+
+def test_a_moment_to_try_again_that_no_calendar_has_is_passed_over() -> None:
+    busy = Reply(b"slow down", 429, {"Retry-After": "Mon, 01 Jan 0001 00:00:00 -0000"})
+    with serving(OpenAI(busy)) as url:
+        patience = Patience(tries=2, pause=0.0)
+        assert len(OpenAIEmbedder("small", url=f"{url}/v1", patience=patience).embed(["a"])) == 1

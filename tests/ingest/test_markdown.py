@@ -320,3 +320,8 @@ def test_tags_and_links_in_the_text_are_seen_but_not_in_code() -> None:
 def test_sizes_that_cannot_be_are_refused(tokens: int, overlap: int) -> None:
     with pytest.raises(InvalidInput, match="at least 1 token"):
         Cutting(tokens, overlap)
+
+
+def test_a_text_between_two_rules_is_no_front_matter() -> None:
+    document = read("---\nOtters swim, as we all know.\n---\n\n# Title\n")
+    assert "Otters swim" in document.chunks[0].text

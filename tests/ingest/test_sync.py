@@ -8,14 +8,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from recollect import InvalidInput, Mind
+from recollect import InvalidInput, Mind, StoreError
 from recollect.ingest.folder import Event, FolderSettings
 from recollect.workspace import Workspace
 from tests.ingest.kit import VAULT, Counting, assert_exact, chunks, paths, write
@@ -659,3 +659,57 @@ def test_who_is_told_of_an_event_may_sync(root: Path, path: Path) -> None:
         space.sync(lambda event: again.append(space.sync()))
         assert again
         assert_exact(space)
+
+
+def test_a_name_that_begins_with_a_tilde_is_a_name(root: Path, path: Path) -> None:
+    write(root, **{"~draft.md": "Wombats dig."})
+    with Workspace(
+        root, db=path, embedder=None, settings=replace(VAULT, extra_paths=("~nobody-of-that-name/x",))
+    ) as space:
+        space.sync()
+        assert space.get("~draft.md")["text"] == "Wombats dig."
+
+
+def test_a_file_in_the_place_of_the_folder_is_told_as_a_folder_that_is_not_there(root: Path, path: Path) -> None:
+    with Workspace(root / "a.md", db=path, embedder=None, settings=VAULT) as space:
+        assert [why.partition(";")[0] for why in space.sync().skipped.values()] == ["the folder is not there"]
+
+
+class Meddling(Counting):
+    """While it embeds for the first time, something happens elsewhere."""
+
+    def __init__(self, meddle: Callable[[], object]) -> None:
+        super().__init__()
+        self.meddle: Callable[[], object] | None = meddle
+
+    def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
+        meddle, self.meddle = self.meddle, None
+        if meddle is not None:
+            meddle()
+        return super().embed(texts, query)
+
+
+def test_a_folder_that_others_take_out_while_it_is_read_leaves_nothing_behind(root: Path, path: Path) -> None:
+    with Workspace(root, db=path, embedder=Counting(), settings=VAULT) as other:
+        model = Meddling(other.unfollow)
+        with Workspace(root, db=path, embedder=model, settings=VAULT) as space:
+            with pytest.raises(StoreError, match="Sync again"):
+                space.sync()
+            assert (space.files(), space.mind.store.folders(), chunks(space)) == ({}, {}, {})
+            space.sync()
+            assert_exact(space)
+
+
+def test_what_others_cut_anew_while_it_is_read_is_not_mixed_with_chunks_of_another_size(root: Path, path: Path) -> None:
+    with Workspace(root, db=path, embedder=Counting(), settings=replace(VAULT, tokens=40, overlap=0)) as other:
+        write(root, **{"a.md": "# Otters\n\nThey swim."})
+        with Workspace(root, db=path, embedder=Meddling(other.sync), settings=VAULT) as space:
+            assert space.sync().rebuilt
+            assert_exact(space)
+
+
+@pytest.mark.parametrize("name", ["extra_paths", "transcripts", "ignore"])
+def test_names_of_files_are_texts_that_a_file_can_have(name: str) -> None:
+    for wrong in ("notes", ("a\0b",), (5,)):
+        with pytest.raises(InvalidInput, match=name):
+            FolderSettings(**{name: wrong})  # type: ignore[arg-type]

@@ -130,3 +130,24 @@ def test_a_failing_sync_does_not_end_the_watch(root: Path, path: Path) -> None:
 
 def test_the_defaults_are_those_of_the_document() -> None:
     assert (FolderSettings().debounce, FolderSettings().watch, FolderSettings().interval) == (1.5, True, None)
+
+
+def test_a_folder_with_a_dot_in_its_name_is_followed_in_and_out(root: Path, path: Path, tmp_path: Path) -> None:
+    write(tmp_path, **{"elsewhere/b.md": "Badgers dig."})
+    with Workspace(root, db=path, embedder=None, settings=QUICK) as space:
+        watched = Watched(space)
+        with watched.watch:
+            (tmp_path / "elsewhere").rename(root / "v1.2")
+            watched.until(lambda: "Badgers dig." in watched.texts())
+            (root / "v1.2").rename(tmp_path / "elsewhere")
+            watched.until(lambda: "Badgers dig." not in watched.texts())
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_watch_that_dies_of_its_caller_leaves_the_search_to_look_for_changes(root: Path, path: Path) -> None:
+    def fail(report: SyncReport) -> None:
+        raise KeyError("the caller's own")
+
+    with Workspace(root, db=path, embedder=None, settings=QUICK) as space:
+        assert space.watch(fail).wait(PATIENCE)
+        assert space.dirty

@@ -176,3 +176,12 @@ memory.end_session(session, outcome_score=0.8)
     assert held["Grasp, 30 steps"].context["perception"]["data"] == [[1, 2]]
     assert [each.text for each in mind.list({"status": "forgotten"})] == ["The charger is in the hall"]
     assert json.dumps(mind.list({"kind": "session"})[0].context["session"]["outcome_score"]) == "0.8"
+
+
+def test_a_robotmem_memory_of_bytes_is_told_and_the_others_come(mind: Mind, tmp_path: Path) -> None:
+    path = kit.robotmem(tmp_path / "r.db")
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE memories SET content = x'00ff' WHERE id = 1")
+    done = mind.import_from(path)
+    assert f"{path}, memory 1: text must be a string" in done.problems[0]
+    assert done.added > 1

@@ -98,7 +98,7 @@ def test_a_budget_that_buys_nothing_is_refused(mind: Mind, budget: Any) -> None:
     mind.remember("a cup")
     with pytest.raises(InvalidInput, match="budget"):
         mind.recall("cup").packed(budget)
-    with pytest.raises(InvalidInput, match="tokens"):
+    with pytest.raises(InvalidInput, match="budget"):
         mind.context("cup", budget)
     assert mind.list()[0].use.access_count == 1, "no context was made for the refused"
 
@@ -226,6 +226,16 @@ def test_without_track_it_leaves_no_mark_of_use(mind: Mind) -> None:
     assert mind.list()[0].use.access_count == 0
     mind.context("cup")
     assert mind.list()[0].use.access_count == 1
+
+
+def test_only_what_is_in_the_text_counts_as_used(mind: Mind) -> None:
+    mind.remember("the cup is blue")
+    mind.remember(
+        "the cup, of which there is so very much more to say that no small budget would ever have room for it"
+    )
+    told = {memory.id for memory in mind.context("cup", 12).memories}
+    assert len(told) == 1
+    assert {memory.id for memory in mind.list() if memory.use.access_count} == told
 
 
 def test_awaited_it_is_the_same(mind: Mind) -> None:

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from recollect import Embedder, Filter, Mind
 from recollect.embed import TokenVectors
 from recollect.embed.local import LocalEmbedder
-
 from tests.store.looking import sql
 
 from .kit import BAG, NOON, WOVEN, Woven, ids, nodes, open_mind, step, texts, told

@@ -27,7 +27,7 @@ class Tokens:
     belongs to a memory, too: there a likeness counts by ``nearby``, the nearest first. A memory without a sketch (an
     older version wrote it) has no score, NaN, rather than a bad one.
 
-    Up to ``scan`` memories all are compared; of more, what other cues have found, and what stands right beside that;
+    Up to ``scan`` memories all are compared; of more, what other cues have found, and what stands around that;
     what their first pages brought comes first, so that asking for more never changes the first.
     """
 
@@ -110,10 +110,10 @@ class Tokens:
         return rows, np.zeros(len(rows), dtype=np.int64)
 
     def _found(self, run: Run) -> tuple[Rows, NDArray[np.int64]]:
-        """What others have found and what stands right beside it, and the first page of theirs that led to it."""
+        """What others have found and what stands around it, and the first page of theirs that led to it."""
         keys = np.concatenate([NOTHING, *(found.keys for found in run.found.values())])
         ranks = np.concatenate([NOTHING, *(np.arange(len(found.keys)) for found in run.found.values())])
-        every = np.column_stack([keys, run.view.around(keys, 1)])
+        every = np.column_stack([keys, run.view.around(keys, len(self.nearby))])
         pages = np.repeat(ranks // self.depth(1), every.shape[1])
         order = np.argsort(pages, kind="stable")
         rows, first = np.unique(every.ravel()[order], return_index=True)

@@ -19,7 +19,7 @@ SAMPLE = 2000  # pairs that are compared
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """All slots in the order of their sessions. A name is a session of its own in each collection, and for each user."""
+    """All slots in the order of their sessions. A name is another session in another collection or for another user."""
 
     sequence: NDArray[np.int64]  # slots, session by session
     place: NDArray[np.int64]  # of each slot in the sequence
