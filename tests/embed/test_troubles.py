@@ -355,7 +355,7 @@ def test_a_token_in_the_address_is_not_logged(caplog: pytest.LogCaptureFixture) 
 
 
 def test_a_moment_to_try_again_that_no_calendar_has_is_passed_over() -> None:
-    busy = Reply(b"slow down", 429, {"Retry-After": "Mon, 01 Jan 0001 00:00:00 -0000"})
+    busy = Reply(b"slow down", 429, {"Retry-After": "Fri, 31 Dec 9999 23:59:59 -1400"})
     with serving(OpenAI(busy)) as url:
         patience = Patience(tries=2, pause=0.0)
         assert len(OpenAIEmbedder("small", url=f"{url}/v1", patience=patience).embed(["a"])) == 1
