@@ -66,6 +66,7 @@ def peers(sets: Sets) -> str:
 
 def ablation(sets: Sets) -> str:
     """What each part gives: the change in R@10 / NDCG@10 without it; a star where that is no accident."""
+    sets = _having(sets, "ablation")
     parts = _systems(sets, "ablation")
     rows = []
     for part in parts:
@@ -74,6 +75,11 @@ def ablation(sets: Sets) -> str:
         whole = " / ".join(f"{mean(each[measure][0] for each in known):+.3f}" for measure in HEADLINE)
         rows.append((part, whole, *(_change(each) for each in told)))
     return table(("without", "mean", *sets), rows)
+
+
+def _having(sets: Sets, kind: str) -> Sets:
+    """The sets on which a system of this kind was measured."""
+    return {name: set_ for name, set_ in sets.items() if any(told["kind"] == kind for told in set_["systems"].values())}
 
 
 def categories(sets: Sets) -> str:
@@ -141,6 +147,7 @@ TABLES: dict[str, tuple[str, Callable[[Sets], str]]] = {
 
 
 def _beside(sets: Sets, kind: str, *more: str) -> str:
+    sets = _having(sets, kind)
     systems = [*_systems(sets, kind), *more]
     return table(
         ("set", *systems),
