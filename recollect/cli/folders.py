@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recollect.cli.options import Settings, Words
-from recollect.cli.screen import answer, complain, count, json_text, printable, progress, say
+from recollect.cli.screen import answer, complain, count, json_text, printable, progress, say, snippet
 from recollect.errors import InvalidInput, NotFound, StoreError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from recollect.workspace import Workspace
 
 SHOWN = 8  # paths of each kind that a report names
+NEAREST = 3  # passages that are shown when none reaches the minimum score
 ANCHOR = re.compile(r"(.+?)#L(\d+)(?:-L?(\d+))?")
 Folder = Annotated[
     str | None, typer.Argument(help="The folder; without one, those that are followed already.", show_default=False)
@@ -96,18 +97,30 @@ def search(
     asked = " ".join(query)
     with _workspaces(settings, on_search=not no_sync) as spaces:
         answers = {space.collection: _searched(space, asked, k, min_score, settings.json) for space in spaces}
-        most = k or spaces[0].asking.max_results
+        results = _best(answers, k or spaces[0].asking.max_results)
+        weak = not results and min_score is None and not settings.json
+        nearest = (
+            _best({space.collection: space.search(asked, NEAREST, 0.0) for space in spaces}, NEAREST) if weak else []
+        )
+    if settings.json:
+        answer(True, {**next(iter(answers.values())), "results": results})
+    else:
+        if not results:
+            say("Nothing found for ", (f"“{snippet(asked, 200)}”", "bold"), ".")
+        if nearest:
+            say(("No passage reached the minimum score; the nearest are:", "dim"))
+        _show(results or nearest)
+    return 0 if results else 1
+
+
+def _best(answers: dict[str, dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """The passages of all folders together; with several, each says whose it is."""
     results = [
         {**each, "collection": name} if len(answers) > 1 else each
         for name, told in answers.items()
         for each in told["results"]
     ]
-    results = sorted(results, key=lambda each: -each["score"])[:most]
-    if settings.json:
-        answer(True, {**next(iter(answers.values())), "results": results})
-    else:
-        _show(asked, results)
-    return 0 if results else 1
+    return sorted(results, key=lambda each: -each["score"])[:most]
 
 
 def get(
@@ -312,10 +325,7 @@ def _follow(space: Workspace, settings: Settings) -> Watch:
     return space.watch(tell)
 
 
-def _show(query: str, results: list[dict[str, Any]]) -> None:
-    if not results:
-        say("Nothing found for ", (f"“{query}”", "bold"), ".")
-        say(("--min-score 0 shows what comes nearest.", "dim"), stderr=True)
+def _show(results: list[dict[str, Any]]) -> None:
     for rank, each in enumerate(results, 1):
         where = f"{each['path']}#L{each['startLine']}-L{each['endLine']}"
         inside = f"{each['collection']}: " if "collection" in each else ""

@@ -61,8 +61,10 @@ def _moment(memory: Memory) -> tuple[object, ...]:
 
 
 def _line(memory: Memory) -> str:
-    """``2023-05-08 Ann: I am back.``"""
+    """``2023-05-08 Ann: I am back.``; what no longer holds says so."""
     day = f"{memory.created:%Y-%m-%d} " if memory.created else ""
+    standing = "" if memory.status == "active" else f"[{memory.status}] "
     who = memory.speaker or memory.role
     told = memory.text.startswith(f"{who}:")  # some texts say it themselves
-    return f"{day}{who}: {memory.text}" if who and not told else f"{day}{memory.text}"
+    said = f"{who}: {memory.text}" if who and not told else memory.text
+    return f"{day}{standing}{said}"
