@@ -22,7 +22,7 @@ from recollect import Mind
 # What straight code does for each recipe: see bench/straight.py. Natural questions have stop words; recipes that look
 # those up, too, have all words.
 STEPS = {
-    "default": "stems, scan, blend, age and status, fetch, mark",
+    "default": "stems, scan, material, blend, speaker, role, session, age and status, fetch, mark",
     "robotmem": "all words, scan, ranks, contexts, fetch, mark",
     "openclaw": "all words by AND and by OR, scan, blend, fetch, mark",
     "abmind": "stems, trigrams, worth, spacing, MMR, conflicts, fetch, mark",
@@ -45,7 +45,7 @@ INCLUDED = {
     "scan": "matrix @ vector and its best",
     "fetch": "10 whole rows with their use, as dictionaries, their JSON read",
     "mark": "their use counted, without waiting for the disk",
-    "left out": "reading the question, embedding, checks, filters, trace, explanations, records",
+    "left out": "reading the question, tokens (see whole.md), confidence, embedding, checks, filters, trace, records",
 }
 SETTINGS: dict[str, dict[str, Any]] = {"qmd": {"reranker": None}, "jeffsbrain": {"rerank": False}}
 SYSTEMS = {"robotmem (BM25 only)": ("robotmem", 0.7), "openmem": ("openmem", 0.2)}

@@ -47,6 +47,8 @@ STANDING = (
     f"FROM memories m LEFT JOIN use u ON u.row = m.row WHERE m.row {AMONG}"
 )
 CONTRADICTIONS = f"SELECT source, target FROM edges WHERE kind = 'contradicts' AND source {AMONG}"
+TOLD = f"SELECT row, created, status, session, speaker, role FROM memories WHERE row {AMONG}"
+CODE = re.compile(r"^\s*(?:def|class|import|return|function|const)\b|[;{}]\s*$", re.MULTILINE)
 DAY = 86_400e6  # microseconds
 Ranked = list[tuple[int, float]]  # rows with their scores, best first
 
@@ -74,12 +76,25 @@ class Straight:
         near = {row: float(cosines[row - 1]) for row in rows}
         low, high = min(near.values()), max(near.values())
         now, factors = time.time_ns() // 1000, {"superseded": 0.5, "contradicted": 0.3}
-        scores = {}
-        for row, created, status in self._ask(f"SELECT row, created, status FROM memories WHERE row {AMONG}", rows):
-            blend = 0.5 * words.get(row, 0.0) / most + 0.5 * (near[row] - low) / (high - low)
-            recency = 0.95 + 0.05 * 2 ** (-(now - created) / DAY / 30)
-            scores[row] = blend * recency * factors.get(status, 1.0)
-        return self._answer(scores, k)
+        share = self._share([*list(words)[:4], *self._top(cosines, 4)])
+        scores, sessions = dict[int, float](), dict[int, str]()
+        for row, created, status, session, speaker, role in self._ask(TOLD, rows):
+            blend = (1 - share) * words.get(row, 0.0) / most + share * (near[row] - low) / (high - low)
+            blend *= 0.8 if speaker and speaker.lower() in asked.text.lower() else 1.0
+            recency = 0.98 + 0.02 * 2 ** (-(now - created) / DAY / 30)
+            scores[row] = blend * (0.7 if role == "assistant" else 1.0) * recency * factors.get(status, 1.0)
+            sessions[row] = session or str(row)
+        best = dict[str, float]()
+        for row, score in scores.items():
+            best[sessions[row]] = max(best.get(sessions[row], 0.0), score)
+        return self._answer({row: 0.7 * score + 0.3 * best[sessions[row]] for row, score in scores.items()}, k)
+
+    def _share(self, rows: list[int]) -> float:
+        """What vectors count beside words: more where the best candidates are long, and most where they are code."""
+        texts = [text for (text,) in self._ask(f"SELECT text FROM memories WHERE row {AMONG}", rows)]
+        if sum(bool(CODE.search(text)) for text in texts) * 2 > len(texts):
+            return 0.8
+        return 0.7 if sum(len(text.split()) > 50 for text in texts) * 2 > len(texts) else 0.5
 
     def robotmem(self, asked: Asked, k: int) -> list[Any]:
         scores = self._ranks((self._match("plain", _all(asked), 2 * k), self._nearest(asked, 2 * k)))

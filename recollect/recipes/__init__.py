@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from recollect.errors import InvalidInput
@@ -41,4 +42,10 @@ def named(recipe: str | Recipe, /, **settings: Any) -> Recipe:
     if unknown:
         has = f"it has: {', '.join(known)}" if known else "it has none"
         raise InvalidInput(f"The recipe {recipe!r} has no setting {unknown[0]!r}; {has}.")
-    return make(**settings)
+    return make(**settings) if settings else _plain(recipe)
+
+
+@lru_cache
+def _plain(recipe: str) -> Recipe:
+    """As it is without settings: made once, as recipes do not change."""
+    return RECIPES[recipe]()

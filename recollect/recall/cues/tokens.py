@@ -71,6 +71,7 @@ class Tokens:
     def _check(self, run: Run) -> None:
         if not run.understood():
             raise Skip("the embedder was not taught the letters of the question")
+        run.tokens()  # a Skip where there are none, before anything is looked for
         if run.embedder is not None:
             run.view.check_space(Space(run.embedder.name, run.embedder.dim))
 
