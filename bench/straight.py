@@ -80,7 +80,7 @@ class Straight:
         scores, sessions = dict[int, float](), dict[int, str]()
         for row, created, status, session, speaker, role in self._ask(TOLD, rows):
             blend = (1 - share) * words.get(row, 0.0) / most + share * (near[row] - low) / (high - low)
-            blend *= 0.8 if speaker and speaker.lower() in asked.text.lower() else 1.0
+            blend *= 0.8 if speaker and speaker.lower() not in asked.text.lower() else 1.0
             recency = 0.98 + 0.02 * 2 ** (-(now - created) / DAY / 30)
             scores[row] = blend * (0.7 if role == "assistant" else 1.0) * recency * factors.get(status, 1.0)
             sessions[row] = session or str(row)

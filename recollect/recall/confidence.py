@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.recall.cues.words import EVERYWHERE, word_query
+from recollect.recall.cues.words import EVERYWHERE
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Rows
+from recollect.store.base import Rows, WordQuery
 from recollect.text.words import words
 
 
@@ -48,7 +48,7 @@ class Confidence:
     def _covered(self, run: Run, rows: Rows) -> float:
         if not run.question.terms:
             return 0.0
-        matches = run.view.lexicon.score(word_query(run.question.terms, EVERYWHERE, 1.2, 0.75), run.mask, rows)
+        matches = run.view.lexicon.score(WordQuery(run.question.terms, EVERYWHERE, 1.2, 0.75), run.mask, rows)
         said = set(words(run.question.text, whole=True))  # not the pairs of letters that Chinese is looked up by, too
         about = [match for match in matches.terms if match.term.word in said] or matches.terms
         rarity = sum(match.idf for match in about)

@@ -9,8 +9,8 @@ from recollect.model import check
 from recollect.text.words import words
 
 CHARACTERS = 4  # a token
-# Worth is score ÷ tokens^⅛: of two that score alike, the shorter leaves more room for others. Measured on four open
-# sets from 256 to 4,096 tokens: never less evidence than the best k in their order, and up to a third more.
+# Worth is score ÷ tokens^⅛: of two that score alike, the shorter leaves more room for others. Chosen on four open sets;
+# docs/quality.md has the curve for all of them, and says where plain order holds as much.
 THRIFT = 1 / 8
 FAINT = 0.1  # of the best score: less is not worth a token
 SAME = 0.9  # share of words in common

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from recollect.recall.arithmetic import Expr
-from recollect.recall.cues.words import EVERYWHERE, explained, word_query
+from recollect.recall.cues.words import EVERYWHERE, explained
 from recollect.recall.hits import Found
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
@@ -42,7 +42,7 @@ class Alike:
         return explained(self.name, run.view.lexicon.score(self._query(run), run.mask, rows))
 
     def _query(self, run: Run) -> WordQuery:
-        asked = word_query(run.question.terms, self.fields, 1.2, 0.75)
+        asked = WordQuery(run.question.terms, self.fields, 1.2, 0.75)
         none: Rows = np.empty(0, dtype=np.int64)
         known = {match.term.word: match.here > 0 for match in run.view.lexicon.score(asked, run.mask, none).terms}
         tried = [word for word in known if len(word) > 2 or is_spaceless(word)][: self.most]  # 3-grams need 3 letters
@@ -54,4 +54,4 @@ class Alike:
         if not alike:
             raise Skip("no known word is like one of the question's")
         terms = tuple(Term(word, weight) for weight, word in alike.values())
-        return word_query(terms, self.fields, 1.2, 0.75)
+        return WordQuery(terms, self.fields, 1.2, 0.75)

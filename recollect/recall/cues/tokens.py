@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.recall.arithmetic import Expr, leaf, product, ratio, total
-from recollect.recall.cues.words import EVERYWHERE, word_query
+from recollect.recall.cues.words import EVERYWHERE
 from recollect.recall.hits import Found
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Rows, Space
+from recollect.store.base import Rows, Space, WordQuery
 from recollect.text.words import stem
 
 COMMON = 0.2  # what a stop word counts
@@ -77,7 +77,7 @@ class Tokens:
 
     def _rarity(self, run: Run, words: list[str]) -> NDArray[np.float64]:
         """What each word counts: its idf if the question is about it, little if it is a stop word."""
-        matches = run.view.lexicon.score(word_query(run.question.terms, EVERYWHERE, 1.2, 0.75), run.mask, NOTHING)
+        matches = run.view.lexicon.score(WordQuery(run.question.terms, EVERYWHERE, 1.2, 0.75), run.mask, NOTHING)
         idf = {stem(match.term.word): match.idf for match in matches.terms}
         return np.array([idf.get(stem(word), COMMON) if any(map(str.isalnum, word)) else 0.0 for word in words])
 

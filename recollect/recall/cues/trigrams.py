@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from recollect.recall.arithmetic import Expr
-from recollect.recall.cues.words import EVERYWHERE, explained, word_query
+from recollect.recall.cues.words import EVERYWHERE, explained
 from recollect.recall.hits import Found
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
@@ -54,4 +54,4 @@ class Trigrams:
         alike = dict(best.values())
         if not alike:
             raise Skip(f"no known word is like {', '.join(unknown)}")
-        return word_query(tuple(Term(word, weight) for word, weight in alike.items()), self.fields, self.k1, self.b)
+        return WordQuery(tuple(Term(word, weight) for word, weight in alike.items()), self.fields, self.k1, self.b)

@@ -11,7 +11,7 @@ from recollect.recall.arithmetic import Expr, leaf, product, total
 from recollect.recall.hits import Found
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Rows, Term, WordMatches, WordQuery
+from recollect.store.base import Rows, WordMatches, WordQuery
 from recollect.store.terms import FIELDS
 
 EVERYWHERE = dict.fromkeys(FIELDS, 1.0)
@@ -39,13 +39,7 @@ class Words:
     def _query(self, run: Run) -> WordQuery:
         if not run.question.terms:
             raise Skip("the question has no words to look up")
-        return word_query(run.question.terms, self.fields, self.k1, self.b, self.every)
-
-
-def word_query(
-    terms: tuple[Term, ...], fields: Mapping[str, float], k1: float, b: float, every: bool = False
-) -> WordQuery:
-    return WordQuery(terms, fields, k1, b, every)
+        return WordQuery(run.question.terms, self.fields, self.k1, self.b, self.every)
 
 
 def explained(name: str, matches: WordMatches) -> Expr:
