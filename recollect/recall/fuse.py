@@ -110,7 +110,7 @@ class ByMaterial:
 class ReciprocalRank:
     """Σ weight ÷ (k + rank + 1), ranks counted from 0. Lists commute: they are summed in the order of their names.
 
-    Equal scores are ordered by path (without one: the slug of the title, else the id), then by id.
+    Equal scores are ordered by age, the older first, or by path where a recipe asks for it.
     """
 
     name = "reciprocal rank"
@@ -121,8 +121,10 @@ class ReciprocalRank:
         weights: Mapping[str, float] | None = None,
         bonus: Sequence[float] = (),  # added to what stands at these ranks of any list
         modes: Mapping[str, str] | None = None,  # a recipe's own names: {"vectors + words": "hybrid", …}
+        by_path: bool = False,  # equal scores, by path (without one: the slug of the title, else the id), then id
     ) -> None:
         self.k = k if k > 0 else 60
+        self.by_path = by_path
         self.weights = weights or {}
         self.bonus = bonus
         self.modes = modes or {}
@@ -140,7 +142,7 @@ class ReciprocalRank:
             parts.append(leaf(extra, "bonus for its best rank"))
         score = total("reciprocal rank", *parts) if parts else leaf(np.zeros(0), "reciprocal rank")
         hits = Hits(keys, score, np.zeros(len(keys), dtype=np.int64))
-        return ties_by_path(run, hits)
+        return ties_by_path(run, hits) if self.by_path else hits.sorted()
 
     def _terms(self, found: Found) -> Expr:
         weight = self.weights.get(found.cue, 1.0)

@@ -33,7 +33,7 @@ class ByMode:
     def __init__(self, mode: Mode, k: float = 60) -> None:
         self.mode = mode
         self.k = k
-        self._ranks = ReciprocalRank(k)
+        self._ranks = ReciprocalRank(k, by_path=True)
 
     def fuse(self, run: Run, found: list[Found]) -> Hits:
         mode = "bm25" if not _ran(run.trace, VECTOR) else "hybrid" if self.mode == "auto" else self.mode
