@@ -96,7 +96,7 @@ def checked(request: Request) -> tuple[str, int]:
     """The question and k, if all that was asked makes sense."""
     query = check.string(request.query, "query")
     if not query.strip():
-        raise InvalidInput("The query is blank. Ask something, such as recall('where is the cup?').")
+        raise InvalidInput("The query is blank; ask something, such as 'where is the cup?'.")
     k = check.whole(request.recipe.k if request.k is None else request.k, "k")
     if request.recipe.clamp is not None:
         low, high = request.recipe.clamp

@@ -19,6 +19,7 @@ from recollect.text.words import stem, words
 if TYPE_CHECKING:
     from recollect.recall.run import Run
 
+NAME = re.compile(r"\w+")  # alone, without spaces
 WORD = re.compile(r"(?<!\w)[A-Za-z][a-z]+(?!\w)")  # whole and plain: no identifier, nor a part of one
 
 
@@ -44,6 +45,20 @@ class ContentWords:
         if len(about) < len(every):
             run.note("stop words dropped", _listed([word for word in every if word in self.stop]))
         return replace(question, words=every, terms=tuple(Term(word) for word in _apart(about)))
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A name that is looked up may be the beginning of one: what begins with it is looked up, too."""
+
+    shortest: int = 3  # letters
+
+    def read(self, question: Question, run: Run) -> Question:
+        begun = question.text.strip().lstrip("_").lower()
+        if len(begun) < self.shortest or not NAME.fullmatch(begun):
+            return question
+        run.note("may be unfinished", begun)
+        return replace(question, terms=(*question.terms, Term(begun, match="prefix")))
 
 
 @dataclass(frozen=True, slots=True)

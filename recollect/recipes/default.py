@@ -6,7 +6,8 @@
                                              tokens ────┘                                                        │
       best k ◀─ × status ◀─ × recency ◀─ with the best of its session ◀─ × could it be the answer? ◀─────────────┘
 
-Trigrams look only for words that nothing in the memory has: typos and parts of words. Tokens compare word by word in
+A name that is looked up may be unfinished: what begins with it counts, too. Trigrams look only for words that nothing
+in the memory has: typos and parts of words. Tokens compare word by word in
 meaning, and look at what was said just before and after. How much each counts depends on the material: short texts or
 long ones, code, the look-up of a name, or a question in letters that the embedder was not taught. The settings were
 chosen for all of that; ``recollect tune`` looks for those of one deployment.
@@ -17,7 +18,7 @@ from recollect.model import check
 from recollect.recall.confidence import Confidence
 from recollect.recall.cues import Parallel, Tokens, Trigrams, Vectors, Words
 from recollect.recall.fuse import Blend, ByMaterial, Share
-from recollect.recall.question import ContentWords, Spelling
+from recollect.recall.question import ContentWords, Spelling, Unfinished
 from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import Answering, Dates, Recency, Role, Session, Speaker, StatusFactor, Touching
 
@@ -40,7 +41,7 @@ def default(
         name="default",
         about="Words and meaning together, with what stands around a memory.",
         statuses=("active", "superseded", "contradicted"),
-        read=[Spelling(), ContentWords()],
+        read=[Spelling(), ContentWords(), Unfinished()],
         cues=Parallel(
             Words(depth=paged(PAGE)),
             Trigrams(of="words", depth=paged(PAGE)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 from recollect import Filter, Mind
+from recollect.recall.question import ContentWords
+from recollect.recipes import named
 
 from .kit import BAG, NOON, ids, nodes, open_mind
 
@@ -66,8 +69,11 @@ def bm25(query: list[str], records: list[dict[str, Any]], k1: float = 1.2, b: fl
     return scores
 
 
+PLAIN = replace(named("default"), read=[ContentWords()])  # a single word is no beginning of others
+
+
 def word_scores(mind: Mind, query: list[str], **options: Any) -> dict[str, float]:
-    recall = mind.recall(" ".join(query), 1000, track=False, **options)
+    recall = mind.recall(" ".join(query), 1000, track=False, recipe=PLAIN, **options)
     found = {}
     for result in recall:
         for node in nodes(result.why):

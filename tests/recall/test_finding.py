@@ -10,7 +10,7 @@ import pytest
 
 from recollect import InvalidInput, Mind
 
-from .kit import ids, open_mind, step, texts
+from .kit import ids, nodes, open_mind, step, texts
 
 BESIDE = [
     "The charging dock stands in the hall.",
@@ -156,9 +156,21 @@ def test_a_question_of_stop_words_alone_is_looked_up_as_it_is(mind: Mind) -> Non
 def test_a_word_that_is_known_is_not_taken_for_a_typo(mind: Mind) -> None:
     id = mind.remember("the grip").id
     mind.remember("the gripper")
-    recall = mind.recall("grip")
+    recall = mind.recall("where is the grip?")
     assert ids(recall) == [id]
     assert step(recall, "trigrams")["outcome"] == "skipped"
+
+
+def test_a_name_that_is_looked_up_may_be_unfinished(mind: Mind) -> None:
+    whole = mind.remember("the grip").id
+    longer = mind.remember("the gripper").id
+    edge = mind.remember("def has_edge(self, a, b): ...").id
+    mind.remember("def has_key(self, key): ...")
+    assert ids(mind.recall("grip")) == [whole, longer]
+    recall = mind.recall("_has_ed")
+    assert ids(recall)[0] == edge
+    assert step(recall, "words")["detail"]["terms"]["has_ed*"] == 1
+    assert "“has_ed*”" in [node.label for node in nodes(recall.why(edge))]
 
 
 def test_nothing_in_common_finds_nothing(mind: Mind) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from recollect.recall.arithmetic import Expr, leaf
-from recollect.recall.cues.words import EVERYWHERE, explained
+from recollect.recall.cues.words import EVERYWHERE, explained, written
 from recollect.recall.hits import Found, nothing
 from recollect.recall.recipe import Cue, Depth, Plan, fixed
 from recollect.recall.run import Run, Skip
@@ -37,7 +37,7 @@ class Asked:
         if tree is None:
             return nothing(self.name)
         matches = run.view.lexicon.search(self._query(tree), run.mask, self.depth(run.k))
-        counts = {describe_term(match.term.word, match.term.match): match.here for match in matches.terms}
+        counts = {written(match.term): match.here for match in matches.terms}
         return Found(self.name, matches.rows, explained(self.name, matches), matches.found, {"terms": counts})
 
     def score(self, run: Run, rows: Rows) -> Expr:
@@ -81,7 +81,3 @@ class Admitting:
 
     def cues(self) -> list[Cue]:
         return self._plan.cues()
-
-
-def describe_term(word: str, match: str) -> str:
-    return {"prefix": f"{word}*", "phrase": f'"{word}"'}.get(match, word)

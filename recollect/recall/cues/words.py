@@ -11,7 +11,7 @@ from recollect.recall.arithmetic import Expr, leaf, product, total
 from recollect.recall.hits import Found
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Rows, WordMatches, WordQuery
+from recollect.store.base import Rows, Term, WordMatches, WordQuery
 from recollect.store.terms import FIELDS
 
 EVERYWHERE = dict.fromkeys(FIELDS, 1.0)
@@ -30,7 +30,7 @@ class Words:
 
     def find(self, run: Run) -> Found:
         matches = run.view.lexicon.search(self._query(run), run.mask, self.depth(run.k))
-        counts = {match.term.word: match.here for match in matches.terms}
+        counts = {written(match.term): match.here for match in matches.terms}
         return Found(self.name, matches.rows, explained(self.name, matches), matches.found, {"terms": counts})
 
     def score(self, run: Run, rows: Rows) -> Expr:
@@ -48,9 +48,14 @@ def explained(name: str, matches: WordMatches) -> Expr:
     for match in matches.terms:
         if not match.documents:
             continue
-        weight, word = match.term.weight, match.term.word
+        weight, word = match.term.weight, written(match.term)
         rarity = leaf(weight * match.idf, f"rarity: {match.documents} of {matches.documents} memories have it")
         parts.append(product(f"“{word}”", rarity, leaf(match.saturation, "how much of it is here")))
     if not parts:
         return leaf(np.zeros(len(matches.rows)), name)
     return total(f"{name}: BM25", *parts)
+
+
+def written(term: Term) -> str:
+    """As the query language writes it."""
+    return {"prefix": f"{term.word}*", "phrase": f'"{term.word}"'}.get(term.match, term.word)
