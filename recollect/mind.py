@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 from recollect.embed import Cached, Embedder, TokenEmbedder, choose, known_dim
 from recollect.embed.remote import Remote
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
-from recollect.ingest.keeping import AT_ONCE, Keeper, Progress, Receipt, belonging, embed_all, receipt, reinforced
+from recollect.ingest.keeping import AT_ONCE, Bare, Keeper, Progress, Receipt, belonging, embed_all, receipt, reinforced
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory, check
 from recollect.model.filter import All, AnyFilter, Filter, as_filter
 from recollect.model.memory import STATUSES, When, stamped
-from recollect.model.portable import edge_from, entity_edge_from, memory_from, to_json
+from recollect.model.portable import edge_from, entity_edge_from, former_from, memory_from, to_json
 from recollect.recall.arithmetic import Explanation
 from recollect.recall.cache import Answers, QueryCache
 from recollect.recall.compare import Comparison
@@ -351,7 +351,7 @@ class Mind:
     # Carrying.
 
     def export(self) -> Iterator[JsonObject]:
-        """Everything as JSON objects: memories with their use (forgotten ones too), links, and names' connections."""
+        """Everything as JSON objects: memories (forgotten ones too) with use and history, links, names' connections."""
         yield {"type": "recollect", "format": EXPORT_FORMAT}
         with self._store.view() as view:
             mask = view.mask(self._scoped(None), STATUSES, self.clock(), hidden=True)
@@ -363,6 +363,8 @@ class Mind:
             for memory in memories:
                 carried.add(memory.id)
                 yield {"type": "memory", **to_json(memory)}
+                for until, former in self._store.former(memory.id):
+                    yield {"type": "former", "until": until.isoformat(), "memory": to_json(former)}
         for edge in self._store.edges():
             if {edge.source, edge.target} <= carried:
                 yield {"type": "edge", **to_json(edge)}
@@ -380,7 +382,7 @@ class Mind:
 
     def import_(self, records: Iterable[Mapping[str, Any]], *, progress: Progress | None = None) -> Receipt:
         """Take in what ``export`` gave, or plain ``{"text": …}`` objects: all of them, or none."""
-        memories, edges, relations = [], [], []
+        memories, formers, edges, relations = [], [], [], []
         for number, record in enumerate(records, 1):
             try:
                 if not isinstance(record, Mapping):
@@ -388,6 +390,9 @@ class Mind:
                 match record.get("type", "memory"):
                     case "memory":
                         memories.append(self._memory(memory_from(record)))
+                    case "former":
+                        former, until = former_from(record)
+                        formers.append((self._memory(former), until))
                     case "edge":
                         edges.append(edge_from(record))
                     case "entity_edge":
@@ -398,7 +403,14 @@ class Mind:
                         raise InvalidInput(f"{other!r} is no type of record.")
             except InvalidInput as problem:
                 raise InvalidInput(f"Record {number}: {problem}") from None
-        return receipt(self._keeper.write("import", memories, progress, edges, relations))
+
+        def remind(change: Change, written: Sequence[Written]) -> None:
+            added = {each.id: each.row for each in written if each.what == "added"}  # others have their own history
+            for former, until in formers:
+                if former.id in added:
+                    change.set_former(added[former.id], former, until)
+
+        return receipt(self._keeper.write("import", memories, progress, edges, relations, also=remind))
 
     def import_from(
         self,
@@ -431,7 +443,10 @@ class Mind:
     # Vectors.
 
     def embed_missing(self, *, progress: Progress | None = None) -> int:
-        """Embed the memories that have no vector yet; how many there were."""
+        """Embed the memories that have no vector yet; how many there were.
+
+        Where the embedder refuses a text, the others are done, and then an EmbeddingError names that memory.
+        """
         if self.embedder is None:
             raise EmbeddingError("This mind has no embedder. Open it with embedder='local' or one of your own.")
         return embed_all(self._store, self.embedder, "embed", progress)
@@ -450,9 +465,16 @@ class Mind:
             raise InvalidInput("reembed needs an embedder.")
         with cls(path, embedder=None) as mind:
             model = mind._cached(chosen, None) or chosen
-            made = embed_all(mind._store, model, "reembed", progress)
-            while mind._store.switch(Space(model.name, model.dim)):  # others have written meanwhile
-                made += embed_all(mind._store, model, "reembed", progress)
+            made, missing = 0, True
+            while missing:  # others may write meanwhile
+                refused = None
+                try:
+                    made += embed_all(mind._store, model, "reembed", progress)
+                except Bare as problem:  # a text or two must not keep all others from the new model
+                    refused = problem
+                missing = mind._store.switch(Space(model.name, model.dim), refused.reasons if refused else ()) > 0
+        if refused is not None:
+            raise refused
         return made
 
     # Opening and closing.

@@ -9,7 +9,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from threading import RLock, Thread
 from types import TracebackType
@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 from recollect.embed import Embedder, checked
 from recollect.embed import resolve as resolve_embedder
 from recollect.errors import EmbeddingError, InvalidInput, RecollectError, StoreError
-from recollect.ingest.folder import Event, Folder, FolderSettings, OnEvent, SyncReport, folder_of
+from recollect.ingest.folder import Event, Folder, FolderSettings, OnEvent, SyncReport, folder_of, settings_in
 from recollect.ingest.reading import inside, lines_in
 from recollect.ingest.watching import Watch
 from recollect.mind import Mind
@@ -56,6 +56,9 @@ class SearchSettings:
     def __post_init__(self) -> None:
         if self.citations not in get_args(Citations):
             raise InvalidInput(f"citations must be auto, on or off, not {check.short(self.citations)}.")
+        _at_least_one(self.max_results, "max_results")
+        if self.min_score is not None:
+            check.unit(self.min_score, "min_score")
 
 
 class Workspace:
@@ -66,6 +69,9 @@ class Workspace:
     ...     vault.get("decisions.md", from_=10, lines=5)["text"]
 
     Nothing is searched unless it is asked for. Give it a ``mind`` of your own, or the ``db`` to open one on.
+
+    ``settings`` are written down with the folder, and it is opened with them again when none are given. ``defaults``
+    hold where they are as usual, and are not written down: a configuration may change.
     """
 
     def __init__(
@@ -78,26 +84,27 @@ class Workspace:
         collection: str | None = None,
         extra_paths: Sequence[str | os.PathLike[str]] = (),
         settings: FolderSettings | None = None,
+        defaults: FolderSettings | None = None,
         search: SearchSettings | None = None,
         query_cache: QueryCache | None = None,
     ) -> None:
-        self.settings = settings or FolderSettings()
+        place = folder_of(root)
+        folders = followed(db if mind is None else mind)
+        name = _collection(folders, place, collection, None if mind is None else mind.collection)
+        held = _held(place, folders.get(name))
+        given = settings or held
         if extra_paths:
-            more = tuple(os.fspath(path) for path in extra_paths)
-            self.settings = replace(self.settings, extra_paths=(*self.settings.extra_paths, *more))
+            own = () if settings is None else settings.extra_paths
+            given = replace(given, extra_paths=(*own, *(os.fspath(path) for path in extra_paths)))
+        said = _said(given)
+        self.settings = _over(defaults or FolderSettings(), said)
+        self.folder = Folder(place, name, self.settings, said)
         self.asking = search or SearchSettings()
         self._owned = mind is None
         self._kept = query_cache  # O18: of a mind that is opened here
         self._next: Embedder | None = None  # the model that is to take over, when its vectors are made
         self._former: list[Mind] = []
         self.mind = mind if mind is not None else self._open(db, embedder if self.settings.vectors else None)
-        try:
-            place = folder_of(root)
-            name = _collection(self.mind, place, collection)
-            self.folder = Folder(place, name, self.settings)
-        except RecollectError:
-            self.close()
-            raise
         self._syncing = RLock()  # who is told of an event may call again
         self._busy = False
         self._looked: float | None = None  # when the files were last looked at
@@ -231,10 +238,8 @@ class Workspace:
         asking = self.asking
         if not asking.enabled:
             raise InvalidInput("Memory search is switched off here (enabled: false).")
-        k = asking.max_results if max_results is None else check.whole(max_results, "max_results")
-        if k < 1:
-            raise InvalidInput(f"max_results must be at least 1, not {k}.")
-        least = asking.min_score if min_score is None else check.number(min_score, "min_score")
+        k = asking.max_results if max_results is None else _at_least_one(max_results, "max_results")
+        least = asking.min_score if min_score is None else check.unit(min_score, "min_score")
         self._catch_up()
         recipe, settings = self._recipe(least)
         return self.mind.recall(query, k, recipe=recipe, filter=self.scope, **settings, **options)
@@ -356,6 +361,13 @@ class Workspace:
                 self._syncing.release()
 
 
+def _at_least_one(value: object, name: str) -> int:
+    number = check.whole(value, name)
+    if number < 1:
+        raise InvalidInput(f"{name} must be at least 1, not {number}.")
+    return number
+
+
 def _shown(result: Result, query: str, cite: bool) -> JsonObject:
     memory = result.memory
     first, last = memory.lines or (1, 1)
@@ -385,15 +397,52 @@ def _model_of(name: str) -> Embedder | None:
     return None
 
 
-def _collection(mind: Mind, root: Path, asked: str | None) -> str:
+def followed(memory: Mind | str | os.PathLike[str]) -> dict[str, JsonObject]:
+    """What is written down of the folders that a memory follows, by collection. To look makes no file."""
+    if isinstance(memory, Mind):
+        return {name: record for name, record in memory.store.folders().items() if not record["stands_in_for"]}
+    if not Path(memory).is_file() or not Path(memory).stat().st_size:
+        return {}
+    with Mind(memory, embedder=None) as mind:
+        return followed(mind)
+
+
+def _held(root: Path, record: JsonObject | None) -> FolderSettings:
+    """What was given for a folder when it was last read."""
+    if record is not None and record["root"] == str(root):
+        return settings_in(record)
+    if os.path.exists(root) and not os.path.isdir(root):
+        raise InvalidInput(
+            f"{root} is a file; what is followed is a folder. Name the one that it is in ({root.parent}), "
+            "or add the file to any other as an extra path (--extra, extra_paths)."
+        )
+    return FolderSettings()
+
+
+def _said(given: FolderSettings) -> JsonObject:
+    """The settings that are not as usual."""
+    usual = FolderSettings()
+    held = {each.name: getattr(given, each.name) for each in fields(given)}
+    return {name: value for name, value in held.items() if value != getattr(usual, name)}
+
+
+def _over(defaults: FolderSettings, said: JsonObject) -> FolderSettings:
+    """What was said, over the defaults; the extra paths of both."""
+    paths = dict.fromkeys((*defaults.extra_paths, *said.get("extra_paths", ())))
+    sources = defaults.sources
+    if "transcripts" in said:  # who says where they are wants them read
+        sources = tuple(dict.fromkeys((*sources, "sessions")))
+    return replace(defaults, **{"sources": sources, **said, "extra_paths": tuple(paths)})
+
+
+def _collection(folders: Mapping[str, JsonObject], root: Path, asked: str | None, bound: str | None) -> str:
     """The collection that was asked for, or that follows this folder already, or a free one named after it."""
-    if asked is not None and mind.collection not in (None, asked):
-        raise InvalidInput(f"This mind is bound to the collection {mind.collection!r}, not to {asked!r}.")
-    if asked or mind.collection:
-        return check.string(asked or mind.collection, "collection")
-    folders = mind.store.folders()
+    if asked is not None and bound not in (None, asked):
+        raise InvalidInput(f"This mind is bound to the collection {bound!r}, not to {asked!r}.")
+    if asked or bound:
+        return check.string(asked or bound, "collection")
     for name, record in folders.items():
-        if record["root"] == str(root) and not record["stands_in_for"]:
+        if record["root"] == str(root):
             return name
     name = base = slug(root.name) or "notes"
     number = 2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from textwrap import dedent
 
@@ -12,7 +14,10 @@ from hypothesis import strategies as st
 
 from recollect.config import Config, load
 from recollect.config.keys import KEYS, SECTIONS
+from recollect.embed.choice import NAMES
 from recollect.errors import InvalidInput
+from recollect.recipes import RECIPES
+from recollect.recipes.default import default
 
 Write = Callable[[str, str], Path]
 
@@ -78,16 +83,17 @@ def test_every_mistake_is_told_with_its_line_and_key(write: Write, tmp_path: Pat
         ),
     )
     where = "agents.defaults.memorySearch."
+    providers = "openai or gemini or ollama or local or auto"
     assert told(load(tmp_path)) == [
         f"recollect.yaml:4: {where}enabled: must be true or false, not 'maybe'.",
         f"recollect.yaml:5: {where}provder: unknown key; did you mean provider?",
-        f"recollect.yaml:6: {where}provider: must be openai or gemini or ollama or local or auto, not 'opanai'.",
+        f"recollect.yaml:6: {where}provider: must be {providers}, not 'opanai'; did you mean openai?",
         f"recollect.yaml:7: {where}extraPaths: must be a list of texts, not 'docs'.",
         f"recollect.yaml:8: {where}maxResults: unknown key; did you mean query.maxResults?",
-        f"recollect.yaml:11: {where}query.hybrid.vectorWeight: must be a number, 0 or more, not -1.",
+        f"recollect.yaml:11: {where}query.hybrid.vectorWeight: must be a number from 0 to 1, not -1.",
         f"recollect.yaml:12: {where}query.hybrid.textweight: unknown key; did you mean textWeight?",
         f"recollect.yaml:13: {where}chunking: must have keys below it, not 400.",
-        f"recollect.yaml:14: {where}sources: must be a list of memory and sessions, not a list.",
+        f"recollect.yaml:14: {where}sources: must be a list of memory and sessions, not ['memory', 'dreams'].",
     ]
 
 
@@ -95,7 +101,7 @@ def test_every_mistake_is_told_with_its_line_and_key(write: Write, tmp_path: Pat
     ("text", "mistake"),
     [
         ("memroy:\n  backend: qmd\n", "1: memroy: unknown key; did you mean memory?"),
-        ("memory:\n  backend: qdm\n", "2: memory.backend: must be builtin or qmd, not 'qdm'."),
+        ("memory:\n  backend: qdm\n", "2: memory.backend: must be builtin or qmd, not 'qdm'; did you mean qmd?"),
         ("memorySearch: {}\n", "1: memorySearch: unknown key; did you mean agents.defaults.memorySearch?"),
         ("recollect:\n  k: ten\n", "2: recollect.k: must be a whole number, 1 or more, not 'ten'."),
         ("recollect:\n  k: true\n", "2: recollect.k: must be a whole number, 1 or more, not True."),
@@ -114,6 +120,32 @@ def test_every_mistake_is_told_with_its_line_and_key(write: Write, tmp_path: Pat
 def test_a_mistake(write: Write, tmp_path: Path, text: str, mistake: str) -> None:
     write("recollect.yaml", text)
     assert told(load(tmp_path)) == [f"recollect.yaml:{mistake}"]
+
+
+def test_an_unknown_name_is_told_with_those_that_there_are_and_the_nearest(write: Write, tmp_path: Path) -> None:
+    write(
+        "recollect.yaml",
+        """\
+        recollect:
+          embedder: opnai:small
+          recipe: opneclaw
+          settings:
+            opnclaw: {}
+            default:
+              sesion: 0.1
+              session: 7
+        """,
+    )
+    embedders = "local, auto, none, openai:MODEL, gemini:MODEL, ollama:MODEL or onnx:FOLDER"
+    recipe = f"did you mean openclaw? There are: {', '.join(RECIPES)}."
+    setting = f"did you mean session? There are: {', '.join(signature(default).parameters)}."
+    assert told(load(tmp_path)) == [
+        f"recollect.yaml:2: recollect.embedder: must be {embedders}, not 'opnai:small'; did you mean openai:small?",
+        f"recollect.yaml:3: recollect.recipe: must be the name of a recipe, not 'opneclaw'; {recipe}",
+        f"recollect.yaml:5: recollect.settings.opnclaw: unknown recipe; {recipe}",
+        "recollect.yaml:6: recollect.settings.default: session must be between 0 and 1, not 7.",
+        f"recollect.yaml:7: recollect.settings.default.sesion: unknown setting; {setting}",
+    ]
 
 
 def test_what_is_wrong_only_together_points_at_what_was_said(write: Write, tmp_path: Path) -> None:
@@ -140,6 +172,34 @@ def test_the_environment_is_asked_for_what_a_file_names(
     config = load(tmp_path, file=file)
     assert config["memorySearch.remote.apiKey"] == "s3cret"
     assert config["memorySearch.remote.headers"] == {"x-team": "a-s3cret"}
+
+
+def test_any_text_may_be_filled_from_the_environment(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WIKI", "/wiki")
+    monkeypatch.setenv("MODEL", "ollama:small")
+    write("recollect.yaml", search("extraPaths: ['${WIKI}/team']") + "recollect: {embedder: '${MODEL}'}\n")
+    config = load(tmp_path).checked()
+    assert (config["memorySearch.extraPaths"], config["recollect.embedder"]) == (["/wiki/team"], "ollama:small")
+
+
+@pytest.mark.parametrize("name", ["local", "auto", "none", "openai", "openai:a-b", "gemini:x@512", "onnx:~/models/a:b"])
+def test_an_embedder_that_can_be_named_may_be_configured(write: Write, tmp_path: Path, name: str) -> None:
+    write("recollect.yaml", f"recollect: {{embedder: '{name}'}}\n")
+    assert load(tmp_path).checked()["recollect.embedder"] == name
+
+
+def test_the_embedders_of_a_file_are_those_that_can_be_chosen() -> None:
+    names = {each.partition(":")[0] for each in re.split(", | or ", NAMES)}
+    assert set(KEYS["recollect.embedder"].kind.words()) == {*names, "none"}
+
+
+@pytest.mark.parametrize("name", ["local:x", "onnx:", "openai:x@many", "none:x"])
+def test_an_embedder_that_cannot_be_made_of_its_name_is_a_mistake(write: Write, tmp_path: Path, name: str) -> None:
+    write("recollect.yaml", f"recollect: {{embedder: '{name}'}}\n")
+    (mistake,) = load(tmp_path).mistakes
+    assert mistake.problem.endswith(f"onnx:FOLDER, not '{name}'.")
 
 
 def test_a_workspace_may_not_say_where_keys_are_sent(write: Write, tmp_path: Path) -> None:
@@ -252,7 +312,7 @@ def test_spans_of_time(write: Write, tmp_path: Path, span: object, seconds: floa
 def table(section: str) -> str:
     """The keys of a section, as the docs show them."""
 
-    def default(value: object) -> str:
+    def shown(value: object) -> str:
         match value:
             case None | [] | {}:
                 return ""
@@ -265,7 +325,7 @@ def table(section: str) -> str:
     rows = ["| key | is | default | |", "|---|---|---|---|"]
     for name, key in SECTIONS[section].items():
         about = f"{key.about} Not needed: {key.unneeded}." if key.unneeded else key.about
-        rows.append(f"| `{name}` | {key.kind.said} | {default(key.default)} | {about} |")
+        rows.append(f"| `{name}` | {key.kind.said} | {shown(key.default)} | {about} |")
     return "\n".join(rows)
 
 

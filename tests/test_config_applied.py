@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from recollect.config import Config, load
 from recollect.config.applied import folder, open_workspace, search
 from recollect.config.embedding import embedder
 from recollect.embed import Choice, checked
+from recollect.errors import InvalidInput
 from recollect.ingest.folder import FolderSettings
-from recollect.workspace import SearchSettings
+from recollect.workspace import SearchSettings, Workspace, followed
 from tests.embed.kit import KEY, Gemini, Ollama, OpenAI, serving
 
 
@@ -114,11 +116,80 @@ def test_a_folder_is_indexed_and_followed_as_the_file_says(tmp_path: Path) -> No
     )
 
 
-def test_what_no_file_says_stays_as_it_was(tmp_path: Path) -> None:
-    held = FolderSettings(layout="vault", extra_paths=("a",), tokens=100, overlap=10)
-    assert folder(configured(tmp_path, memorySearch={"chunking": {"tokens": 300}}), held) == FolderSettings(
-        layout="vault", extra_paths=("a",), tokens=300, overlap=10
-    )
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """A workspace, and two places that may be added to it."""
+    for name in ("MEMORY.md", "wiki/wiki.md", "docs/docs.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("The cup is blue.\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_what_was_given_for_a_folder_stays_beside_what_the_file_says(notes: Path) -> None:
+    db = notes / "memory.db"
+    with Workspace(notes, db=db, embedder=None, extra_paths=["wiki"]) as space:
+        assert set(space.sync().added) == {"MEMORY.md", "wiki/wiki.md"}
+    words = {"store": {"vector": {"enabled": False}}}
+    with open_workspace(configured(notes, memorySearch={"extraPaths": ["docs"], **words})) as space:
+        assert set(space.files()) == {"MEMORY.md", "wiki/wiki.md", "docs/docs.md"}
+    (record,) = followed(db).values()
+    assert record["settings"] == {"extra_paths": ["wiki"]}
+    with open_workspace(configured(notes, memorySearch=words)) as space:
+        assert set(space.files()) == {"MEMORY.md", "wiki/wiki.md"}
+
+
+def test_a_folder_is_opened_again_as_it_was_followed(notes: Path) -> None:
+    db, given = notes / "memory.db", FolderSettings(layout="vault", ignore=("docs",), tokens=100, overlap=10)
+    with Workspace(notes, db=db, embedder=None, settings=given) as space:
+        space.sync()
+    with Workspace(notes, db=db, embedder=None) as space:
+        assert space.settings == given
+        assert space.sync().unchanged == 2
+    with Workspace(notes, db=db, embedder=None, settings=FolderSettings()) as space:
+        space.sync()
+        assert set(space.files()) == {"MEMORY.md"}
+
+
+def test_a_record_with_all_settings_as_earlier_versions_wrote_it_counts_as_given(notes: Path) -> None:
+    db = notes / "memory.db"
+    with Workspace(notes, db=db, embedder=None) as space:
+        space.sync()
+        merged = asdict(FolderSettings(extra_paths=("wiki",), sources=("memory", "sessions"), tokens=200, overlap=20))
+        with space.mind.store.change("sync") as change:
+            (held,) = followed(space.mind).values()
+            change.files.set_folder(space.collection, {**held, "settings": merged})
+    said = folder(configured(notes, memorySearch={"extraPaths": ["docs"], "chunking": {"tokens": 300, "overlap": 30}}))
+    with Workspace(notes, db=db, embedder=None, defaults=said) as space:
+        space.sync()
+        assert set(space.files()) == {"MEMORY.md", "wiki/wiki.md", "docs/docs.md"}
+        assert (space.settings.tokens, space.settings.overlap) == (200, 20)
+
+
+def test_what_was_given_wins_over_what_the_file_says(notes: Path) -> None:
+    said = folder(configured(notes, memorySearch={"chunking": {"tokens": 300}, "sync": {"onSearch": False}}))
+    given = FolderSettings(tokens=100, overlap=10)
+    with Workspace(notes, db=notes / "memory.db", embedder=None, settings=given, defaults=said) as space:
+        assert space.settings == FolderSettings(tokens=100, overlap=10, on_search=False)
+
+
+def test_a_file_is_no_folder(notes: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"MEMORY.md is a file; .* \(--extra, extra_paths\)"):
+        Workspace(notes / "MEMORY.md", db=notes / "memory.db", embedder=None)
+    assert not (notes / "memory.db").exists()
+
+
+@pytest.mark.parametrize("wrong", [{"min_score": 7}, {"min_score": "low"}, {"max_results": 0}, {"max_results": 2.5}])
+def test_a_search_is_not_set_to_what_no_search_can_be(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=f"{next(iter(wrong))} must be"):
+        SearchSettings(**wrong)
+
+
+def test_a_score_that_none_can_reach_is_refused(notes: Path) -> None:
+    with (
+        Workspace(notes, db=notes / "memory.db", embedder=None) as space,
+        pytest.raises(InvalidInput, match="min_score must be between 0 and 1, not 7"),
+    ):
+        space.search("cup", min_score=7)
 
 
 def test_a_search_is_as_the_file_says(tmp_path: Path) -> None:

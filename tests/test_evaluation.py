@@ -86,9 +86,7 @@ def test_questions_without_an_answer_are_not_in_the_means() -> None:
         score("only", [Question("nothing")], [answered("x")])
 
 
-def test_the_interval_of_equal_values_is_a_point_and_of_others_holds_their_mean() -> None:
-    point = interval(np.full(20, 0.25))
-    assert (point.mean, point.low, point.high) == (0.25, 0.25, 0.25)
+def test_the_interval_holds_the_mean_and_is_the_same_each_time() -> None:
     spread = interval(np.array([0.0, 1.0] * 50))
     assert spread.low < spread.mean == 0.5 < spread.high
     assert spread == interval(np.array([0.0, 1.0] * 50))  # seeded
@@ -96,12 +94,27 @@ def test_the_interval_of_equal_values_is_a_point_and_of_others_holds_their_mean(
     assert spread.high < 0.7
 
 
+def test_a_few_perfect_answers_do_not_promise_that_all_are() -> None:
+    three, many = interval(np.ones(3)), interval(np.ones(300))
+    assert (three.mean, three.high, many.mean, many.high) == (1, 1, 1, 1)
+    assert three.low < 0.5 < 0.98 < many.low < 1
+    assert interval(np.ones(3), least=-1.0).low < 0  # three questions that were won are no proof of a gain
+
+
+@pytest.mark.parametrize("count", [3, 10, 19, 40])
+def test_an_interval_holds_the_truth_about_as_often_as_it_says(count: int) -> None:
+    drawn = np.random.default_rng(count).random((200, count)) < 0.9
+    spans = [interval(each.astype(np.float64)) for each in drawn]
+    assert sum(span.low <= 0.9 <= span.high for span in spans) > 0.9 * len(spans)
+
+
 def test_differences_are_paired() -> None:
     """Questions that differ much from each other do not blur a gain that is the same for all of them."""
-    values = np.linspace(0, 0.9, 10)
-    low, high = (Scores("s", {"R@10": values + gain}, ("",) * 10, values) for gain in (0.0, 0.1))
+    values = np.linspace(0, 0.8, 40)
+    low, high = (Scores("s", {"R@10": each}, ("",) * 40, values) for each in (values, values + [0.1, 0.2] * 20))
     gain = difference(high, low, "R@10")
-    assert (gain.mean, gain.low, gain.high) == pytest.approx((0.1, 0.1, 0.1))
+    assert gain.mean == pytest.approx(0.15)
+    assert 0.1 < gain.low < gain.mean < gain.high < 0.2
 
 
 def test_separation_is_the_share_of_pairs_in_the_right_order() -> None:

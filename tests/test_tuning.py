@@ -160,7 +160,7 @@ def test_shares_stay_shares_whatever_the_factors(path: Path) -> None:
     ("settings", "problem"),
     [
         ({"words": 0, "vectors": 0, "tokens": 0}, "words, vectors, tokens cannot all be 0"),
-        ({"words": -1}, "words must be between 0 and"),
+        ({"words": -1}, "words must be at least 0"),
         ({"session": 1.5}, "session must be between 0 and 1"),
         ({"assistant": "half"}, "assistant must be a number"),
         ({"colour": 1}, "has no setting 'colour'; it has: words, vectors"),

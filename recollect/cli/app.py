@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -106,6 +107,9 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def main() -> None:
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed, as by >&-
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     if hasattr(signal, "SIGPIPE"):  # as every Unix tool: end quietly when nobody reads on
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(run(sys.argv[1:]))

@@ -70,10 +70,12 @@ From = Annotated[
 def export(
     settings: Settings,
     file: Target = "-",
-    format: Annotated[Format, typer.Option(help="JSON lines hold everything; Markdown is for reading.")] = Format.jsonl,
+    format: Annotated[
+        Format, typer.Option(help="JSON lines hold everything; Markdown is for reading, without histories.")
+    ] = Format.jsonl,
     force: Annotated[bool, typer.Option("--force", "-f", help="Write over a file that is there, unasked.")] = False,
 ) -> int:
-    """Write everything as JSON lines, or as Markdown pages by session, topic or day."""
+    """Write everything, with its history, as JSON lines, or as Markdown pages by session, topic or day."""
     if format is Format.markdown:
         return _export_pages(settings, file, force)
     kinds: Counter[str] = Counter()
@@ -88,7 +90,8 @@ def export(
                 if done is not None and kinds.total() % 1000 == 0:
                     done(kinds.total(), None)
     if file != "-":
-        told = {"memories": kinds["memory"], "edges": kinds["edge"], "entity_edges": kinds["entity_edge"]}
+        told = {"memories": kinds["memory"], "formers": kinds["former"]}
+        told |= {"edges": kinds["edge"], "entity_edges": kinds["entity_edge"]}
         size = count(kinds["memory"], "memory", "memories")
         answer(settings.json, {"file": file, **told}, ("Exported ", "green"), size, " to ", (file, "bold"))
     return 0

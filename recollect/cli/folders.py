@@ -17,7 +17,7 @@ from recollect.cli.screen import answer, complain, count, json_text, printable, 
 from recollect.errors import InvalidInput, NotFound, StoreError
 
 if TYPE_CHECKING:
-    from recollect.ingest.folder import FolderSettings, SyncReport
+    from recollect.ingest.folder import SyncReport
     from recollect.ingest.watching import Watch
     from recollect.workspace import Workspace
 
@@ -55,9 +55,11 @@ def sync(
 ) -> None:
     """Bring the memory into step with a folder of Markdown. What has not changed is not read again."""
     reports = {}
-    with _workspaces(settings, folder, layout, extra, sessions) as spaces:
+    if unfollow and folder is None:
+        raise InvalidInput("Name the folder that --unfollow is for.")
+    with _workspaces(settings, folder, layout, extra, sessions, new=not unfollow) as spaces:
         if unfollow:
-            _unfollow(settings, folder, spaces)
+            _unfollow(settings, spaces)
             return
         for space in spaces:
             reports[space] = _synced(space, settings.json)
@@ -65,7 +67,7 @@ def sync(
             answer(True, [_as_json(space, report) for space, report in reports.items()])
             return
         for space, report in reports.items():
-            _tell(space, report, settings.path)
+            _tell(space, report)
 
 
 def watch(
@@ -90,11 +92,17 @@ def search(
     k: Annotated[
         int | None, typer.Option("-k", "--limit", help="How many passages; 6 if not said.", show_default=False)
     ] = None,
-    min_score: Annotated[float | None, typer.Option(help="Leave out what scores less.", show_default=False)] = None,
+    min_score: Annotated[
+        float | None, typer.Option(help="Leave out what scores less; from 0 to 1.", show_default=False)
+    ] = None,
     no_sync: Annotated[bool, typer.Option("--no-sync", help="Do not look at the files first.")] = False,
 ) -> int:
     """Search the folders that are followed. Files that have changed are read first."""
+    from recollect.model import check
+
     asked = " ".join(query)
+    if min_score is not None:
+        check.unit(min_score, "--min-score")
     with _workspaces(settings, on_search=not no_sync) as spaces:
         answers = {space.collection: _searched(space, asked, k, min_score, settings.json) for space in spaces}
         results = _best(answers, k or spaces[0].asking.max_results)
@@ -155,106 +163,85 @@ def _workspaces(
     extra: Words = None,
     sessions: Words = None,
     on_search: bool = True,
+    new: bool = True,
 ) -> Iterator[list[Workspace]]:
     """The folder that is named or, without a name, those that the memory follows; or this one, if it is a workspace."""
     from recollect.config.applied import folder as configured
     from recollect.config.applied import search as asking
     from recollect.ingest.folder import folder_of, settings_in
-    from recollect.workspace import Workspace
+    from recollect.workspace import Workspace, followed
 
-    config = settings.read_config(folder or ".").checked()
-    path = settings.path_by(config)
-    known = _followed(path, settings.collection)
-    if folder is not None or not known:
-        if not (layout or extra or sessions) and (held := known.get(str(folder_of(folder or ".")))):
-            chosen = {str(folder_of(folder or ".")): configured(config, settings_in(held))}
-        else:
-            root = _root(folder, layout)
-            chosen = {str(root): _with(configured(config), _layout(root, layout), extra, sessions)}
-    else:
-        chosen = {
-            place: configured(settings.read_config(place).checked(), settings_in(record))
-            for place, record in known.items()
-        }
-        if layout or extra or sessions:
-            raise InvalidInput("Name the folder that --layout, --extra and --sessions are for.")
-    model = settings.model_by(config).embedder
+    config = settings.configured
+    path, model = settings.path_by(config), settings.model_by(config).embedder
+    given = _given(layout, extra, sessions)
+    root = None if folder is None else str(folder_of(folder))
+    chosen: dict[str | None, dict[str, Any]] = {
+        name: record
+        for name, record in followed(path).items()
+        if settings.collection in (None, name) and root in (None, record["root"])
+    }
+    if chosen and given and folder is None:
+        raise InvalidInput("Name the folder that --layout, --extra and --sessions are for.")
+    if not chosen and not new:
+        raise NotFound(f"{root} is not followed in {path}.")
     with ExitStack() as stack:
         spaces: list[Workspace] = []
-        for place, how in chosen.items():
-            shared: dict[str, Any] = {"db": path, "embedder": model}
-            if spaces and spaces[0].settled:  # else its mind is to be replaced
-                shared = {"mind": spaces[0].mind}
-            how = replace(how, on_search=on_search and how.on_search)
-            space = Workspace(place, **shared, collection=settings.collection, settings=how, search=asking(config))
+        for name, record in (chosen or {settings.collection: _new(folder, layout)}).items():
+            defaults = configured(settings.read_config(record["root"]).checked())
+            # The first one's mind serves all, unless it is to be replaced, or asks no model.
+            shared = bool(spaces) and spaces[0].settled and spaces[0].settings.vectors
+            memory: dict[str, Any] = {"mind": spaces[0].mind} if shared else {"db": path, "embedder": model}
+            space = Workspace(
+                record["root"],
+                **memory,
+                collection=name,
+                settings=replace(settings_in(record), **given),
+                defaults=replace(defaults, on_search=on_search and defaults.on_search),
+                search=asking(config),
+            )
             spaces.append(stack.enter_context(space))
         yield spaces
 
 
-def _followed(path: str, collection: str | None) -> dict[str, Any]:
-    """The folders that a memory follows, by their roots."""
-    if not Path(path).is_file() or not Path(path).stat().st_size:
-        return {}
-    from recollect.mind import Mind
-
-    with Mind(path, embedder=None) as mind:
-        folders = mind.store.folders()
-    return {
-        record["root"]: record
-        for name, record in folders.items()
-        if not record["stands_in_for"] and collection in (None, name)
+def _given(layout: str | None, extra: Words, sessions: Words) -> dict[str, Any]:
+    """What the options say of a folder's settings. An empty word takes away what was there."""
+    said = {"extra_paths": extra, "transcripts": sessions}
+    given: dict[str, Any] = {
+        name: tuple(str(Path(os.path.expanduser(each)).absolute()) for each in words if each)
+        for name, words in said.items()
+        if words
     }
+    return given if layout is None else {**given, "layout": layout}
 
 
-def _root(folder: str | None, layout: str | None) -> Path:
+def _new(folder: str | None, layout: str | None) -> dict[str, Any]:
+    """A folder that is not followed yet: every Markdown file, unless it looks like an agent's workspace."""
     from recollect.ingest.folder import folder_of
 
     root = folder_of(folder or ".")
-    if folder is None and layout is None and not _is_workspace(root):
+    is_workspace = any((root / name).exists() for name in ("MEMORY.md", "memory.md", "memory"))
+    if folder is None and layout is None and not is_workspace:
         raise StoreError(
             "No folder is followed here yet. Begin with: recollect sync FOLDER "
             "(then search finds it again, with the same --db)."
         )
-    if not root.is_dir():
+    if not root.exists():
         raise NotFound(f"There is no folder {folder}.")
-    return root
-
-
-def _is_workspace(root: Path) -> bool:
-    return any((root / name).exists() for name in ("MEMORY.md", "memory.md", "memory"))
-
-
-def _layout(root: Path, asked: str | None) -> Any:
-    """Every Markdown file, unless it looks like an agent's workspace."""
-    if asked not in (None, "workspace", "vault"):
-        raise InvalidInput(f"--layout must be workspace or vault, not {asked!r}.")
-    return asked or ("workspace" if _is_workspace(root) and not (root / ".obsidian").exists() else "vault")
-
-
-def _with(how: FolderSettings, layout: Any, extra: Words, sessions: Words) -> FolderSettings:
-    how = replace(
-        how, layout=layout, extra_paths=(*how.extra_paths, *(str(Path(each).absolute()) for each in extra or ()))
-    )
-    if sessions:
-        places = tuple(str(Path(os.path.expanduser(each)).absolute()) for each in sessions)
-        how = replace(how, sources=tuple(dict.fromkeys((*how.sources, "sessions"))), transcripts=places)
-    return how
+    as_usual = "workspace" if is_workspace and not (root / ".obsidian").exists() else "vault"
+    return {"root": str(root), "settings": {"layout": as_usual}}
 
 
 # Doing and telling.
 
 
-def _unfollow(settings: Settings, folder: str | None, spaces: list[Workspace]) -> None:
-    if folder is None:
-        raise InvalidInput("Name the folder that --unfollow is for.")
-    (space,) = spaces
-    gone = space.unfollow()
-    root = str(space.folder.root)
+def _unfollow(settings: Settings, spaces: list[Workspace]) -> None:
+    gone = sum(space.unfollow() for space in spaces)
+    root = str(spaces[0].folder.root)
     answer(
         settings.json,
         {"root": root, "removed": gone},
         ("No longer following ", "green"),
-        f"{root}: {gone:,} chunks removed.",
+        f"{root}: {count(gone, 'chunk', 'chunks')} removed.",
     )
 
 
@@ -293,7 +280,7 @@ def _as_json(space: Workspace, report: SyncReport) -> dict[str, Any]:
     return {"root": str(space.folder.root), "collection": space.collection, **asdict(report)}
 
 
-def _tell(space: Workspace, report: SyncReport, db: str) -> None:
+def _tell(space: Workspace, report: SyncReport) -> None:
     counts = {
         "added": len(report.added),
         "changed": len(report.changed),
@@ -302,7 +289,12 @@ def _tell(space: Workspace, report: SyncReport, db: str) -> None:
         "unchanged": report.unchanged,
     }
     told = ", ".join(f"{number:,} {what}" for what, number in counts.items() if number) or "no files yet"
-    say(("Synced ", "green"), (str(space.folder.root), "bold"), f": {told} ", (f"({db}, {space.collection})", "dim"))
+    say(
+        ("Synced ", "green"),
+        (str(space.folder.root), "bold"),
+        f": {told} ",
+        (f"({space.mind.path}, {space.collection})", "dim"),
+    )
     chunks = f"{count(report.chunks_added, 'chunk', 'chunks')} added, {report.chunks_removed:,} removed"
     if report.chunks_added or report.chunks_removed:
         say((f"  {chunks}, {report.embedded:,} embedded in {report.seconds:.1f} s", "dim"))
@@ -320,7 +312,7 @@ def _follow(space: Workspace, settings: Settings) -> Watch:
         if settings.json:
             print(json_text(_as_json(space, report)), flush=True)
         elif report.moved or report.skipped:
-            _tell(space, report, settings.path)
+            _tell(space, report)
 
     return space.watch(tell)
 

@@ -105,7 +105,7 @@ def _draw_history(memory: Memory, history: Sequence[tuple[datetime, Memory]]) ->
 def list_(
     settings: Settings,
     conditions: Conditions,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.", min=1)] = 20,
+    limit: Annotated[int, typer.Option("-k", "--limit", help="At most so many.", min=1)] = 20,
     offset: Annotated[int, typer.Option(help="Leave out so many of the newest.", min=0)] = 0,
 ) -> int:
     """List memories, newest first. Forgotten ones come with --status forgotten."""
@@ -178,7 +178,8 @@ def status(
         say((f"Vectors: {told.vector_search.told}; --embedder none recalls by words alone.", "yellow"))
     elif store.without_vector:
         size = count(store.without_vector, "memory has", "memories have")
-        say((f"{size} no vector and can be found by words alone: recollect reembed makes them.", "yellow"))
+        say((f"{size} no vector and can be found by words alone: recollect reembed makes them, ", "yellow"))
+        say(("and recollect doctor says which they are and whether the embedder refuses their texts.", "yellow"))
 
 
 def _held(store: StoreStatus) -> dict[str, str]:

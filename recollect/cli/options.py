@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, wraps
@@ -231,7 +232,9 @@ class Asking:
     """How to ask: the options of recall, why and why-not."""
 
     k: Annotated[int | None, asking("How many results.", "-k", "--limit")] = None
-    recipe: Annotated[str | None, asking("The way of recalling; see recipes.", autocompletion=_recipe_names)] = None
+    recipe: Annotated[
+        str | None, asking("The way of recalling; see recipes.", "--recipe", "-r", autocompletion=_recipe_names)
+    ] = None
     as_of: Annotated[str | None, asking("What held at that moment?")] = None
     deadline: Annotated[float | None, asking("Seconds that it may take.")] = None
     abstain: Annotated[bool, asking("Give nothing back when nothing seems to be about the question.")] = False
@@ -256,7 +259,11 @@ class Asking:
         if taken := settings.keys() & {*asked, "filter", "track", "query", "self", "id"}:
             raise InvalidInput(f"{min(taken)!r} is no setting of a recipe; see recollect recipes.")
         # Made here, as a setting may have the name of an argument: ``context`` has tokens, too.
-        recipe = named(self.recipe or "default", **settings)
+        try:
+            recipe = named(self.recipe or "default", **settings)
+        except InvalidInput as problem:
+            about = str(problem).partition(" ")[0]
+            raise InvalidInput(f"--set {problem}") if about in settings else problem from None
         return {**asked, "recipe": recipe, "filter": conditions.filter()}
 
 
@@ -318,13 +325,23 @@ def flat(command: Callable[..., int | None]) -> Callable[..., int | None]:
             if isinstance(record, Settings):
                 record = ctx.obj = record.within(ctx.obj or Settings())
             given[name] = record.configured(ctx.obj.configured) if isinstance(record, Asking) else record
-        return command(**given)
+        try:
+            return command(**given)
+        except InvalidInput as problem:
+            problem.args = (_as_typed(str(problem), ctx.command.params),)
+            raise
 
     shown.append(_parameter("ctx", Parameter.empty, typer.Context))
     described: Any = run
     described.__signature__ = Signature(shown)
     described.__annotations__ = {each.name: each.annotation for each in shown}
     return run
+
+
+def _as_typed(problem: str, params: list[Any]) -> str:
+    """The problem with the option that it is about, as it is typed, in place of the argument of a call."""
+    options = {each.name.strip("_"): max(each.opts, key=len) for each in params if each.param_type_name == "option"}
+    return re.sub(r"^\w+(?= (must be|is no) )", lambda name: options.get(name[0], name[0]), problem)
 
 
 @cache

@@ -44,14 +44,14 @@ def context(
     query: Annotated[list[str], typer.Argument(help="The question.", show_default=False)],
     asking: Asking,
     conditions: Conditions,
-    tokens: Annotated[int, typer.Option(help="The budget; a token is 4 letters.", min=1)] = 1000,
+    budget: Annotated[int, typer.Option(help="How many tokens it may have; a token is 4 letters.", min=1)] = 1000,
     no_track: Annotated[bool, typer.Option("--no-track", help="Leave no mark of use.")] = False,
 ) -> int:
     """Print what is remembered about a question as one text for a prompt, within a budget of tokens."""
     options = asking.options(conditions)
     del options["k"]  # a context holds as much as fits
     with settings.open(embed=True) as mind:
-        made = mind.context(" ".join(query), tokens, **options, track=not no_track)
+        made = mind.context(" ".join(query), budget, **options, track=not no_track)
     if settings.json:
         told = {"text": made.text, "tokens": made.tokens, "confidence": made.recall.confidence}
         answer(True, {"query": made.recall.trace.query, **told, "memories": made.memories})
@@ -135,17 +135,16 @@ def compare(
     settings: Settings,
     query: Query,
     conditions: Conditions,
-    recipes: Annotated[
-        str, typer.Option("--recipes", help="Their names, with commas between.", show_default="all")
-    ] = "",
+    recipe: Annotated[
+        list[str] | None, typer.Option("--recipe", "-r", help="One to compare; several times.", show_default="all")
+    ] = None,
     k: Annotated[int, typer.Option("-k", "--limit", help="How many results each.")] = 5,
 ) -> None:
     """Put one question to several recipes and show their answers side by side."""
     from recollect.recipes import RECIPES, named
 
-    names = [name.strip() for name in recipes.split(",") if name.strip()] or list(RECIPES)
     with settings.open(embed=True) as mind:
-        made = [named(name, **settings.configured.settings_of(name)) for name in names]
+        made = [named(name, **settings.configured.settings_of(name)) for name in recipe or RECIPES]
         told = mind.compare(query, made, k, filter=conditions.filter())
     if settings.json:
         answer(True, told.as_dict())

@@ -6,7 +6,7 @@ Every value knows where it was said. The outermost rooms read it and hand on wha
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -155,20 +155,7 @@ def _together(values: Mapping[str, Value]) -> list[Mistake]:
         told.append(((overlap, tokens), f"an overlap of {share} is too much for chunks of {whole} tokens."))
     if not any(values[name].value for name in weights):
         told.append((weights, "vectorWeight and textWeight cannot both be 0."))
-    settings = "recollect.settings"
-    told += [((settings,), problem) for problem in _unfit(values[settings].value)]
     return [_mistake(values, names, problem) for names, problem in told]
-
-
-def _unfit(settings: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Settings that their recipe does not take. Recipes are imported where a file has some."""
-    for recipe, said in settings.items():
-        from recollect.recipes import named
-
-        try:
-            named(recipe, **said)
-        except InvalidInput as problem:
-            yield str(problem)
 
 
 def _mistake(values: Mapping[str, Value], names: Sequence[str], problem: str) -> Mistake:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from recollect.config import Config
@@ -13,8 +12,8 @@ from recollect.recall.cache import QueryCache
 from recollect.workspace import SearchSettings, Workspace
 
 
-def folder(config: Config, held: FolderSettings | None = None) -> FolderSettings:
-    """What of the workspace is indexed, how, and when it is looked at again; what no file says stays as ``held``."""
+def folder(config: Config) -> FolderSettings:
+    """What of the workspace is indexed, how, and when it is looked at again."""
     by_qmd = config["memory.backend"] == "qmd"
     search, sync, qmd = "memorySearch.", "memorySearch.sync.", "memory.qmd."
     told: dict[str, tuple[str, Callable[[Any], Any]]] = {
@@ -37,7 +36,7 @@ def folder(config: Config, held: FolderSettings | None = None) -> FolderSettings
         said.setdefault("interval", config[f"{qmd}update.interval"])
         if config[f"{qmd}sessions.enabled"]:
             said["sources"] = tuple(dict.fromkeys((*said.get("sources", ("memory",)), "sessions")))
-    return replace(held or FolderSettings(), **said)
+    return FolderSettings(**said)
 
 
 def search(config: Config) -> SearchSettings:
@@ -58,13 +57,16 @@ def search(config: Config) -> SearchSettings:
 
 
 def open_workspace(config: Config) -> Workspace:
-    """The folder that a configuration is for, opened as it says; brought up to date if it says so, too."""
+    """The folder that a configuration is for, opened as it says, and as was said when it was first followed.
+
+    It is brought up to date if the configuration says so.
+    """
     config.checked()
     space = Workspace(
         config.workspace,
         db=config.db or config.workspace / "memory.db",
         embedder=embedder(config).embedder,
-        settings=folder(config),
+        defaults=folder(config),
         search=search(config),
         query_cache=QueryCache(config["memorySearch.cache.enabled"], config["memorySearch.cache.maxEntries"]),
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
+EMBEDDERS = re.compile(r"local|auto|none|(openai|gemini|ollama)(:[^@]*(@\d+)?)?|onnx:.+")
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -18,6 +19,7 @@ class Kind:
 
     said: str
     read: Callable[[Any], Any]
+    words: Callable[[], Iterable[str]] = tuple  # that it may be, or begin with
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,12 @@ def _texts(value: Any) -> list[str]:
     return value
 
 
+def _recipes() -> list[str]:
+    from recollect.recipes import RECIPES  # imported where a file names one
+
+    return [*RECIPES]
+
+
 YES = Kind("true or false", _yes)
 TEXT = Kind("a text", _wanted(lambda value: isinstance(value, str) and bool(value.strip())))
 TEXTS = Kind("a list of texts", _texts)
@@ -102,15 +110,21 @@ def number(low: float) -> Kind:
 
 
 def one_of(*words: str) -> Kind:
-    return Kind(" or ".join(words), _wanted(lambda value: value in words))
+    return Kind(" or ".join(words), _wanted(lambda value: value in words), lambda: words)
 
 
 def some_of(*words: str) -> Kind:
     fits = _wanted(lambda value: isinstance(value, list) and all(each in words for each in value))
-    return Kind(f"a list of {' and '.join(words)}", fits)
+    return Kind(f"a list of {' and '.join(words)}", fits, lambda: words)
 
 
 PROVIDERS = ("openai", "gemini", "ollama", "local")
+EMBEDDER = Kind(
+    "local, auto, none, openai:MODEL, gemini:MODEL, ollama:MODEL or onnx:FOLDER",
+    _wanted(lambda value: isinstance(value, str) and EMBEDDERS.fullmatch(value) is not None),
+    lambda: (*PROVIDERS, "auto", "none", "onnx"),
+)
+RECIPE = Kind("the name of a recipe", _wanted(lambda value: value in _recipes()), _recipes)
 OUTSIDE = "the work is done in this process"
 
 # agents.defaults.memorySearch, and agents.{agentId}.memorySearch over it.
@@ -124,8 +138,8 @@ MEMORY_SEARCH = {
     "query.maxResults": Key(whole(1), 6, "How many results."),
     "query.minScore": Key(UNIT, 0.35, "The least score of a result."),
     "query.hybrid.enabled": Key(YES, True, "Keywords beside vectors; false searches by vectors alone."),
-    "query.hybrid.vectorWeight": Key(number(0), 0.7, "The share of the vectors; brought to a sum of 1."),
-    "query.hybrid.textWeight": Key(number(0), 0.3, "The share of the keywords; brought to a sum of 1."),
+    "query.hybrid.vectorWeight": Key(UNIT, 0.7, "The share of the vectors; brought to a sum of 1."),
+    "query.hybrid.textWeight": Key(UNIT, 0.3, "The share of the keywords; brought to a sum of 1."),
     "query.hybrid.candidateMultiplier": Key(whole(1), 4, "Candidates a leg = results × this."),
     "chunking.tokens": Key(whole(16), 400, "The most tokens of a chunk."),
     "chunking.overlap": Key(whole(0), 80, "Tokens that a chunk shares with the one before."),
@@ -172,8 +186,8 @@ MEMORY = {
 RECOLLECT = {
     "db": Key(TEXT, None, "The memory's file; wins over store.path."),
     "collection": Key(TEXT, None, "Remember in this collection and recall from it alone; folders have their own."),
-    "embedder": Key(TEXT, None, "Such as local, none or openai:text-embedding-3-small; wins over provider and model."),
-    "recipe": Key(TEXT, None, "The way of recalling of 'recollect recall'."),
+    "embedder": Key(EMBEDDER, None, "Such as openai:text-embedding-3-small; wins over provider and model."),
+    "recipe": Key(RECIPE, None, "The way of recalling of 'recollect recall'."),
     "k": Key(whole(1), None, "How many results 'recollect recall' gives."),
     "settings": Key(SETTINGS, {}, "Such as {default: {session: 0.1}}; 'recollect tune' looks for good ones."),
 }

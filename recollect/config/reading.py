@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from recollect.config.keys import KEYS, SECTIONS, TEXT
+from recollect.config.keys import KEYS, SECTIONS, SETTINGS, Kind
 from recollect.config.said import DEFAULTS, Document, Mistake, Place, Said
+from recollect.errors import InvalidInput
+from recollect.model import check
 
 TOP = ("agents", "memory", "recollect")
 VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -58,6 +61,7 @@ def read(file: Path, shown: str, found: bool = False) -> Document:
         document.mistakes.append(Mistake(Place(shown, line), "", "this is not UTF-8 text."))
     except RecursionError:
         document.mistakes.append(Mistake(Place(shown, 1), "", "it is nested too deeply."))
+    document.mistakes.sort(key=lambda mistake: mistake.place.line)
     return document
 
 
@@ -120,28 +124,40 @@ class _Reader:
             return
         value = self._value(node)
         try:
-            read = key.kind.read(value)
-            if key.kind is TEXT or key.secret:
-                read = self._filled(read)
+            read = key.kind.read(_filled(value))
         except ValueError:
-            given = "" if key.secret else f", not {_said(value)}"
-            self._wrong(node, full, f"must be {key.kind.said}{given}.")
+            told = f"must be {key.kind.said}." if key.secret else _misread(key.kind, value)
+            self._wrong(node, full, told)
         except KeyError as missing:
             self._wrong(node, full, f"the environment has no {missing.args[0]}.")
         else:
             self.document.said.append(Said(whole, read, Place(self.document.file, _line(at)), agent))
+            if key.kind is SETTINGS:
+                self._recipes(node, full, read)
+
+    def _recipes(self, node: yaml.Node, shown: str, said: dict[str, dict[str, Any]]) -> None:
+        """Recipes and settings that there are not, and what a recipe does not take."""
+        from recollect.recipes import RECIPES, named  # imported where a file has settings
+
+        for recipe, at, below in self._pairs(node, shown):
+            where = f"{shown}.{recipe}"
+            if recipe not in RECIPES:
+                self._wrong(at, where, f"unknown recipe; {_hint(recipe, RECIPES)}")
+                continue
+            takes = signature(RECIPES[recipe]).parameters
+            for name, its, _ in self._pairs(below, where):
+                if name not in takes:
+                    self._wrong(its, f"{where}.{name}", f"unknown setting; {_hint(name, takes)}")
+            try:
+                named(recipe, **{name: value for name, value in said[recipe].items() if name in takes})
+            except InvalidInput as problem:
+                self._wrong(at, where, str(problem))
 
     def _value(self, node: yaml.Node) -> Any:
         try:
             return self.loader.construct_object(node, deep=True)
         except (ValueError, LookupError, AttributeError):  # a tag that does not fit, such as !!int soon
             return str(node.value)
-
-    def _filled(self, value: Any) -> Any:
-        """With ${NAME} taken from the environment."""
-        if isinstance(value, dict):
-            return {name: self._filled(each) for name, each in value.items()}
-        return VARIABLE.sub(lambda found: os.environ[found[1]], value)
 
     def _pairs(self, node: yaml.Node, shown: str) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
         """Name, where it stands, and value; a name that comes twice is a mistake."""
@@ -170,13 +186,42 @@ def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
 
 
+def _filled(value: Any) -> Any:
+    """With ${NAME} taken from the environment."""
+    match value:
+        case str():
+            return VARIABLE.sub(lambda found: os.environ[found[1]], value)
+        case list():
+            return [_filled(each) for each in value]
+        case dict():
+            return {name: _filled(each) for name, each in value.items()}
+        case _:
+            return value
+
+
 def _said(value: Any) -> str:
     kinds = {dict: "a map", list: "a list", type(None): "nothing"}
-    text = repr(value)
-    return kinds.get(type(value)) or (text if len(text) <= 60 else text[:59] + "…")
+    return kinds.get(type(value)) or check.short(value)
 
 
-def _nearest(name: str, names: list[str] | tuple[str, ...]) -> str | None:
+def _misread(kind: Kind, value: Any) -> str:
+    """What it must be, and the word that somebody may have meant."""
+    words, wrong, shown = list(kind.words()), value, _said(value)
+    if isinstance(value, list):
+        wrong, shown = next((each for each in value if each not in words), None), check.short(value)
+    head, colon, rest = wrong.partition(":") if isinstance(wrong, str) else ("", "", "")
+    near = _nearest(head, words) if head not in words else None
+    told = f"must be {kind.said}, not {shown}" + (f"; did you mean {near}{colon}{rest}?" if near else ".")
+    listed = all(word in kind.said for word in words)
+    return told if listed else f"{told} There are: {', '.join(words)}."
+
+
+def _hint(name: str, names: Iterable[str]) -> str:
+    near, known = _nearest(name, names), ", ".join(names)
+    return f"did you mean {near}? There are: {known}." if near else f"there are: {known}."
+
+
+def _nearest(name: str, names: Iterable[str]) -> str | None:
     folded = {each.lower(): each for each in names}
     near = get_close_matches(name.lower(), list(folded), n=1)
     return folded[near[0]] if near else None

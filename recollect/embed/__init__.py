@@ -9,6 +9,7 @@ from recollect.embed.http import Patience
 from recollect.embed.ollama import OllamaEmbedder
 from recollect.embed.onnx_folder import OnnxEmbedder
 from recollect.embed.openai import OpenAIEmbedder
+from recollect.embed.refusals import encode_most
 from recollect.embed.sketch import encode
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "checked_tokens",
     "choose",
     "encode",
+    "encode_most",
     "known_dim",
     "resolve",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,6 +12,15 @@ from numpy.typing import NDArray
 from recollect.errors import EmbeddingError
 
 Vectors = NDArray[np.float32]
+
+
+class Refused(EmbeddingError):
+    """Texts that a model does not take, each with the reason; and the vectors of the others, which it made."""
+
+    def __init__(self, reasons: Mapping[str, str], made: Mapping[str, Any]) -> None:
+        first = next(iter(reasons.values()))
+        super().__init__(first if len(reasons) == 1 else f"{len(reasons)} texts are refused; of the first: {first}")
+        self.reasons, self.made = reasons, made
 
 
 @runtime_checkable
@@ -64,7 +73,7 @@ def checked(embedder: Embedder, texts: Sequence[str], query: bool = False) -> Ve
         raise
     except Exception as problem:
         raise EmbeddingError(f"Embedder {embedder.name!r} failed: {problem}") from problem
-    return _sound(embedder, texts, answer)
+    return sound(embedder, texts, answer)
 
 
 def checked_tokens(
@@ -80,7 +89,7 @@ def checked_tokens(
         raise
     except Exception as problem:
         raise EmbeddingError(f"Embedder {embedder.name!r} failed: {problem}") from problem
-    return _sound(embedder, texts, answer), tokens
+    return sound(embedder, texts, answer), tokens
 
 
 def _sound_tokens(embedder: Embedder, text: TokenVectors) -> TokenVectors:
@@ -93,7 +102,8 @@ def _sound_tokens(embedder: Embedder, text: TokenVectors) -> TokenVectors:
     return TokenVectors(text.tokens, _unit(vectors), text.whole)
 
 
-def _sound(embedder: Embedder, texts: Sequence[str], answer: Vectors) -> Vectors:
+def sound(embedder: Embedder, texts: Sequence[str], answer: Vectors) -> Vectors:
+    """The vectors at unit length, if they are those of so many texts."""
     if answer.shape != (len(texts), embedder.dim):
         raise EmbeddingError(
             f"Embedder {embedder.name!r} gave an array of shape {answer.shape} for {len(texts)} texts; "

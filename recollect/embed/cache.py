@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from recollect.embed.base import Embedder, Vectors, checked, known_dim
+from recollect.embed.base import Embedder, Refused, Vectors, checked, known_dim, sound
 from recollect.errors import StoreError
 
 log = logging.getLogger("recollect")
@@ -70,9 +70,15 @@ class Cached:
         size = getattr(self.embedder, "at_once", None) or AT_ONCE
         for start in range(0, len(missing), size):
             part = list(missing)[start : start + size]
-            made = checked(self.embedder, [missing[hash] for hash in part], query)
+            try:
+                made = checked(self.embedder, [missing[hash] for hash in part], query)
+            except Refused as refused:
+                if refused.made:  # the others will be asked for again, and are paid for
+                    made = sound(self.embedder, [*refused.made], np.asarray([*refused.made.values()], np.float32))
+                    self._put(maker, [_hash(text, asked) for text in refused.made], made)
+                raise
             held.update(zip(part, made, strict=True))
-            self._put(maker, {hash: vector.astype("<f4").tobytes() for hash, vector in zip(part, made, strict=True)})
+            self._put(maker, part, made)
         if not hashes:
             return np.empty((0, self.dim), dtype=np.float32)
         vectors = np.stack([held[hash] for hash in hashes])
@@ -89,9 +95,9 @@ class Cached:
             log.warning("The embedding cache could not be read: %s", problem)
             return {}
 
-    def _put(self, maker: Maker, vectors: Mapping[bytes, bytes]) -> None:
+    def _put(self, maker: Maker, hashes: Sequence[bytes], made: Vectors) -> None:
         try:
-            self.shelf.put(maker, vectors)
+            self.shelf.put(maker, {hash: row.astype("<f4").tobytes() for hash, row in zip(hashes, made, strict=True)})
         except StoreError as problem:
             log.warning("The embedding cache could not be written: %s", problem)
 

@@ -74,7 +74,7 @@ def _automatic(fallback: str | None, folder: str | None) -> Choice:
 def _named(name: str) -> Embedder:
     kind, _, rest = name.partition(":")
     if kind not in _KINDS:
-        raise _wrong(name)
+        raise InvalidInput(f"There is no embedder {check.short(name)}; there are {NAMES}.")
     return _KINDS[kind](rest.strip())
 
 

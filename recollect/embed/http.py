@@ -1,11 +1,13 @@
 """Models behind HTTP: one request out, one answer back, in bounded time and without a word about the key.
 
 A ``Service`` tries once. ``Persistence`` tries again where that may help, and leaves a service that failed alone for a
-while.
+while. Requests run in an event loop of our own, where one can be cut off at its deadline whatever the server does. A
+socket's timeout counts from byte to byte, and a server that trickles outlasts it.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -16,12 +18,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
-from threading import Lock
-from typing import Any, TypeVar
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from recollect.errors import InvalidInput
 from recollect.model import check
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from httpx2 import AsyncClient, Response
 
 LONGEST = 4 << 20  # bytes of an answer
 SHOWN = 200  # letters of an answer in an error
@@ -76,9 +83,8 @@ class Service:
             check.string(name, "a header"): _carried(value, name) for name, value in (headers or {}).items()
         }
         self._longest = longest
-        self._opening = Lock()
-        self._client: Any = None
-        self._owner = 0  # the process that opened it: connections must not be shared with a fork
+        self._client: AsyncClient | None = None
+        self._loop: AbstractEventLoop | None = None  # that of the client's connections: after a fork there is another
 
     def shown_at(self, path: str) -> str:
         """The address without its query, which may hold a token."""
@@ -104,20 +110,24 @@ class Service:
 
     def call(self, method: str, path: str, seconds: float, content_type: str | None = None, **sent: Any) -> bytes:
         """One request and its whole answer, within so many seconds; otherwise a Failure."""
+        import asyncio
+
         import httpx2
 
-        shown, until = self.shown_at(path), time.monotonic() + seconds
+        shown = self.shown_at(path)
         headers = {**self._sent_headers(), **({"Content-Type": content_type} if content_type else {})}
         url = self._parts._replace(path=self._parts.path + path).geturl()
+        asking = asyncio.run_coroutine_threadsafe(self._exchange(method, url, headers, sent), _loop())
         try:
-            with self._open().stream(method, url, headers=headers, timeout=seconds, **sent) as response:
-                answer = self._read(response, shown, until, seconds)
-        except httpx2.TimeoutException:
+            response, answer = asking.result(seconds)
+        except TimeoutError:
             raise Failure(f"{shown} did not answer within {seconds:.3g} s.", again=True) from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
-            said = self._hidden(str(problem)) or problem.__class__.__name__
+            said = self._hidden(_reason(problem)) or problem.__class__.__name__
             again = isinstance(problem, httpx2.TransportError)
             raise Failure(f"{shown} could not be asked: {said}", again=again) from None
+        finally:
+            asking.cancel()  # whatever is still under way
         status = response.status_code
         if status in (401, 403):
             where = f" or in the environment variable {self.variables[0]}" if self.variables else ""
@@ -132,17 +142,18 @@ class Service:
             )
         return answer
 
-    def _read(self, response: Any, shown: str, until: float, seconds: float) -> bytes:
-        """The whole answer. HTTP timeouts count from byte to byte, so a trickle needs a clock of its own."""
+    async def _exchange(
+        self, method: str, url: str, headers: Mapping[str, str], sent: Mapping[str, Any]
+    ) -> tuple[Response, bytes]:
+        """One request and its whole answer, however long that takes."""
         parts, length = [], 0
-        for part in response.iter_bytes():
-            parts.append(part)
-            length += len(part)
-            if time.monotonic() > until:
-                raise Failure(f"{shown} did not finish its answer within {seconds:.3g} s.", again=True)
-            if length > self._longest:
-                raise Failure(f"{shown} answered with more than {self._longest >> 20} MB.")
-        return b"".join(parts)
+        async with self._open().stream(method, url, headers=headers, **sent) as response:
+            async for part in response.aiter_bytes():
+                parts.append(part)
+                length += len(part)
+                if length > self._longest:
+                    raise Failure(f"{url.partition('?')[0]} answered with more than {self._longest >> 20} MB.")
+        return response, b"".join(parts)
 
     def _sent_headers(self) -> dict[str, str]:
         key = self._usable_key()
@@ -156,15 +167,15 @@ class Service:
             raise Failure("The API key has characters that no HTTP header can carry.")
         return key
 
-    def _open(self) -> Any:
+    def _open(self) -> AsyncClient:
+        """The connections of the loop that this is called in."""
         import httpx2
 
-        with self._opening:
-            if self._client is None or self._owner != os.getpid():
-                self._client, self._owner = httpx2.Client(), os.getpid()
-                if self._parts.query:  # the library logs whole addresses
-                    logging.getLogger("httpx2").addFilter(self._may_be_logged)
-            return self._client
+        if self._client is None or self._loop is not _loop():
+            self._client, self._loop = httpx2.AsyncClient(timeout=None), _loop()
+            if self._parts.query:  # the library logs whole addresses
+                logging.getLogger("httpx2").addFilter(self._may_be_logged)
+        return self._client
 
     def _may_be_logged(self, record: logging.LogRecord) -> bool:
         return self._parts.query not in record.getMessage()
@@ -231,6 +242,32 @@ class Persistence:
             asked = min(failure.after or 0.0, LONGEST_REST)
             self._rested = time.monotonic() + max(self.patience.rest, asked)
             self._why = str(failure)
+
+
+_beginning = Lock()
+_loops: dict[int, AbstractEventLoop] = {}  # by process
+
+
+def _loop() -> AbstractEventLoop:
+    """The event loop of this process, in a thread of its own; a fork has the object and not the thread."""
+    import asyncio
+
+    with _beginning:
+        if os.getpid() not in _loops:
+            loop = asyncio.new_event_loop()
+            Thread(target=loop.run_forever, name="recollect-http", daemon=True).start()
+            _loops[os.getpid()] = loop
+        return _loops[os.getpid()]
+
+
+def _reason(problem: BaseException) -> str:
+    """What lies beneath an error: that of the library says no more than that all attempts failed."""
+    while beneath := problem.__cause__ or problem.__context__:
+        problem = beneath
+    if isinstance(problem, ExceptionGroup):  # one for each address of a name
+        problem = problem.exceptions[0]
+    number = problem.errno or 0 if isinstance(problem, OSError) else 0
+    return os.strerror(number) if number in errno.errorcode else str(problem)
 
 
 def _carried(value: object, name: str) -> str:

@@ -12,13 +12,14 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.embed.base import Vectors
+from recollect.embed.base import Refused, Vectors
 from recollect.embed.batches import Batching, Found, in_batches
 from recollect.embed.http import ABOUT_THE_INPUT, Failure, Patience, Persistence, Service
 from recollect.errors import EmbeddingError, InvalidInput
 from recollect.model import check
 
 LONGEST_ANSWER = 512 << 20  # bytes: a batch of 2,000 large vectors in JSON
+PLAIN = "Does the embedder answer?"  # a text that nobody refuses
 SHORTEST = 500  # letters: a text that is refused at this length is not refused for its length
 T = TypeVar("T")
 
@@ -118,10 +119,16 @@ class Remote:
             if self.batch and not query and len(sent) >= self.batch.least:
                 found = in_batches(sent, self.batch, self._in_batch)
             missing = [at for at in range(len(sent)) if at not in found]
-            rows = self._directly([sent[at] for at in missing], query)
-            return self._checked([vector for _, vector in sorted([*found.items(), *zip(missing, rows, strict=True)])])
+            rows = {**found, **dict(zip(missing, self._directly([sent[at] for at in missing], query), strict=True))}
+            refused = {at: str(row) for at, row in rows.items() if isinstance(row, Failure)}
+            taken = [at for at in range(len(texts)) if at not in refused]
+            vectors = self._checked([rows[at] for at in taken]) if taken else np.empty((0, 0), np.float32)
         except Failure as failure:
             raise EmbeddingError(str(failure)) from None
+        if refused:
+            made = dict(zip((texts[at] for at in taken), vectors, strict=True))
+            raise Refused({texts[at]: why for at, why in sorted(refused.items())}, made)
+        return vectors
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r} at {self._service.shown!r})"
@@ -146,16 +153,22 @@ class Remote:
             return [row for rows in pool.map(lambda group: self._insisted(group, query), groups) for row in rows]
 
     def _insisted(self, texts: Sequence[str], query: bool) -> Sequence[Any]:
-        """The vectors; where a request is refused for its size, those of its halves."""
+        """The vectors; where a request is refused, those of its halves, until one text is left.
+
+        A text that is refused by itself has its Failure in place of a vector, if the service takes others.
+        """
         patience = self._persistence.patience
         seconds = patience.question if query else patience.timeout
         try:
             rows = self._persistence.call(lambda left: self._ask(texts, query, left), seconds)
         except Failure as failure:
-            if failure.status not in ABOUT_THE_INPUT or (len(texts) == 1 and len(texts[0]) <= SHORTEST):
+            if failure.status not in ABOUT_THE_INPUT or texts == [PLAIN]:
                 raise
-            if len(texts) == 1:
+            if len(texts) == 1 and len(texts[0]) > SHORTEST:
                 return self._insisted([texts[0][: len(texts[0]) // 2]], query)
+            if len(texts) == 1:
+                self._insisted([PLAIN], query)  # fails where a refusal is not about the text: a wrong model or key
+                return [failure]
             half = len(texts) // 2
             return [*self._insisted(texts[:half], query), *self._insisted(texts[half:], query)]
         if len(rows) != len(texts):

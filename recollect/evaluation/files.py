@@ -29,6 +29,9 @@ def json_lines(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def from_json(text: bytes, where: str) -> Any:
     try:
         return json.loads(text.decode("utf-8-sig"))
+    except UnicodeDecodeError as problem:
+        told = f"byte {text[problem.start]:#04x} at column {problem.start + 1}"
+        raise InvalidInput(f"{where} is not UTF-8 text: {told}.") from None
     except (ValueError, RecursionError) as problem:
         raise InvalidInput(f"{where} is no JSON: {problem}.") from None
 

@@ -26,6 +26,7 @@ MEASURES = {
     "Hit@1": "Success@1",
 }
 ROUNDS = 2000  # resamplings of a bootstrap
+FEW = 20  # values, of which a bootstrap alone is too sure
 WITHIN = (2.5, 97.5)  # percent: a 95% interval
 
 
@@ -90,16 +91,23 @@ def score(name: str, questions: Sequence[Question], answers: Sequence[Answer]) -
     return Scores(name, values, tuple(question.category for _, question, _ in asked), cpu)
 
 
-def interval(values: Values, seed: int = 0) -> Interval:
-    """The mean and its bootstrap interval. Of paired differences it is the paired bootstrap."""
-    chosen = np.random.default_rng(seed).integers(0, len(values), (ROUNDS, len(values)))
-    low, high = np.percentile(values[chosen].mean(axis=1), WITHIN)
-    return Interval(float(values.mean()), float(low), float(high))
+def interval(values: Values, least: float = 0.0, seed: int = 0) -> Interval:
+    """The mean and its bootstrap interval. Of paired differences, which are at least −1, it is the paired bootstrap.
+
+    Resampling knows only what it has seen: three perfect answers would promise that all others are. So where values are
+    few, or all the same, the two ends of the scale count as two questions more.
+    """
+    unsure = len(values) < FEW or np.ptp(values) == 0
+    seen = np.append(values, [least, 1.0]) if unsure else values
+    chosen = np.random.default_rng(seed).integers(0, len(seen), (ROUNDS, len(seen)))
+    low, high = np.percentile(seen[chosen].mean(axis=1), WITHIN)
+    mean = float(values.mean())
+    return Interval(mean, min(float(low), mean), max(float(high), mean))
 
 
 def difference(a: Scores, b: Scores, measure: str) -> Interval:
     """How much better a is than b on the same questions."""
-    return interval(a.values[measure] - b.values[measure])
+    return interval(a.values[measure] - b.values[measure], least=-1.0)
 
 
 def separation(able: Sequence[float] | Values, unable: Sequence[float] | Values) -> float:

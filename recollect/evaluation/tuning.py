@@ -109,7 +109,7 @@ def tune(asker: Asker, questions: Sequence[Question], *, progress: Progress | No
         folds.append(trial.changed(found))
     best = search(everything)
     before = float(trial.values(trial.own).mean())
-    return Tuned(len(asked), trial.changed(best), before, interval(gains), tuple(folds))
+    return Tuned(len(asked), trial.changed(best), before, interval(gains, least=-1.0), tuple(folds))
 
 
 class Trial:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from recollect.errors import InvalidInput
 from recollect.model import check
@@ -59,9 +59,11 @@ class Chunk:
     links: tuple[str, ...] = ()  # written as [[name]]
 
 
-def chunks(lines: Sequence[str], cutting: Cutting = DEFAULT, begin: int = 0) -> Iterator[Chunk]:
-    """The chunks of these lines, from one on (counted from 0)."""
-    return _Cutter(lines, cutting).chunks(begin)
+def chunks(
+    lines: Sequence[str], cutting: Cutting = DEFAULT, front: int = 0, front_is_text: bool = False
+) -> Iterator[Chunk]:
+    """The chunks of these lines, of which so many at the beginning are front matter: no text, as a rule."""
+    return _Cutter(lines, cutting).chunks(front, front_is_text)
 
 
 # A place is an offset into the whole text, a span two of them.
@@ -98,13 +100,15 @@ class _Cutter:
         self.small = self.most // SMALL
         self.wide = not self.text.isascii() and SPACELESS.search(self.text) is not None
 
-    def chunks(self, begin: int) -> Iterator[Chunk]:
-        """The chunks of the text from a line on."""
-        for section in self._sections(begin):
+    def chunks(self, front: int, front_is_text: bool) -> Iterator[Chunk]:
+        blocks = self._blocks(front)
+        if front_is_text:
+            blocks = chain([_Block(1, front - 2)], blocks)  # what stands between its rules
+        for section in self._sections(blocks):
             for start, end in self._packed(self._units(section)):
                 text = self.text[start:end]
                 first, last = bisect_right(self.starts, start), bisect_left(self.starts, end)
-                yield Chunk(text, first, last, section.path, *_marks(text))
+                yield Chunk(text, first, last, section.path, *_marks(self.text[max(start, self.starts[front]) : end]))
 
     def _size(self, start: int, end: int) -> int:
         size = end - start
@@ -116,11 +120,11 @@ class _Cutter:
         """From the beginning of a line to the end of another."""
         return self.starts[first], self.starts[last + 1] - 1
 
-    def _sections(self, begin: int) -> Iterator[_Section]:
+    def _sections(self, blocks: Iterable[_Block]) -> Iterator[_Section]:
         """A section begins at a heading, unless the one before it is small and not of a lower level."""
         above: list[tuple[int, str]] = []
         held: _Section | None = None
-        for block in self._blocks(begin):
+        for block in blocks:
             if block.heading is None:
                 if held is None:
                     held = _Section(0, (), [])

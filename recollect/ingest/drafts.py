@@ -75,11 +75,12 @@ def _notes(draft: Draft, text: str, cutting: Cutting) -> str:
             (chunk.first, chunk.last),
             BETWEEN.join(headings),
             date,
-            keywords=document.aliases,
+            keywords=document.aliases if draft.size else (*document.aliases, *document.remarks),  # once a file
             tags=tuple(dict.fromkeys((*document.tags, *chunk.tags))),
             entities=chunk.links,
+            context=document.context,
         )
-    return ""
+    return document.problem
 
 
 def _turns(draft: Draft, text: str, cutting: Cutting) -> str:

@@ -29,7 +29,7 @@ __all__ = ["Event", "Folder", "FolderSettings", "OnEvent", "SyncReport", "folder
 Layout = Literal["workspace", "vault"]
 Source = Literal["memory", "sessions"]
 AGAIN = 2  # times that a sync begins anew when others overtake it
-CHUNKER, WORDS = 2, 2  # raised when chunks, or their words, would come out otherwise: all is built anew then
+CHUNKER, WORDS = 3, 2  # raised when chunks, or their words, would come out otherwise: all is built anew then
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,7 @@ class Folder:
     root: Path
     collection: str
     settings: FolderSettings
+    given: JsonObject  # those of the settings that are written down
 
     def scanner(self) -> Scanner:
         return Scanner(str(self.root), self.settings.places(self.root), self.settings.ignore)
@@ -191,7 +192,7 @@ def folder_of(root: str | os.PathLike[str]) -> Path:
 
 
 def settings_in(record: JsonObject) -> FolderSettings:
-    """The settings of a folder as they were written down."""
+    """What was given for a folder, as it was written down."""
     said: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in record["settings"].items()
     }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from recollect.embed import Embedder, TokenEmbedder, encode
+from recollect.embed import Embedder, TokenEmbedder, encode_most
 from recollect.errors import EmbeddingError, InvalidInput
 from recollect.model import Edge, EntityEdge, Memory, Use, check
 from recollect.store.base import Change, Encoded, Space, Store, Written
@@ -21,6 +21,7 @@ Also = Callable[[Change, Sequence[Written]], None]  # what else belongs into the
 AT_ONCE = 256  # texts an embedder gets at a time; rows read at a time
 UNUSED = Use()
 KEPT_BARE = "%s Memories are kept without vectors; embed_missing() makes up for it."
+NAMED = 3  # memories that a refusal names
 # What a new text takes over from the memory that it replaces: to whom and where it belongs, and who may know.
 BELONGING = ("collection", "user", "kind", "topic", "tier", "classification")
 
@@ -38,6 +39,18 @@ class Receipt:
 def receipt(written: Sequence[Written]) -> Receipt:
     counts = Counter(each.what for each in written)
     return Receipt([each.id for each in written], counts["added"], counts["changed"], counts["same"])
+
+
+class Bare(EmbeddingError):
+    """Memories that stay without a vector because the embedder refuses their texts, by id, each with the reason."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        told = [f"{id}: {reason}" for id, reason in reasons.items()]
+        super().__init__(
+            f"{len(told)} of the memories can have no vector, because the embedder refuses their texts; "
+            f"all others have one. {' '.join(told[:NAMED])}{' …' if told[NAMED:] else ''}"
+        )
+        self.reasons = reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +76,9 @@ class Keeper:
             for memory, each in zip(memories, written, strict=True):
                 if each.what == "added" and memory.use != UNUSED:
                     change.set_use(each.row, memory.use)
-            fresh = _to_embed(written, len(encoded))
+            fresh = _fresh(written, encoded)
             if fresh and self.embedder is not None:
-                space = Space(self.embedder.name, self.embedder.dim)
-                change.embed([written[at].row for at in fresh], [encoded[at] for at in fresh], space)
+                change.embed([*fresh], [*fresh.values()], Space(self.embedder.name, self.embedder.dim))
             for edge in edges:
                 change.link(edge)
             for relation in relations:
@@ -106,26 +118,32 @@ class Keeper:
             except EmbeddingError as problem:
                 log.warning(KEPT_BARE, problem)
 
-    def _encoded(self, texts: Sequence[str], progress: Progress | None) -> Sequence[Encoded]:
+    def _encoded(self, texts: Sequence[str], progress: Progress | None) -> Sequence[Encoded | None]:
         """Vectors for the texts, or for as many as the embedder managed: a memory is kept even without one."""
-        done: list[Encoded] = []
+        done: list[Encoded | None] = []
         for start in range(0, len(texts), AT_ONCE):
             if self.embedder is not None:
                 try:
-                    done += encode(self.embedder, texts[start : start + AT_ONCE])
+                    made, refused = encode_most(self.embedder, texts[start : start + AT_ONCE])
                 except EmbeddingError as problem:
                     log.warning(KEPT_BARE, problem)
                     break
+                done += made
+                for text, reason in refused.items():
+                    log.warning(
+                        "%s is kept without a vector, because the embedder refuses it: %s", check.short(text), reason
+                    )
             if progress is not None:
                 progress(min(start + AT_ONCE, len(texts)), len(texts))
         return done
 
 
-def _to_embed(written: Sequence[Written], encoded: int) -> list[int]:
-    """The last place of each row that was written, where there is a vector for it."""
+def _fresh(written: Sequence[Written], encoded: Sequence[Encoded | None]) -> dict[int, Encoded]:
+    """The vector of each row that was written, as it was written last, where there is one."""
     changed = {each.row for each in written if each.what != "same"}
-    last = {each.row: at for at, each in enumerate(written)}
-    return sorted(at for row, at in last.items() if row in changed and at < encoded)
+    last = {each.row: at for at, each in enumerate(written) if each.row in changed}
+    made = {row: encoded[at] for row, at in last.items() if at < len(encoded)}
+    return {row: vector for row, vector in made.items() if vector is not None}
 
 
 def embed_all(
@@ -133,23 +151,28 @@ def embed_all(
 ) -> int:
     """Embed the memories (all, or some) that this embedder has no vector for, a batch at a time.
 
-    Where it makes sketches, a vector without one counts as missing: an older version of this program wrote it.
+    Where it makes sketches, a vector without one counts as missing: an older version of this program wrote it. When all
+    are done, those whose texts are refused are named by an error (``Bare``).
     """
     space = Space(embedder.name, embedder.dim)
     missing = store.unembedded(space, among, tokens=isinstance(embedder, TokenEmbedder))
+    bare: dict[str, str] = {}
     size = getattr(embedder, "at_once", None) or AT_ONCE  # a batch API is given as many as it takes
     for start in range(0, len(missing), size):
         ids = missing[start : start + size]
         memories = store.get(ids, missing_ok=True)
         texts = [embedding_text(memory) for memory in memories]
-        encoded = encode(embedder, texts)
+        encoded, refused = encode_most(embedder, texts)
+        bare |= {memory.id: refused[text] for memory, text in zip(memories, texts, strict=True) if text in refused}
         with store.change(verb) as change:
             # Meanwhile a memory may have got another text, or be gone: its vector would be that of the old one.
             rows = [change.row_with(memory.id, text) for memory, text in zip(memories, texts, strict=True)]
-            still = [(row, each) for row, each in zip(rows, encoded, strict=True) if row is not None]
-            change.embed([row for row, _ in still], [each for _, each in still], space)
+            still = {row: each for row, each in zip(rows, encoded, strict=True) if row is not None and each is not None}
+            change.embed([*still], [*still.values()], space)
         if progress is not None:
             progress(min(start + size, len(missing)), len(missing))
+    if bare:
+        raise Bare(bare)
     return len(missing)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from recollect.ingest.cutting import DEFAULT, Chunk, Cutting, chunks
+from recollect.ingest.front import front_matter, line, typed
+from recollect.model import JsonObject
 
 DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
-FIELD = re.compile(r"[A-Za-z][\w -]{0,40}")
+LONG = 1000  # characters of a text by which nobody filters
+TAGS, ALIASES, DATES = ("tags", "tag"), ("aliases", "alias"), ("date", "created")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,28 +25,44 @@ class Document:
     tags: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     date: datetime | None = None
+    context: JsonObject = field(default_factory=dict)  # what else it says of itself, if it is short
+    remarks: tuple[str, ...] = ()  # the same and all the rest, in words: "author: Ann"
+    problem: str = ""
 
 
 def read(text: str, cutting: Cutting = DEFAULT) -> Document:
     """What a Markdown text says of itself, and its chunks."""
     lines = lines_of(text)
-    begin, said = front_matter(lines)
-    dates = (date_in(value) for name in ("date", "created") for value in said.get(name, ()))
+    front = front_matter(lines)
+    cut = tuple(chunks(lines, cutting, front.end, front_is_text=bool(front.problem)))
+    if not cut and front.fields:  # a note that is nothing else
+        cut = tuple(chunks(lines, cutting, front.end, front_is_text=True))
+    dates = (date_in(value) for name in DATES for value in front.texts(name))
+    others = front.others("title", *TAGS, *ALIASES)
     return Document(
-        chunks=tuple(chunks(lines, cutting, begin)),
-        title=next(iter(said.get("title", ())), ""),
-        tags=tuple(tag.removeprefix("#") for tag in _several(said, "tags", "tag")),
-        aliases=_several(said, "aliases", "alias"),
+        chunks=cut,
+        title=next(front.texts("title"), ""),
+        tags=tuple(tag.removeprefix("#") for tag in _parts(front.texts(*TAGS))),
+        aliases=_parts(front.texts(*ALIASES)),
         date=next((date for date in dates if date is not None), None),
+        context={name: typed(value) for name, value in others.items() if len(line(value)) <= LONG},
+        remarks=tuple(line({name: value}) for name, value in others.items()),
+        problem=front.problem,
     )
 
 
+def _parts(values: Iterator[str]) -> tuple[str, ...]:
+    """Each once; one text may hold many, with commas between."""
+    return tuple(dict.fromkeys(part.strip() for value in values for part in value.split(",") if part.strip()))
+
+
 def lines_of(text: str) -> list[str]:
-    """The lines of a text as editors count them, without their ends; a byte order mark is none of its text."""
+    """The lines of a text as editors count them, without their ends: the last one's begins no other. A byte order mark
+    is none of its text."""
     text = text.removeprefix("\ufeff")
     if "\r" in text:
         text = text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
-    return text.split("\n")
+    return text.removesuffix("\n").split("\n")
 
 
 def plain_chunks(text: str, cutting: Cutting = DEFAULT) -> Iterator[str]:
@@ -61,44 +80,3 @@ def date_in(text: str) -> datetime | None:
         except (ValueError, OverflowError):
             continue
     return None
-
-
-# Front matter: the few fields that we understand, read also from YAML that a strict parser refuses.
-
-
-def front_matter(lines: Sequence[str]) -> tuple[int, dict[str, list[str]]]:
-    """The index of the line after it, and its fields: ``name: value``, ``name: [a, b]`` or lines of ``- value``."""
-    if not lines or lines[0].rstrip() != "---":
-        return 0, {}
-    end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
-    if end is None:
-        return 0, {}
-    said: dict[str, list[str]] = {}
-    values: list[str] = []
-    for line in lines[1:end]:
-        name, colon, value = line.partition(":")
-        if colon and value[:1].strip() == "" and FIELD.fullmatch(name.rstrip()):
-            values = said.setdefault(name.rstrip().lower(), [])
-            values += _values(value)
-        elif line.lstrip().startswith("- "):
-            values += _values(line.lstrip()[2:])
-    if not said and any(line.strip() for line in lines[1:end]):  # a text between two rules
-        return 0, {}
-    return end + 1, said
-
-
-def _values(text: str) -> list[str]:
-    text = text.strip()
-    listed = text.startswith("[") and text.endswith("]") and not text.startswith("[[")
-    return [value for value in map(_bare, text[1:-1].split(",") if listed else [text]) if value]
-
-
-def _bare(value: str) -> str:
-    value = value.strip()
-    return value[1:-1] if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0] else value
-
-
-def _several(said: dict[str, list[str]], *names: str) -> tuple[str, ...]:
-    """The values under several names; one text may hold many, with commas between."""
-    given = (value for name in names for value in said.get(name, ()))
-    return tuple(dict.fromkeys(part.strip() for value in given for part in value.split(",") if part.strip()))

@@ -6,12 +6,12 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from recollect.embed import Embedder, encode
+from recollect.embed import Embedder, encode_most
 from recollect.errors import EmbeddingError, StoreError
 from recollect.ingest.cutting import Cutting
 from recollect.ingest.drafts import Draft, common_to, fill
@@ -28,7 +28,10 @@ log = logging.getLogger("recollect")
 YOUNG = 2_000_000_000  # nanoseconds: a file changed so shortly before it was read may change again unseen
 GROUP_BYTES = 1 << 20  # of text that are written together when nothing is embedded
 # What a chunk that stays takes over from the file; all else may have been changed by hand.
-FOLLOWING = ("path", "lines", "external_id", "tags", "keywords", "entities", "session", "speaker", "role", "position")
+FOLLOWING = (
+    *("path", "lines", "external_id", "tags", "keywords", "entities", "context"),
+    *("session", "speaker", "role", "position"),
+)
 Vectors = dict[bytes, Encoded]  # by digest
 
 
@@ -237,13 +240,18 @@ class Run:
         vectors: Vectors = {}
         for start in range(0, len(wanted), self.at_once):
             some = wanted[start : start + self.at_once]
+            wordings = [embedding_text(texts[digest]) for digest in some]
             try:
-                made = encode(self.embedder, [embedding_text(texts[digest]) for digest in some])
+                made, refused = encode_most(self.embedder, wordings)
             except EmbeddingError as problem:
                 self._without_vectors(problem)
                 break
-            vectors.update(zip(some, made, strict=True))
-            self.report.embedded += len(some)
+            if refused:
+                paths = {texts[digest].path for digest, text in zip(some, wordings, strict=True) if text in refused}
+                self._without_vectors(f"{', '.join(sorted(paths))}: {next(iter(refused.values()))}")
+            new = {digest: vector for digest, vector in zip(some, made, strict=True) if vector is not None}
+            vectors |= new
+            self.report.embedded += len(new)
         return vectors
 
     def _embed_missing(self, done_by: str | None) -> None:
@@ -262,7 +270,7 @@ class Run:
         except EmbeddingError as problem:
             self._without_vectors(problem)
 
-    def _without_vectors(self, problem: EmbeddingError) -> None:
+    def _without_vectors(self, problem: EmbeddingError | str) -> None:
         self.report.without_vectors = str(problem)
         log.warning("%s Files are indexed by their words; the next sync tries again.", problem)
 
@@ -282,7 +290,7 @@ class Run:
             held = change.files.folder(self.collection) or {}
             record = {
                 "root": str(self.folder.root),
-                "settings": asdict(self.folder.settings),
+                "settings": self.folder.given,
                 "identity": self.folder.settings.identity,
                 "stands_in_for": self.folder.collection if self.hidden else "",
                 "synced": now.isoformat() if complete else held.get("synced"),

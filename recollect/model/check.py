@@ -39,9 +39,10 @@ def moment(value: object, name: str) -> datetime:
             return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except (ValueError, OverflowError, TypeError):
         pass
+    others = "" if isinstance(value, str) else ", a datetime or seconds since 1970"
     raise InvalidInput(
-        f"{name} is no date: {short(value)}. Give a datetime, an ISO date such as '2025-03-14' or "
-        "'2025-03-14T09:30:00+01:00', or seconds since 1970."
+        f"{name} is no date: {short(value)}. Give an ISO date, such as '2025-03-14' or "
+        f"'2025-03-14T09:30:00+01:00'{others}."
     )
 
 
@@ -85,7 +86,8 @@ def number(value: object, name: str, low: float = -math.inf, high: float = math.
     if not usable or not isinstance(value, (int, float)):
         raise InvalidInput(f"{name} must be a number, not {short(value)}.")
     if not low <= value <= high:
-        raise InvalidInput(f"{name} must be between {low:g} and {high:g}, not {short(value)}.")
+        room = f"between {low:g} and {high:g}" if math.isfinite(high) else f"at least {low:g}"
+        raise InvalidInput(f"{name} must be {room}, not {short(value)}.")
     return float(value)
 
 

@@ -39,6 +39,13 @@ def memory_from(record: Mapping[str, Any]) -> Memory:
     return check.memory({name: value for name, value in record.items() if name != "type"})
 
 
+def former_from(record: Mapping[str, Any]) -> tuple[Memory, datetime]:
+    """What a memory said before, and until when."""
+    if record.keys() != {"type", "until", "memory"} or not isinstance(record["memory"], Mapping):
+        raise InvalidInput("former needs until and memory, and nothing else.")
+    return memory_from(record["memory"]), check.moment(record["until"], "until")
+
+
 def edge_from(record: Mapping[str, Any]) -> Edge:
     said = _only(record, Edge)
     made = check.edge(said["source"], said["target"], said["kind"], said.get("weight", 1.0))

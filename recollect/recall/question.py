@@ -49,7 +49,7 @@ class ContentWords:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A name that is looked up may be the beginning of one: what begins with it is looked up, too."""
+    """A name that is looked up may be the beginning of one: longer words that begin with it are looked up, too."""
 
     shortest: int = 3  # letters
 
@@ -58,7 +58,7 @@ class Unfinished:
         if len(begun) < self.shortest or not NAME.fullmatch(begun):
             return question
         run.note("may be unfinished", begun)
-        return replace(question, terms=(*question.terms, Term(begun, match="prefix")))
+        return replace(question, terms=(*question.terms, Term(begun, match="longer")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ recall: everything asked of it agrees. A *change* is one transaction: all of it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -48,12 +48,12 @@ def check_space(held: Space | None, given: Space, path: str) -> None:
 class Term:
     """One word of a question, as the lexicon looks it up: with its relatives, or just as it is written.
 
-    Or the beginning of words, or several words in their order.
+    Or the beginning of words, of longer ones alone, or several words in their order.
     """
 
     word: str
     weight: float = 1.0
-    match: Literal["stem", "exact", "prefix", "phrase"] = "stem"
+    match: Literal["stem", "exact", "prefix", "longer", "phrase"] = "stem"
 
 
 def as_term(leaf: Leaf) -> Term:
@@ -318,6 +318,9 @@ class Change(Protocol):
 
     def set_use(self, row: int, use: Use) -> None: ...
 
+    def set_former(self, row: int, memory: Memory, until: datetime) -> None:
+        """What a memory that this change adds said before, elsewhere, and until when; the oldest first."""
+
     def embed(self, rows: Sequence[int], texts: Sequence[Encoded], space: Space) -> None: ...
 
     def link(self, edge: Edge) -> None: ...
@@ -408,9 +411,9 @@ class Store(Protocol):
     def embedded(self, digests: Sequence[bytes]) -> set[bytes]:
         """Which of these digests have a vector that another chunk can adopt."""
 
-    def switch(self, space: Space) -> int:
-        """Search this model's vectors from now on and let those of others go; how many are missing, if any are: then
-        nothing is changed."""
+    def switch(self, space: Space, without: Collection[str] = ()) -> int:
+        """Search this model's vectors from now on and let those of others go; how many are missing, if any are (beside
+        those of the ids ``without``): then nothing is changed."""
 
     def touch(self, mark: Touch) -> None:
         """Note a use; it may be written a little later, and never fails a recall."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 
 from recollect.model import Memory
 from recollect.text.words import words
 
 FIELDS = ("text", "title", "summary", "keywords", "tags", "entities", "path", "speaker", "original")
 NUMBER = {name: at for at, name in enumerate(FIELDS)}
+SHORT = 200  # characters
 
 
 def field_words(memory: Memory) -> list[tuple[int, Counter[str]]]:
@@ -26,8 +28,15 @@ def field_words(memory: Memory) -> list[tuple[int, Counter[str]]]:
         ("original", memory.original),
     ):
         if text:
-            counts.append((NUMBER[name], Counter(words(text))))
+            counts.append((NUMBER[name], (_shared if len(text) <= SHORT else _counted)(text)))
     return counts
+
+
+def _counted(text: str) -> Counter[str]:
+    return Counter(words(text))
+
+
+_shared = lru_cache(maxsize=256)(_counted)  # chunks of a file have its path, its tags and most headings in common
 
 
 def embedding_text(memory: Memory) -> str:

@@ -37,8 +37,8 @@ def one_apart(a: str, b: str) -> bool:
 def distance(a: str, b: str, most: int) -> int:
     """How many slips of the keys lie between two words (see one_apart), or ``most`` + 1 when there are more.
 
-    >>> [distance("recieve", other, 2) for other in ("receive", "relieve", "believe")]
-    [1, 1, 3]
+    >>> [distance("recieve", other, 2) for other in ("receive", "relieve", "believe", "perceive")]
+    [1, 1, 2, 3]
     """
     if abs(len(a) - len(b)) > most:
         return most + 1

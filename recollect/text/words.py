@@ -10,14 +10,14 @@ from threading import Lock
 
 import Stemmer
 
-ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
+# What each byte of an ASCII text is among words: a letter, a digit or _, else the space between two of them.
+SPACED = bytes(ord(c) if c == "_" or (c.isascii() and c.isalnum()) else ord(" ") for c in map(chr, range(256)))
 # Where an identifier breaks: underscores, aB, ABc, a1 and 1a.
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Anything that may be an identifier; it starts with a plain set of letters, which makes the search fast.
 COMPOUND = re.compile(r"[A-Z0-9_](?:(?<=_)|(?<=[A-Za-z0-9][A-Z])|(?<=[A-Za-z][0-9])|(?<=[0-9])(?=[A-Za-z]))")
-NOT_PLAIN = re.compile(r"\b(?!(?:[A-Z]?[a-z]+|[0-9]+|[A-Z]+)\b)\w+", re.ASCII)
 # Marks that are no part of a word, so that a text in plain English but for its quotes stays on the fast path.
-TYPOGRAPHY = re.compile("[\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u00a0\u2022\u00b7]")
+TYPOGRAPHY = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u00a0\u2022\u00b7"
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 KANA = "\u3040-\u30ff\u31f0-\u31ff"
 # Scripts written without spaces (or, in Korean, with particles glued on): pairs of letters serve as words.
@@ -34,12 +34,24 @@ def words(text: str, whole: bool = False) -> list[str]:
     ['set', 'maxretries', 'max', 'retries', 'in', 'httpserver', 'http', 'server']
     """
     if not text.isascii():
-        text = TYPOGRAPHY.sub(" ", text)
+        for mark in TYPOGRAPHY:
+            text = text.replace(mark, " ")
     if text.isascii():
-        if COMPOUND.search(text):
-            text = NOT_PLAIN.sub(lambda found: " ".join(identifier(found[0])), text)
-        return ASCII_WORD.findall(text.lower())
+        return _taken_apart(text.encode().translate(SPACED).decode()).lower().split()
     return list(_any_script(unicodedata.normalize("NFKC", text), whole))
+
+
+def _taken_apart(text: str) -> str:
+    """A text of words and spaces, with every identifier followed by its parts."""
+    text += " "
+    done = 0
+    parts: list[str] = []
+    for found in COMPOUND.finditer(text):
+        if found.start() >= done:
+            start, end = text.rfind(" ", done, found.start()) + 1, text.find(" ", found.start())
+            parts += (text[done:start], *identifier(text[start:end]))
+            done = end
+    return " ".join((*parts, text[done:]))
 
 
 def identifier(word: str) -> Iterator[str]:
@@ -114,16 +126,18 @@ def _patterns() -> re.Pattern[str]:
     )
 
 
-@lru_cache(maxsize=1 << 17)
 def fold(word: str) -> str:
     """A word without its diacritics: café and cafe meet."""
-    if word.isascii():
-        return word
+    return word if word.isascii() else _folded(word)
+
+
+@lru_cache(maxsize=1 << 17)
+def _folded(word: str) -> str:
     plain = "".join(c for c in unicodedata.normalize("NFKD", word) if unicodedata.category(c) != "Mn")
     return unicodedata.normalize("NFKC", plain).casefold() or word
 
 
-_stemmer = Stemmer.Stemmer("english")
+_stemmer = Stemmer.Stemmer("english", 0)  # without a cache of its own: stem has a larger one
 _stemming = Lock()  # a Stemmer must not be entered twice at once
 
 

@@ -13,7 +13,7 @@ from os import PathLike, fspath
 
 import numpy as np
 
-from recollect.embed import Embedder, TokenEmbedder, encode
+from recollect.embed import Embedder, TokenEmbedder, encode_most
 from recollect.errors import EmbeddingError, StoreError
 from recollect.model import check
 from recollect.store.base import Encoded, Space
@@ -195,9 +195,27 @@ class Doctor:
                 examples=tuple(sorted(missing)[:EXAMPLES]),
             )
         if self.embedder is not None:
+            yield from self._refused({id: texts[id] for id in sorted(missing)[:SAMPLE]})
             known = [id for id in vectors if id in texts]
             step = 1 if self.everything else max(1, -(-len(known) // SAMPLE))
             yield from self._compared({id: texts[id] for id in known[::step]}, vectors, patient.tokenless())
+
+    def _refused(self, texts: dict[str, str]) -> Iterator[Finding]:
+        """Does the embedder take what has no vector?"""
+        assert self.embedder is not None
+        try:
+            _, refused = self._embedded(texts)
+        except EmbeddingError:  # the comparison says so
+            return
+        if refused:
+            id, why = next(iter(refused.items()))
+            yield Finding(
+                "texts that the embedder refuses",
+                "warning",
+                f"Memories whose texts {self.embedder.name} does not take: {len(refused)}. Of {id} it says: {why}",
+                "They are found by words alone; a shorter text (recollect edit) or another model may help.",
+                examples=tuple(refused)[:EXAMPLES],
+            )
 
     def _compared(
         self, texts: dict[str, str], vectors: dict[str, np.ndarray], tokenless: set[str]
@@ -205,10 +223,11 @@ class Doctor:
         """Does the embedder say the same today as when the vectors were made?"""
         assert self.embedder is not None
         try:
-            again = self._embedded(texts or {"": "Does the embedder answer?"})
+            again, _ = self._embedded(texts or {"": "Does the embedder answer?"})
         except EmbeddingError as problem:
             yield _failing(problem)
             return
+        texts = {id: text for id, text in texts.items() if id in again}
         if bare := [id for id in texts if again[id][1] and id in tokenless]:
             yield Finding(
                 "vectors without tokens",
@@ -247,14 +266,17 @@ class Doctor:
         wrong = {*self._stale, *(patient.tokenless() if isinstance(self.embedder, TokenEmbedder) else ())}
         wanted = {id: text for id, text in texts.items() if id not in vectors or id in wrong}
         try:
-            made = self._embedded(wanted)
+            made, _ = self._embedded(wanted)
         except EmbeddingError:  # the report says so already
             return {}
-        return {id: (text, made[id]) for id, text in wanted.items()}
+        return {id: (wanted[id], vector) for id, vector in made.items()}
 
-    def _embedded(self, texts: dict[str, str]) -> dict[str, Encoded]:
+    def _embedded(self, texts: dict[str, str]) -> tuple[dict[str, Encoded], dict[str, str]]:
+        """Vectors for these texts, and why those without one are refused; both by id."""
         assert self.embedder is not None
-        return dict(zip(texts, encode(self.embedder, list(texts.values())), strict=True))
+        made, refused = encode_most(self.embedder, list(texts.values()))
+        vectors = {id: each for id, each in zip(texts, made, strict=True) if each is not None}
+        return vectors, {id: refused[text] for id, text in texts.items() if text in refused}
 
 
 def _unfollowed(patient: Patient) -> Iterator[Finding]:

@@ -49,16 +49,16 @@ def test_its_json_has_text_tokens_confidence_and_memories(recollect: Command, ki
 
 
 def test_the_budget_holds(recollect: Command, kitchen: list[str]) -> None:
-    told = recollect("context", "blue cup", "--tokens", "12", "--json").json
+    told = recollect("context", "blue cup", "--budget", "12", "--json").json
     assert 0 < len(told["text"]) / 4 <= told["tokens"] <= 12
     assert len(told["memories"]) == 1
 
 
 @pytest.mark.parametrize("tokens", ["0", "-5", "many", "1.5"])
 def test_a_budget_that_is_none_is_refused(recollect: Command, kitchen: list[str], tokens: str) -> None:
-    outcome = recollect("context", "cup", "--tokens", tokens)
+    outcome = recollect("context", "cup", "--budget", tokens)
     assert (outcome.code, outcome.out) == (2, "")
-    assert "--tokens" in outcome.err
+    assert "--budget" in outcome.err
 
 
 def test_a_configured_number_of_results_leaves_a_context_whole(
@@ -73,7 +73,7 @@ def test_settings_of_the_recipe_are_no_budget(recollect: Command, kitchen: list[
     """The default recipe has a setting of the name tokens, which tuning writes into the configuration."""
     (tmp_path / "recollect.yaml").write_text("recollect: {settings: {default: {tokens: 0.5, words: 0.9}}}\n")
     assert len(recollect("context", "cup", "--json").json["memories"]) == 3
-    assert recollect("context", "cup", "--set", "tokens=0.1", "--tokens", "3").code == 1
+    assert recollect("context", "cup", "--set", "tokens=0.1", "--budget", "3").code == 1
 
 
 def test_conditions_hold_for_what_stands_around_too(recollect: Command, kitchen: list[str]) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from recollect.ingest.folder import FolderSettings
+from recollect.workspace import Workspace
 from tests.cli.conftest import Command
 from tests.embed.kit import Ollama, serving
 from tests.ingest.kit import write
@@ -65,7 +67,7 @@ def test_get_reads_lines_of_what_was_found(recollect: Command, vault: Path) -> N
     assert recollect("get", "animals/otters.md#L3").out == "They swim in the river.\n"
     assert recollect("get", "animals/otters.md", "--from", "4", "--lines", "1").out == "They sleep in a holt.\n"
     told = recollect("get", "plan.md", "--json").json
-    assert (told["startLine"], told["endLine"], told["lines"]) == (1, 4, 4)
+    assert (told["startLine"], told["endLine"], told["lines"]) == (1, 3, 3)
 
 
 @pytest.mark.parametrize(
@@ -75,11 +77,15 @@ def test_get_reads_lines_of_what_was_found(recollect: Command, vault: Path) -> N
         (("get", ".obsidian/app.md"), 3, "not in the index"),
         (("get", "plan.md#L2", "--from", "3"), 2, "not both"),
         (("get", "plan.md#L9-L4"), 2, "at least one"),
-        (("get", "plan.md", "--from", "90"), 2, "has 4 lines"),
+        (("get", "plan.md", "--from", "90"), 2, "has 3 lines"),
         (("sync", "nowhere"), 3, "There is no folder nowhere"),
         (("sync", ".", "--layout", "heap"), 2, "workspace or vault"),
         (("sync", "--extra", "x"), 2, "Name the folder"),
+        (("sync", "My Vault/plan.md"), 2, "My Vault/plan.md is a file; what is followed is a folder."),
+        (("sync", ".", "--unfollow"), 3, "is not followed in memory.db"),
         (("search", " "), 2, "query"),
+        (("search", "otters", "--min-score", "7"), 2, "--min-score must be between 0 and 1, not 7.0."),
+        (("search", "otters", "--min-score", "-0.1"), 2, "--min-score must be between 0 and 1, not -0.1."),
     ],
 )
 def test_mistakes_are_told_clearly(
@@ -88,6 +94,20 @@ def test_mistakes_are_told_clearly(
     recollect("sync", str(vault))
     told = recollect(*words)
     assert (told.code, problem in told.err) == (code, True)
+
+
+@pytest.mark.parametrize("words", [("sync", "a.md"), ("watch", "a.md"), ("sync", ".", "--unfollow")])
+def test_what_cannot_be_followed_makes_no_memory(recollect: Command, words: tuple[str, ...]) -> None:
+    write(Path(), **{"a.md": "A heron."})
+    assert recollect(*words).code in (2, 3)
+    assert not Path("memory.db").exists()
+
+
+@pytest.mark.parametrize("question", ["heron", "otters"])
+def test_a_very_long_question_is_not_printed(recollect: Command, vault: Path, question: str) -> None:
+    recollect("sync", str(vault))
+    told = recollect("search", f"{question} " * 15_000)
+    assert (told.code in (0, 1), len(told.out) < 2_000, told.err) == (True, True, "")
 
 
 def test_without_a_folder_it_says_how_to_begin(recollect: Command) -> None:
@@ -122,6 +142,99 @@ def test_what_a_folder_was_told_is_remembered(recollect: Command, vault: Path, t
         assert found["path"] == str(tmp_path / file)
     (report,) = recollect("sync", str(vault), "--json").json
     assert (report["removed"], report["unchanged"]) == ([], 4)
+
+
+def paths(recollect: Command) -> set[str]:
+    """The files that are indexed, by name."""
+    return {Path(each["path"]).name for each in recollect("search", "x", "--min-score", "0", "--json").json["results"]}
+
+
+@pytest.fixture
+def places(vault: Path, tmp_path: Path) -> Path:
+    """A vault beside three places that may be added to it; all of them say x. The vault's configuration."""
+    write(vault, **{"x.md": "x"})
+    for place in ("wiki", "docs", "notes"):
+        write(tmp_path / place, **{f"{place}.md": "x"})
+    write(tmp_path / "logs", **{"s.jsonl": '{"role": "user", "content": "x"}'})
+    return vault / "recollect.yaml"
+
+
+def test_a_key_that_goes_from_the_configuration_holds_no_longer(recollect: Command, vault: Path, places: Path) -> None:
+    places.write_text("agents: {defaults: {memorySearch: {extraPaths: [../wiki]}}}\n")
+    recollect("sync", str(vault))
+    assert paths(recollect) == {"x.md", "wiki.md"}
+    places.write_text("agents: {defaults: {memorySearch: {extraPaths: [../docs]}}}\n")
+    assert paths(recollect) == {"x.md", "docs.md"}
+    places.unlink()
+    assert paths(recollect) == {"x.md"}
+
+
+@pytest.mark.parametrize("first", ["option", "configuration"])
+def test_extra_paths_of_the_command_and_of_the_configuration_are_put_together(
+    recollect: Command, vault: Path, places: Path, first: str
+) -> None:
+    said = "agents: {defaults: {memorySearch: {extraPaths: [../wiki]}}}\n"
+    if first == "configuration":
+        places.write_text(said)
+        recollect("sync", str(vault))
+    recollect("sync", str(vault), "--extra", "docs")
+    places.write_text(said)
+    assert paths(recollect) == {"x.md", "docs.md", "wiki.md"}
+    recollect("sync", str(vault))
+    assert paths(recollect) == {"x.md", "docs.md", "wiki.md"}
+    places.unlink()
+    assert paths(recollect) == {"x.md", "docs.md"}
+
+
+def test_an_option_that_is_given_again_changes_what_it_is_about_and_nothing_else(
+    recollect: Command, vault: Path, places: Path
+) -> None:
+    recollect("sync", str(vault), "--extra", "wiki", "--extra", "notes", "--sessions", "logs")
+    recollect("sync", str(vault), "--extra", "docs")
+    assert paths(recollect) == {"x.md", "docs.md", "s.jsonl"}
+    recollect("sync", str(vault), "--extra", "")
+    assert paths(recollect) == {"x.md", "s.jsonl"}
+    recollect("sync", str(vault), "--layout", "workspace")
+    assert paths(recollect) == {"s.jsonl"}
+
+
+def test_where_transcripts_are_does_not_bring_notes_back_that_the_configuration_leaves_out(
+    recollect: Command, vault: Path, places: Path
+) -> None:
+    places.write_text("agents: {defaults: {memorySearch: {sources: [sessions]}}}\n")
+    recollect("sync", str(vault), "--sessions", "logs")
+    assert paths(recollect) == {"s.jsonl"}
+    places.unlink()
+    assert paths(recollect) == {"x.md", "s.jsonl"}
+
+
+def test_what_was_given_in_python_holds_in_the_terminal_over_the_configuration(
+    recollect: Command, vault: Path, places: Path, tmp_path: Path
+) -> None:
+    places.write_text("agents: {defaults: {memorySearch: {chunking: {tokens: 300}, extraPaths: [../docs]}}}\n")
+    given = FolderSettings(layout="vault", extra_paths=("../wiki",), tokens=100, overlap=0)
+    with Workspace(vault, db=tmp_path / "memory.db", embedder=None, settings=given) as space:
+        space.sync()
+    assert paths(recollect) == {"x.md", "wiki.md", "docs.md"}
+    (report,) = recollect("sync", "--json").json
+    assert (report["rebuilt"], report["unchanged"]) == (False, 5)
+
+
+def test_where_the_memory_is_and_who_embeds_is_not_for_a_folder_elsewhere_to_say(
+    recollect: Command, vault: Path, places: Path
+) -> None:
+    places.write_text("recollect: {db: own.db, embedder: local}\n")
+    assert "(memory.db, my-vault)" in recollect("sync", str(vault)).out
+    assert paths(recollect) == {"x.md"}
+    assert list(vault.glob("*.db")) == []
+
+
+def test_a_folder_in_two_collections_is_left_by_both(recollect: Command, vault: Path) -> None:
+    recollect("sync", str(vault))
+    recollect("sync", str(vault), "--collection", "twin")
+    found = recollect("search", "otters", "--json").json["results"]
+    assert {each["collection"] for each in found} == {"my-vault", "twin"}
+    assert recollect("sync", str(vault), "--unfollow", "--json").json["removed"] == 4
 
 
 def test_several_folders_are_searched_together(recollect: Command, vault: Path, tmp_path: Path) -> None:

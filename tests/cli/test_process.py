@@ -71,6 +71,15 @@ def test_a_reader_who_leaves_early_is_no_error(tmp_path: Path) -> None:
     process.stderr.close()
 
 
+def test_a_closed_output_is_no_error(tmp_path: Path) -> None:
+    start(tmp_path, "remember", "cup")
+    for closed in (">&-", "2>&-", "<&-", ">&- 2>&- <&-"):
+        shell = ["sh", "-c", f'"$@" list {closed}', "sh", *PROGRAM]
+        env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        done = subprocess.run(shell, cwd=tmp_path, env=env, capture_output=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_the_completion_script_is_shown_and_recipes_are_completed(tmp_path: Path) -> None:
     shown = start(tmp_path, env={"_RECOLLECT_COMPLETE": "source_bash"})
     assert b"_recollect_completion" in shown.stdout

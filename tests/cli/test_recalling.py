@@ -188,3 +188,38 @@ def test_a_text_cannot_drive_the_terminal(recollect: Command, keep: Keep) -> Non
         assert "\x1b" not in told
         assert "\x07" not in told
         assert "[red]markup[/red] :smile:" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("recall", ""), "The query is blank; ask something, such as 'where is the cup?'."),
+        (("recall", "cup", "-k", "0"), "--limit must be at least 1, not 0."),
+        (("recall", "cup", "--as-of", "soon"), "--as-of is no date: 'soon'. Give an ISO date, such as '2025-03-14'"),
+        (("recall", "cup", "--min-confidence", "9"), "--min-confidence must be between 0 and 1, not 9.0."),
+        (("recall", "cup", "--deadline", "-1"), "--deadline must be at least 0, not -1.0."),
+        (("recall", "cup", "--set", "session=x"), "--set session must be a number, not 'x'."),
+        (("remember", "cup", "--valid-from", "soon"), "--valid-from is no date"),
+        (("decay", "--rate", "-1"), "--rate must be at least 0"),
+    ],
+)
+def test_a_wrong_word_is_named_as_it_was_typed(
+    recollect: Command, keep: Keep, words: tuple[str, ...], told: str
+) -> None:
+    keep("A cup.")
+    outcome = recollect(*words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"error: {told}")
+
+
+def test_a_recipe_is_named_the_same_way_by_all_who_ask(recollect: Command, keep: Keep) -> None:
+    id = keep("A cup.")
+    for words in (
+        ("recall", "cup"),
+        ("context", "cup"),
+        ("why", "cup", id),
+        ("why-not", "cup", id),
+        ("compare", "cup"),
+    ):
+        assert recollect(*words, "-r", "openmem").code == 0
+        assert "There is no recipe 'nosuch'" in recollect(*words, "--recipe", "nosuch").err

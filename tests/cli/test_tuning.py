@@ -38,7 +38,7 @@ def test_what_is_found_is_written_and_from_then_on_recalled_by(recollect: Comman
     assert first(recollect, "recall") == "assistant"
     assert first(recollect, "recall", "--set", "assistant=0.5") == "user"  # what is typed wins
     assert recollect("eval", "better.jsonl", "--json").json["recipes"]["default"]["Hit@1"] == 1
-    compared = recollect("compare", "where is the kettle?", "--recipes", "default,openmem", "--json")
+    compared = recollect("compare", "where is the kettle?", "-r", "default", "-r", "openmem", "--json")
     assert compared.json["recipes"]["default"]["results"][0]["text"] == "The kettle is in the cellar."
 
 
@@ -75,12 +75,12 @@ def test_the_file_that_is_named_is_written_and_one_that_cannot_be_is_left_alone(
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ("{default: {colour: 1}}", "The recipe 'default' has no setting 'colour'"),
+        ("{default: {colour: 1}}", "recollect.settings.default.colour: unknown setting; there are: words, "),
         ("{default: {session: 2}}", "session must be between 0 and 1"),
-        ("{soup: {salt: 1}}", "There is no recipe 'soup'"),
+        ("{soup: {salt: 1}}", "recollect.settings.soup: unknown recipe; there are: default, "),
         ("{default: 1}", "must be a map of recipes to their settings"),
         ("{jeffsbrain: {reranker: 'http://example.org'}}", "must be a map of recipes to their settings"),
-        ("{default: {recipe: 1}}", "has no setting 'recipe'"),
+        ("{default: {recipe: 1}}", "recollect.settings.default.recipe: unknown setting"),
     ],
 )
 def test_wrong_settings_of_a_file_are_told_with_their_line(recollect: Command, settings: str, problem: str) -> None:

@@ -106,7 +106,7 @@ def test_the_tools_work_as_library_calls(space: Workspace) -> None:
         ("memory_search", {"query": "x", "minScore": "low"}, "a number"),
         ("memory_get", {"path": "MEMORY.md", "from": 0}, "counted from 1"),
         ("memory_get", {"path": "MEMORY.md", "lines": 0}, "at least one"),
-        ("memory_get", {"path": "MEMORY.md", "from": 99}, "has 4 lines"),
+        ("memory_get", {"path": "MEMORY.md", "from": 99}, "has 3 lines"),
         ("memory_get", {"path": 3}, "a string"),
     ],
 )
@@ -139,7 +139,7 @@ def test_nothing_is_searched_unless_asked(root: Path, path: Path) -> None:
 
 @pytest.mark.contract("O2")
 def test_lines_are_read_as_they_are_in_the_file(root: Path, space: Workspace) -> None:
-    whole = (root / "memory/2024-01.md").read_text().split("\n")
+    whole = (root / "memory/2024-01.md").read_text().splitlines()
     told = space.get("memory/2024-01.md", from_=7, lines=3)
     assert told == {
         "path": "memory/2024-01.md",
@@ -151,7 +151,7 @@ def test_lines_are_read_as_they_are_in_the_file(root: Path, space: Workspace) ->
     assert space.get("memory/2024-01.md")["text"] == "\n".join(whole)
     assert space.get("memory/2024-01.md", from_=9, lines=500)["endLine"] == len(whole)
     assert space.get(str(root / "MEMORY.md"))["path"] == "MEMORY.md"
-    assert space.get("./memory/deep/er.md")["text"] == "The window is open.\n"
+    assert space.get("./memory/deep/er.md")["text"] == "The window is open."
 
 
 @pytest.mark.contract("O2")

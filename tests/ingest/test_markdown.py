@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from recollect import InvalidInput
 from recollect.ingest.cutting import PER_TOKEN, Chunk, Cutting
-from recollect.ingest.markdown import date_in, front_matter, lines_of, read
+from recollect.ingest.front import front_matter
+from recollect.ingest.markdown import date_in, lines_of, read
 from recollect.text.words import SPACELESS
 
 SMALL = Cutting(40, 8)
@@ -77,7 +78,7 @@ def is_cut(chunk: Chunk, lines: list[str], cutting: Cutting) -> bool:
 @settings(max_examples=300)
 def test_every_line_with_content_is_in_a_chunk(source: str, cutting: Cutting) -> None:
     lines = lines_of(source)
-    begin, _ = front_matter(lines)
+    begin = front_matter(lines).end
     covered = {number for chunk in read(source, cutting).chunks for number in range(chunk.first, chunk.last + 1)}
     assert {number for number, line in enumerate(lines, 1) if line.strip() and number > begin} <= covered
 
@@ -86,7 +87,7 @@ def test_every_line_with_content_is_in_a_chunk(source: str, cutting: Cutting) ->
 @settings(max_examples=300)
 def test_no_character_is_lost(source: str, cutting: Cutting) -> None:
     lines = lines_of(source)
-    begin, _ = front_matter(lines)
+    begin = front_matter(lines).end
     held = "".join(texts(source, cutting))
     for line in lines[begin:]:
         for word in line.split():
@@ -121,6 +122,12 @@ def test_reading_twice_gives_the_same(source: str) -> None:
 
 def test_a_short_file_is_one_chunk() -> None:
     assert [(chunk.text, chunk.first, chunk.last) for chunk in read("one\n\ntwo\n").chunks] == [("one\n\ntwo", 1, 3)]
+
+
+def test_the_end_of_the_last_line_begins_no_other() -> None:
+    assert lines_of("a\nb\n") == lines_of("a\nb") == lines_of("a\r\nb\r\n") == lines_of("a\rb\r") == ["a", "b"]
+    assert lines_of("a\n\n") == ["a", ""]
+    assert lines_of("") == lines_of("\n") == [""]
 
 
 def test_a_blank_file_has_no_chunks() -> None:
@@ -275,7 +282,7 @@ def test_lines_are_counted_as_editors_do(end: str) -> None:
 def test_front_matter_is_understood_and_is_no_text() -> None:
     read_ = read(
         "---\ntitle: 'The plan: a draft'\ntags: [home, \"big ideas\", '#garden']\naliases:\n  - Plan A\n  - The Draft\n"
-        "date: 2025-03-14\nbroken: [\n---\n# Heading\ntext\n"
+        "date: 2025-03-14\n---\n# Heading\ntext\n"
     )
     assert (read_.title, read_.tags, read_.aliases) == (
         "The plan: a draft",
@@ -283,11 +290,93 @@ def test_front_matter_is_understood_and_is_no_text() -> None:
         ("Plan A", "The Draft"),
     )
     assert read_.date == datetime(2025, 3, 14, tzinfo=UTC)
-    assert [(chunk.text, chunk.first) for chunk in read_.chunks] == [("# Heading\ntext", 10)]
+    assert [(chunk.text, chunk.first) for chunk in read_.chunks] == [("# Heading\ntext", 9)]
 
 
-def test_tags_may_be_one_text_with_commas() -> None:
-    assert read("---\ntags: home, garden\n---\n").tags == ("home", "garden")
+@pytest.mark.parametrize(
+    ("said", "tags"),
+    [
+        ("tags: home, garden", ("home", "garden")),
+        ("tags: '#home, #garden'", ("home", "garden")),
+        ("Tag: home/garden", ("home/garden",)),
+        ("tags:\n- home\n-  big ideas\n", ("home", "big ideas")),
+        ("tags: [2024, 1.10, true, ~, '']", ("2024", "1.10", "true")),
+        ("tags: [[home, garden], shed]", ("shed",)),
+        ("tags: [home]  # for now", ("home",)),
+        ("tags: #home", ()),  # a comment, to YAML
+        ("tags:", ()),
+        ("tags: {home: 1}", ()),
+    ],
+)
+def test_tags_may_be_written_in_several_ways(said: str, tags: tuple[str, ...]) -> None:
+    assert (read(f"---\n{said}\n---\ntext").tags, read(f"---\n{said}\n---\ntext").problem) == (tags, "")
+
+
+def test_a_title_is_a_text_on_one_line() -> None:
+    assert read("---\ntitle: 2024\n---\n").title == "2024"
+    assert read("---\ntitle: >\n  The\n  plan\n---\n").title == "The plan"
+    assert read("---\ntitle: null\n---\n").title == read("---\ntitle: [[x]]\n---\n").title == ""
+
+
+def test_an_alias_needs_no_list() -> None:
+    assert read("---\naliases: Plan A\n---\n").aliases == ("Plan A",)
+
+
+@pytest.mark.parametrize(
+    ("broken", "problem"),
+    [
+        ("tags: [a", "did not find expected ',' or ']'"),
+        ('note: "open', "unexpected end of stream on line 4"),
+        ("tags:\n\t- a", "cannot start any token on line 5"),
+        ("note: one: two", "mapping values are not allowed"),
+        ("note: {{note}}", "no text"),
+        ("note: @ann", "cannot start any token"),
+        ("note: [*aliases]", "aliases"),
+        (f"note: {'[' * 100}{']' * 100}", "lists in lists"),
+        (f"note: {'[' * 50_000}", "did not find expected node content"),
+        ("note: \x01", "control characters"),
+    ],
+)
+def test_a_field_that_is_no_yaml_is_told_and_stays_text(broken: str, problem: str) -> None:
+    document = read(f"---\ntitle: Plan\ndate: 2025-03-14\n{broken}\n---\n# Heading\n#real\n", Cutting(20_000, 0))
+    assert (document.title, document.tags, document.date) == ("Plan", (), datetime(2025, 3, 14, tzinfo=UTC))
+    assert document.problem.startswith("not all of its front matter is YAML: ")
+    assert problem in document.problem
+    first = document.chunks[0]
+    assert (first.first, first.text.startswith(f"title: Plan\ndate: 2025-03-14\n{broken}")) == (2, True)
+    assert [chunk.tags for chunk in document.chunks] in ([("real",)], [(), ("real",)])
+
+
+def test_what_else_front_matter_says_is_its_context_and_its_words() -> None:
+    document = read(
+        "---\ntitle: Plan\nauthor: Ann\nrating: 4.50\npages: -12\ndone: true\nversion: '1.10'\nid: 20230101123045123\n"
+        "place: {room: kitchen, at: [1, 2]}\nempty:\ndate: 14 March\ncolor: '#fff'\n---\ntext"
+    )
+    assert document.context == {
+        "author": "Ann",
+        "rating": 4.5,
+        "pages": -12,
+        "done": True,
+        "version": "1.10",
+        "id": "20230101123045123",
+        "place": {"room": "kitchen", "at": [1, 2]},
+        "date": "14 March",
+        "color": "#fff",
+    }
+    assert document.remarks[:2] == ("author: Ann", "rating: 4.50")
+    assert "place: room: kitchen, at: 1, 2" in document.remarks
+    assert document.chunks[0].tags == ()
+
+
+def test_a_long_text_in_front_matter_is_words_alone() -> None:
+    document = read(f"---\nabstract: {'otter ' * 200}\n---\ntext")
+    assert (document.context, document.remarks[0].count("otter")) == ({}, 200)
+
+
+def test_a_note_that_is_nothing_but_front_matter_is_its_text() -> None:
+    (chunk,) = read("---\ntype: person\nemail: ann@example.org\n---\n").chunks
+    assert (chunk.text, chunk.first, chunk.last) == ("type: person\nemail: ann@example.org", 2, 3)
+    assert read("---\n---\n").chunks == read("---\n# nothing\n---\n").chunks == ()
 
 
 def test_front_matter_that_nobody_closes_is_text() -> None:
@@ -322,6 +411,7 @@ def test_sizes_that_cannot_be_are_refused(tokens: int, overlap: int) -> None:
         Cutting(tokens, overlap)
 
 
-def test_a_text_between_two_rules_is_no_front_matter() -> None:
-    document = read("---\nOtters swim, as we all know.\n---\n\n# Title\n")
-    assert "Otters swim" in document.chunks[0].text
+@pytest.mark.parametrize("text", ["Otters swim, as we all know.", "- Otters swim\n- [and", "\n*Otters swim*: [always"])
+def test_a_text_between_two_rules_is_no_front_matter(text: str) -> None:
+    document = read(f"---\n{text}\n---\n\n# Title\n")
+    assert (text in document.chunks[0].text, document.problem) == (True, "")

@@ -232,6 +232,27 @@ def test_new_tags_in_front_matter_reach_chunks_that_stay(root: Path, space: Work
     assert [each.memory.id for each in space.mind.recall("text", filter={"tags": ["new"]})] == [memory.id]
 
 
+def test_front_matter_is_found_by_filters_and_by_words(root: Path, space: Workspace, model: Counting) -> None:
+    body = "\n\n".join(f"# Part {number}\n\n" + "They swim. " * 30 for number in range(3))
+    write(root, **{"a.md": f"---\nauthor: Ann\nrating: 4\n---\n{body}"})
+    space.sync()
+    assert len(space.mind.list({"context": {"author": "Ann", "rating": {"$gte": 4}}})) == 3
+    assert space.mind.recall("notes by Ann")[0].memory.lines == (5, 7), "once a file: its first chunk"
+    model.texts.clear()
+    write(root, **{"a.md": f"---\nauthor: Bob\n---\n{body}"})
+    space.sync()
+    assert len(space.mind.list({"context": {"author": "Bob"}})) == 3
+    assert (space.mind.list({"context": {"rating": 4}}), model.texts) == ([], [])
+
+
+def test_broken_front_matter_is_told_with_every_sync(root: Path, space: Workspace) -> None:
+    write(root, **{"a.md": "---\ntags: [a\nauthor: Ann\n---\nThey swim.\n"})
+    for _ in range(2):
+        assert list(space.sync().problems) == ["a.md"]
+    (memory,) = space.mind.list({"path": "a.md"})
+    assert (memory.tags, memory.context, memory.lines) == ((), {"author": "Ann"}, (2, 5))
+
+
 def test_what_was_done_to_a_chunk_by_hand_stays_while_its_text_does(root: Path, space: Workspace) -> None:
     space.sync()
     (memory,) = space.mind.list({"path": "a.md"})
@@ -671,7 +692,10 @@ def test_a_name_that_begins_with_a_tilde_is_a_name(root: Path, path: Path) -> No
 
 
 def test_a_file_in_the_place_of_the_folder_is_told_as_a_folder_that_is_not_there(root: Path, path: Path) -> None:
-    with Workspace(root / "a.md", db=path, embedder=None, settings=VAULT) as space:
+    with Workspace(root, db=path, embedder=None, settings=VAULT) as space:
+        space.sync()
+        root.rename(root.parent / "elsewhere")
+        root.write_text("no folder any more", encoding="utf-8")
         assert [why.partition(";")[0] for why in space.sync().skipped.values()] == ["the folder is not there"]
 
 

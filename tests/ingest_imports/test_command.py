@@ -94,3 +94,25 @@ def test_an_unknown_format_is_a_usage_error(recollect: Command, format: str) -> 
 def test_an_import_on_stdin_may_say_its_kind(recollect: Command) -> None:
     talk = json.dumps([claude_talk()]).encode()
     assert recollect("import", "-", "--from", "claude", "--json", stdin=talk).json["added"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "looks"),
+    [
+        ("cat.png", b"\x89PNG\r\n\x1a\n\0\0\0", "a PNG picture"),
+        ("paper.pdf", b"%PDF-1.7\n", "a PDF document"),
+        ("all.jsonl.gz", b"\x1f\x8b\x08\0", "a gzip file (unpack it first)"),
+        ("all.jsonl", '{"text": "a"}'.encode("utf-16"), "text in UTF-16 (save it as UTF-8)"),
+        ("program", b"\x7fELF\0\0", "a binary file"),
+        ("notes.txt", b"Buy milk.\n", "plain text ('recollect remember --lines-from FILE'"),
+    ],
+)
+def test_a_file_that_is_something_else_is_called_what_it_looks_like(
+    recollect: Command, name: str, content: bytes, looks: str
+) -> None:
+    Path(name).write_bytes(content)
+    outcome = recollect("import", name)
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"error: {name} looks like {looks}")
+    assert "JSON lines (jsonl), " in outcome.err
+    assert "robotmem database (robotmem)." in outcome.err

@@ -131,7 +131,7 @@ def test_a_service_that_trickles_is_left_after_the_timeout() -> None:
     slow = Reply(b" " * 1000, trickles=0.05)
     with service(lambda request: slow) as there:
         start = time.perf_counter()
-        with pytest.raises(RerankError, match=r"did not finish its answer within 0\.3 s"):
+        with pytest.raises(RerankError, match=r"did not answer within 0\.3 s"):
             HttpReranker(there.url, timeout=0.3).rerank("q", CUPS)
         assert time.perf_counter() - start < 3
 

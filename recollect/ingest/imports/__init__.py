@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from typing import IO
 from recollect.errors import InvalidInput
 from recollect.ingest.imports import chats, databases, plain
 from recollect.ingest.imports.bringing import Imported, Rehearsal, Strictly, bring, rehearse
-from recollect.ingest.imports.sources import BROKEN, Item, Source, elements, is_folder, is_zip, parts
+from recollect.ingest.imports.sources import BROKEN, Item, Source, elements, is_folder, is_zip, parts, reading
 from recollect.model import check
 from recollect.store.foreign import is_database, opened
 
@@ -52,6 +53,20 @@ KINDS: dict[str, Kind] = {
         "a robotmem database", databases.robotmem, note="vectors stay behind and are made anew by this memory's model"
     ),
 }
+LOOKED_AT = 4096  # bytes of a file, to see what it is
+LOOKS: dict[bytes, str] = {
+    b"\x89PNG": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"GIF8": "a GIF picture",
+    b"%PDF": "a PDF document",
+    b"\x1f\x8b": "a gzip file (unpack it first)",
+    b"\xfd7zXZ": "an xz file (unpack it first)",
+    b"BZh": "a bzip2 file (unpack it first)",
+    b"7z\xbc\xaf": "a 7z archive (unpack it first)",
+    b"\xff\xfe": "text in UTF-16 (save it as UTF-8)",
+    b"\xfe\xff": "text in UTF-16 (save it as UTF-8)",
+}
+JSON_NAMES = (".json", ".jsonl", ".ndjson")
 MARKS = {"chat_messages": "claude", "mapping": "chatgpt", "results": "mem0", "memory": "mem0"}
 
 
@@ -72,6 +87,7 @@ def detect(source: Source) -> str:
         case ".md" | ".markdown":
             raise InvalidInput(f"{path} is Markdown: 'recollect sync FOLDER' indexes a folder of such files.")
         case _:
+            _refuse_foreign(path)
             return _of_json(path)
 
 
@@ -92,6 +108,21 @@ def _there(source: Source) -> Path:
     if not path.exists():
         raise InvalidInput(f"There is no file {path}.")
     return path
+
+
+def _refuse_foreign(path: Path) -> None:
+    """A file that cannot be JSON is called by what it looks like, and not read as broken JSON."""
+    with reading(path) as stream:
+        head = stream.read(LOOKED_AT)
+    begins = head.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
+    looks = next((look for mark, look in LOOKS.items() if head.startswith(mark)), "")
+    if not looks and b"\0" in head:
+        looks = "a binary file"
+    if not looks and begins not in (b"{", b"[", b"") and path.suffix.lower() not in JSON_NAMES:
+        looks = "plain text ('recollect remember --lines-from FILE' keeps one memory a line)"
+    if looks:
+        known = ", ".join(f"{kind.title} ({name})" for name, kind in KINDS.items())
+        raise InvalidInput(f"{path} looks like {looks}. What can be imported: {known}.")
 
 
 def _of_json(path: Path) -> str:

@@ -133,7 +133,7 @@ class _Work:
         for item in items:
             if item.record is None:
                 self._fail(item.problem)
-            elif item.record.get("type") != "recollect":
+            elif item.record.get("type") not in ("recollect", "former"):  # histories come with a whole export alone
                 try:
                     yield item.place, record_from(item.record, self.bound)
                 except InvalidInput as problem:

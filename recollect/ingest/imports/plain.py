@@ -15,7 +15,7 @@ from recollect.ingest.imports.sources import Item, Source, called, objects, read
 from recollect.model import JsonObject
 from recollect.model.check import CHECKS, string, strings
 
-OURS = ("recollect", "edge", "entity_edge")  # types of record that only an export has
+OURS = ("recollect", "former", "edge", "entity_edge")  # types of record that only an export has
 ALIASES = {"content": "text", "created_at": "created", "updated_at": "updated"}
 AS_WRITTEN = {name for name, check in CHECKS.items() if check is string} | set(
     "id external_id status created updated valid_from valid_to expires".split()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -39,6 +39,7 @@ from recollect.text.words import stem
 
 INSERT = f"INSERT INTO memories (born, changed, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
 UPDATE = f"UPDATE memories SET changed = ?, {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
+LEARN = "INSERT INTO vocabulary (word, stem) VALUES (?, ?) ON CONFLICT DO NOTHING"  # RETURNING would double its time
 SYNC = "sync"  # the verb of changes that follow files: what they replace can be had from the files, so nothing is kept
 LASTING = ("undo", "embed", "reembed", SYNC)  # changes that undo passes over
 PARTS = ("memories", "words", "use", "chunks")  # tables with a row for a memory
@@ -63,6 +64,25 @@ def _canonical(values: list[Any]) -> list[Any]:
     return [*values[:CONTEXT], context, *values[CONTEXT + 1 :]]
 
 
+class Terms(dict[str, int]):
+    """The numbers of the words that a change has met. One that the file does not know yet is added to it."""
+
+    def __init__(self, connection: apsw.Connection, known: Mapping[str, int]) -> None:
+        self.connection = connection
+        self.known = known
+
+    def __missing__(self, word: str) -> int:
+        number = self.known.get(word)
+        if number is None:
+            self.connection.execute(LEARN, (word, stem(word)))
+            if self.connection.changes():
+                number = self.connection.last_insert_rowid()
+            else:
+                number = self.connection.execute("SELECT term FROM vocabulary WHERE word = ?", (word,)).get
+        self[word] = number
+        return number
+
+
 class SqliteChange:
     """What may be done inside one transaction. The history entry is written with the first real change."""
 
@@ -80,8 +100,7 @@ class SqliteChange:
         self.verb = verb
         self.note = note
         self.now = now
-        self.vocabulary = vocabulary  # known words of the file: a cache that only commits feed
-        self.learned: dict[str, int] = {}
+        self.learned = Terms(connection, vocabulary)  # the latter is a cache that only commits feed
         self._version: int | None = None
 
     @property
@@ -144,6 +163,9 @@ class SqliteChange:
 
     def set_use(self, row: int, use: Use) -> None:
         self.connection.execute("INSERT OR REPLACE INTO use VALUES (?, ?, ?, ?, ?, ?, ?)", (row, *use_to_row(use)))
+
+    def set_former(self, row: int, memory: Memory, until: datetime) -> None:
+        self._keep("memory", row, to_row(memory), until=micros(until))
 
     def embed(self, rows: Sequence[int], texts: Sequence[Encoded], space: Space) -> None:
         if self.verb != "reembed":
@@ -257,27 +279,15 @@ class SqliteChange:
     def _entries(self, memory: Memory) -> bytes:
         """The words of a memory, packed for the postings."""
         packed = []
-        known, learned = self.vocabulary.get, self.learned.get
         for number, counts in field_words(memory):
             times: Iterable[int] = counts.values()
             if max(times, default=0) > MOST_TIMES:
                 times = [min(each, MOST_TIMES) for each in times]
             entries = [number] * (3 * len(counts))  # term, field, times; term, field, times; …
-            entries[::3] = [known(word) or learned(word) or self._term(word) for word in counts]
+            entries[::3] = map(self.learned.__getitem__, counts)
             entries[2::3] = times
             packed.append(_packer(len(counts)).pack(*entries))
         return b"".join(packed)
-
-    def _term(self, word: str) -> int:
-        """The number of a word that was not met yet; a new one is added to the vocabulary."""
-        number = self.connection.execute(
-            "INSERT INTO vocabulary (word, stem) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING term",
-            (word, stem(word)),
-        ).get
-        if number is None:
-            number = self.connection.execute("SELECT term FROM vocabulary WHERE word = ?", (word,)).get
-        self.learned[word] = number
-        return int(number)
 
     def space(self, space: Space) -> int:
         for number, name, dim in self.connection.execute("SELECT space, name, dim FROM spaces"):
@@ -305,8 +315,8 @@ class SqliteChange:
 
     # What is kept of what was, so that it can come back.
 
-    def _keep(self, what: str, row: int, values: list[Any]) -> None:
-        named = dict(zip(COLUMNS, values, strict=True)) if what == "memory" else values
+    def _keep(self, what: str, row: int, values: list[Any], **more: int) -> None:
+        named = {**dict(zip(COLUMNS, values, strict=True)), **more} if what == "memory" else values
         record = json.dumps(named, ensure_ascii=False)
         self.connection.execute("INSERT INTO former VALUES (?, ?, ?, ?)", (self.version, what, row, record))
 
@@ -337,8 +347,8 @@ class SqliteChange:
         fresh, restored, ids = {row for (row,) in added}, 0, []
         for what, row, record in kept:
             values = as_values(json.loads(record))
-            restored += len(values[0]) if what == "strengths" else 1
             if values[-1] != version if what != "memory" else row not in fresh:  # not of this change itself
+                restored += len(values[0]) if what == "strengths" else 1
                 self._return(what, row, values)
                 if what == "memory":
                     ids.append(values[ID])

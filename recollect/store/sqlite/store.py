@@ -6,7 +6,7 @@ import contextlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
@@ -141,11 +141,12 @@ class SqliteStore:
     def former(self, id: str) -> list[tuple[datetime, Memory]]:
         sql = (
             "SELECT c.at, f.record FROM former f JOIN changes c ON c.version = f.version "
-            "WHERE f.what = 'memory' AND f.row = (SELECT row FROM memories WHERE id = ?) ORDER BY f.version"
+            "WHERE f.what = 'memory' AND f.row = (SELECT row FROM memories WHERE id = ?) ORDER BY f.version, f._rowid_"
         )
         with saying(self.path):
             found = fetch(self._connections.get(), sql, (id,))
-        return [(from_micros(at), from_row(as_values(json.loads(record)))) for at, record in found]
+        kept = ((at, json.loads(record)) for at, record in found)  # what an import brought says itself when it ended
+        return [(from_micros(record.get("until", at)), from_row(as_values(record))) for at, record in kept]
 
     def unembedded(self, space: Space, among: Sequence[str] | None = None, tokens: bool = False) -> list[str]:
         chosen = "" if among is None else "id IN (SELECT value FROM json_each(?3)) AND "
@@ -174,9 +175,9 @@ class SqliteStore:
         with saying(self.path):
             return read_embedded(self._connections.get(), digests)
 
-    def switch(self, space: Space) -> int:
+    def switch(self, space: Space, without: Collection[str] = ()) -> int:
         with self.change("reembed") as change:
-            missing = len(self.unembedded(space))
+            missing = len({*self.unembedded(space)}.difference(without))
             if missing:
                 return missing
             number = change.space(space)
