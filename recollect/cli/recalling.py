@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recollect.cli.options import Asking, Conditions, Settings
-from recollect.cli.screen import answer, complain, draw, say, short
+from recollect.cli.screen import answer, complain, draw, say, short, snippet
 
 if TYPE_CHECKING:
     from recollect.model import Memory
@@ -70,7 +70,7 @@ def _draw(found: Recall, explain: bool, stages: bool) -> None:
     else:
         late = any(step.reason.startswith("the deadline") for step in found.trace.steps)
         ending = ": the deadline passed before anything was found." if late else "."
-        say("Nothing found for ", (f"“{found.trace.query}”", "bold"), ending)
+        say("Nothing found for ", (f"“{snippet(found.trace.query, 200)}”", "bold"), ending)
     if explain:
         for result in found:
             _head(result.memory, before=f"\n{result.rank}  ")

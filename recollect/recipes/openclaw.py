@@ -17,6 +17,7 @@ from recollect.recall.recipe import Recipe, times
 from recollect.recall.stages import MinScore, Touching
 
 MIN_SCORE = 0.35  # O11
+FIELDS = dict.fromkeys(("text", "title", "tags", "keywords"), 1.0)  # front matter speaks for a note, too
 
 
 def openclaw(
@@ -30,7 +31,7 @@ def openclaw(
     whole = check.number(vector_weight, "vector_weight", low=0.0) + check.number(text_weight, "text_weight", low=0.0)
     if not whole:
         raise InvalidInput("vector_weight and text_weight cannot both be 0.")
-    least = MIN_SCORE if min_score is None else check.number(min_score, "min_score")
+    least = MIN_SCORE if min_score is None else check.number(min_score, "min_score", low=-1.0, high=1.0)
     depth = times(max(1, check.whole(candidate_multiplier, "candidate_multiplier")))
     return Recipe(
         name="openclaw",
@@ -39,7 +40,7 @@ def openclaw(
         read=[EveryWord(match="exact")],  # O7: tokens of every script
         cues=Parallel(
             Vectors(depth=depth),  # O6, O9
-            Keywords(depth=depth, fields={"text": 1.0}),  # O7, O9: AND, then OR fills up
+            Keywords(depth=depth, fields=FIELDS),  # O7, O9: AND, then OR fills up
             beside=True,  # O9: the question is embedded while keywords are looked up
         ),
         fuse=Blend(
