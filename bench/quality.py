@@ -52,6 +52,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, help="questions a set, drawn at random; such a run is not kept")
     parser.add_argument("--recipes", type=_words, default=["default"], help="names with commas between, or all")
     parser.add_argument("--peers", type=_words, default=[], help="names with commas between, or all")
+    parser.add_argument("--patience", type=float, default=600.0, help="seconds that a peer has for a set")
     parser.add_argument("--baselines", action="store_true", help="BM25, vectors, and their fusion with equal weights")
     parser.add_argument("--ablation", action="store_true", help="the default recipe without each of its parts")
     parser.add_argument("--silence", action="store_true", help="questions that nothing answers")

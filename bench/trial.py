@@ -87,7 +87,7 @@ class Trial:
         with tempfile.TemporaryDirectory(dir=self.cache) as folder:
             orders = talk.Orders(self.set, self.embedder, Path(folder))
             for name in names:
-                told = talk.ask(PEERS[name], orders, self.cache)
+                told = talk.ask(PEERS[name], orders, self.cache, self.options.patience)
                 if told.problem:
                     self.failed(name, "peer", told.problem, version=told.version)
                     continue

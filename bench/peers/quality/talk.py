@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,8 +23,6 @@ from recollect.embed import Embedder, checked
 from recollect.evaluation import DEPTH, Answer, Question
 from recollect.model.filter import All, Filter, Not
 from recollect.store.terms import embedding_text
-
-PATIENCE = 3600.0  # seconds for a set
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +94,8 @@ def _asked(question: Question, sessions: dict[tuple[str, str], list[int]]) -> di
     raise ValueError(f"peers cannot be told of {question.filter!r}")
 
 
-def ask(peer: Peer, orders: Orders, cache: Path) -> Told:
-    """All questions of a set, put to one peer."""
+def ask(peer: Peer, orders: Orders, cache: Path, patience: float) -> Told:
+    """All questions of a set, put to one peer, which has so many seconds for all of it."""
     told = Told(answers=[Answer((), 0.0, 0.0)] * len(orders.questions))
     try:
         python = environment(peer, cache)
@@ -115,8 +114,9 @@ def ask(peer: Peer, orders: Orders, cache: Path) -> Told:
                 text=True,
                 env={**os.environ, **own},
             )
-            timer = Timer(PATIENCE, process.kill)
+            timer = Timer(patience, process.kill)
             timer.start()
+            began = time.monotonic()
             try:
                 assert process.stdin is not None
                 assert process.stdout is not None
@@ -128,7 +128,9 @@ def ask(peer: Peer, orders: Orders, cache: Path) -> Told:
                 process.wait()
             if count < len(orders.questions):
                 errors.seek(0)
-                told.problem = f"answered {count} of {len(orders.questions)}: {_last(errors.read())}"
+                late = time.monotonic() - began >= patience
+                why = f"stopped after {patience:g} s" if late else _last(errors.read())
+                told.problem = f"answered {count} of {len(orders.questions)}: {why}"
     return told
 
 
