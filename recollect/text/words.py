@@ -89,6 +89,8 @@ def _spaceless(run: str, whole: bool) -> Iterator[str]:
         yield run
     else:
         yield from _pairs(run)
+        if not whole:  # among kana a Chinese letter is often a word
+            yield from filter(_is_han, run)
 
 
 def _pairs(run: str) -> Iterator[str]:
