@@ -20,18 +20,19 @@ class Confidence:
     *Covered* is how much of what the question is about (its words, by their rarity) stands in any of the first hits.
     Where the question has no vector, or one that means little, coverage speaks alone.
 
-    The numbers are a logistic regression over six open sets, answered questions against unanswered ones and against the
-    same questions put to somebody else's memories. It tells a strange question from one of ours well, and a question of
-    ours that happens to have no answer badly: docs/quality.md has the figures.
+    The numbers are a logistic regression over all open sets that can tell, each counted alike: answered questions
+    against unanswered ones and against the same questions put to somebody else's memories. It tells a strange question
+    from one of ours well, and a question of ours that happens to have no answer badly: docs/quality.md has the figures.
+    The threshold is below one half: to hold back an answer is worse than to give one too many.
     """
 
-    cosine: float = 8.2
-    coverage: float = 2.8
-    bias: float = -5.6
-    coverage_alone: float = 4.6
-    bias_alone: float = -2.5
+    cosine: float = 6.8
+    coverage: float = 1.5
+    bias: float = -3.6
+    coverage_alone: float = 4.0
+    bias_alone: float = -1.7
     first: int = 5
-    threshold: float = 0.35
+    threshold: float = 0.4
 
     def of(self, run: Run, keys: Rows) -> float:
         """Between 0 and 1; 0 when nothing was found."""

@@ -19,7 +19,8 @@ from recollect.recipes import RECIPES, named
 from .kit import BAG, WOVEN, Moody, Woven, ids, open_mind, step, texts, told
 
 KITCHEN = ["the blue cup is on the shelf", "the kettle boils on the stove", "a lamp hangs above the table"]
-OURS, STRANGE = "where is the blue cup?", "which submarine crossed the ocean on the way north?"
+NUMBERS = Confidence()
+OURS, STRANGE = "where is the blue cup?", "which submarine crossed an ocean heading north?"
 
 
 @pytest.fixture
@@ -49,12 +50,12 @@ def sure(mind: Mind, query: str, k: int | None = None, **options: Any) -> float:
 def test_it_is_surer_of_a_question_about_what_it_knows(which: str, request: pytest.FixtureRequest) -> None:
     mind: Mind = request.getfixturevalue(which)
     assert 0 < sure(mind, "which cup crossed the ocean?") < sure(mind, OURS) < 1
-    assert sure(mind, STRANGE) < 0.35 < sure(mind, OURS)
+    assert sure(mind, STRANGE) < NUMBERS.threshold < sure(mind, OURS)
 
 
 def test_it_is_the_formula_of_the_cosine_and_what_is_covered(mind: Mind) -> None:
     detail = step(mind.recall(OURS), "confidence")["detail"]
-    x = 8.2 * detail["cosine"] + 2.8 * detail["covered"] - 5.6
+    x = NUMBERS.cosine * detail["cosine"] + NUMBERS.coverage * detail["covered"] + NUMBERS.bias
     assert detail["covered"] == 1
     assert sure(mind, OURS) == pytest.approx(1 / (1 + 2.718281828**-x), abs=1e-3)
     assert detail["confidence"] == pytest.approx(sure(mind, OURS), abs=1e-4)
@@ -63,7 +64,9 @@ def test_it_is_the_formula_of_the_cosine_and_what_is_covered(mind: Mind) -> None
 def test_without_vectors_coverage_speaks_alone(plain: Mind) -> None:
     detail = step(plain.recall(OURS), "confidence")["detail"]
     assert detail.keys() == {"covered", "confidence"}
-    assert sure(plain, OURS) == pytest.approx(1 / (1 + 2.718281828 ** (2.5 - 4.6)), abs=1e-6)
+    assert sure(plain, OURS) == pytest.approx(
+        1 / (1 + 2.718281828 ** -(NUMBERS.coverage_alone + NUMBERS.bias_alone)), abs=1e-6
+    )
 
 
 def test_a_rare_word_that_is_missing_counts_for_more_than_a_common_one(plain: Mind) -> None:
@@ -103,7 +106,7 @@ def test_a_question_in_letters_that_the_embedder_does_not_read_is_judged_by_its_
         mind.remember_many([*KITCHEN, "杯子在厨房的架子上。", "猫在院子里睡觉。"])
         assert "cosine" in step(mind.recall(OURS), "confidence")["detail"]
         assert "cosine" not in step(mind.recall("杯子在架子上吗？"), "confidence")["detail"]
-        assert sure(mind, "杯子在架子上吗？") > 0.35 > sure(mind, "量子物理是什么？")
+        assert sure(mind, "杯子在架子上吗？") > NUMBERS.threshold > sure(mind, "量子物理是什么？")
         assert texts(mind.recall("杯子在架子上吗？", abstain=True))[0] == "杯子在厨房的架子上。"
         assert texts(mind.recall("量子物理是什么？", abstain=True)) == []
 
