@@ -32,7 +32,7 @@ def default(
     tokens: float = 1.0,
     speaker: float = 0.8,  # × for what others said than the one who is named
     assistant: float = 0.7,  # × for what assistants, systems and tools said
-    session: float = 0.3,  # how much of a score is the best of its session
+    session: float = 0.5,  # how much of a score is the best of its session, where that is about one thing
     recency: float = 0.02,  # how much of a score depends on age
 ) -> Recipe:
     """The recipe that is used when none is named."""

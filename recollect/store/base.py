@@ -180,6 +180,9 @@ class View(Protocol):
     def cosines(self, vector: NDArray[np.float32], rows: Rows) -> Floats:
         """The cosine of each row; NaN for a row without a vector."""
 
+    def vectors(self, rows: Rows) -> NDArray[np.float32]:
+        """The vector of each row, of unit length; NaN for a row without one."""
+
     def token_likeness(self, tokens: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
         """For each row (down) and token of a question (across) the highest likeness to any token of the row's text;
         NaN for a row without a sketch."""

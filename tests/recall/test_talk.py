@@ -80,6 +80,22 @@ def test_an_answer_that_the_filter_leaves_out_lifts_nobody(mind: Mind) -> None:
     assert lent == {max(own)}
 
 
+def test_a_session_about_one_thing_counts_for_more_than_one_about_this_and_that(tmp_path: Path) -> None:
+    tea = ["green tea from the tea shop", "a pot of green tea", "tea shop sells green tea"]
+    bikes = ["the bike chain of my bike", "my bike needs a chain", "a chain for the bike"]
+    shares = []
+    for name, talks in (("sorted", (tea, bikes)), ("mixed", ((*tea[:2], bikes[0]), (*bikes[1:], tea[2])))):
+        with open_mind(tmp_path / f"{name}.db", WOVEN) as mind:
+            mind.remember_many({"text": text, "session": f"talk {n}"} for n, talk in enumerate(talks) for text in talk)
+            recall = mind.recall("green tea or a bike chain?", track=False)
+            coherence = step(recall, "session")["detail"]["coherence"]
+            shared = next(node for node in nodes(recall[0].why) if node.label.startswith("session 'talk"))
+            share = next(node.value for node in shared.parts if node.label == "share")
+            assert share == pytest.approx(0.5 * min(1, max(0, 0.2 + 3 * coherence)), abs=1e-3)
+            shares.append(share)
+    assert shares[0] > 0.4 > 0.2 > shares[1]
+
+
 def test_without_sessions_the_stage_says_so(mind: Mind) -> None:
     mind.remember_many(["a red cup", "a blue cup"])
     told = step(mind.recall("red cup"), "session")

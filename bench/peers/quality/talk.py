@@ -94,7 +94,7 @@ def _asked(question: Question, sessions: dict[tuple[str, str], list[int]]) -> di
     raise ValueError(f"peers cannot be told of {question.filter!r}")
 
 
-def ask(peer: Peer, orders: Orders, cache: Path, patience: float) -> Told:
+def ask(peer: Peer, orders: Orders, cache: Path, patience: float = 600.0) -> Told:
     """All questions of a set, put to one peer, which has so many seconds for all of it."""
     told = Told(answers=[Answer((), 0.0, 0.0)] * len(orders.questions))
     try:

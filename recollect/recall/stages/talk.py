@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +23,19 @@ WITH_SESSION = "with its session"
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """(1 − share) × score + share × the best score of its session: where one memory answers, others there may help.
+    """(1 − s) × score + s × the best score of its session: where one memory answers, others there may help.
+
+    How much they do depends on the sessions: s = share × (loose + sharpness × coherence), at most share. Coherence is
+    by how much the candidates of one session are nearer in meaning than those of different ones: where a session is
+    about one thing it is large, where people talk of this and that it is next to nothing.
 
     A memory without a session counts as one by itself, so that it stands as before among others. What a later page
     brings lends nothing to an earlier one: asking for more never changes the first.
     """
 
-    share: float = 0.3
+    share: float = 0.5
+    loose: float = 0.2
+    sharpness: float = 3.0
     name: str = "session"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
@@ -42,10 +49,14 @@ class Session:
         for at in np.lexsort((-lent, hits.page)).tolist():
             if sessions[at]:
                 lent[at] = best[names[at]] = max(best.get(names[at], lent[at]), lent[at])
-        own = product("its own", leaf(1 - self.share, "share"), hits.score)
+        first = _first_page(hits)
+        coherence = _coherence(run.view.vectors(hits.keys[first]), [names[at] for at in first.tolist()])
+        run.note("coherence", round(coherence, 3))
+        share = self.share * min(1.0, max(0.0, self.loose + self.sharpness * coherence))
+        own = product("its own", leaf(1 - share, "share"), hits.score)
         shared = product(
             lambda at: f"session {sessions[at]!r}" if sessions[at] else "no session: itself",
-            leaf(self.share, "share"),
+            leaf(share, "share"),
             leaf(lent, "best score in the session"),
         )
         return [Rescore(total(WITH_SESSION, own, shared))]
@@ -146,6 +157,28 @@ class Dates:
 def _first_page(hits: Hits) -> NDArray[np.int64]:
     """The places of what is there however little is asked for: it alone decides whether a stage has anything to do."""
     return np.flatnonzero(hits.page == hits.page.min(initial=0))
+
+
+def _coherence(vectors: NDArray[np.float32], names: list[tuple[str, ...]]) -> float:
+    """The mean cosine of two of one session, less that of two of different ones; 0 where there are no such two."""
+    by_name = sorted(range(len(names)), key=names.__getitem__)
+    known = [at for at in by_name if not np.isnan(vectors[at, 0])]
+    inside = pairs = 0.0
+    for name, group in groupby(known, key=names.__getitem__):
+        members = list(group)
+        if name[-1] and len(members) > 1:
+            inside += _cosines_between(vectors[members])
+            pairs += len(members) * (len(members) - 1)
+    others = len(known) * (len(known) - 1) - pairs
+    if not pairs or not others:
+        return 0.0
+    return inside / pairs - (_cosines_between(vectors[known]) - inside) / others
+
+
+def _cosines_between(vectors: NDArray[np.float32]) -> float:
+    """Σ of the cosines of all unit vectors with all others."""
+    whole = vectors.sum(axis=0, dtype=np.float64)
+    return float(whole @ whole) - len(vectors)
 
 
 def _is_named(speaker: str, asked: set[str]) -> bool:

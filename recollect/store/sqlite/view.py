@@ -89,6 +89,14 @@ class SqliteView:
         cosines[known] = _dot(self.image.matrix[slots[known]], vector)
         return cosines
 
+    def vectors(self, rows: Rows) -> NDArray[np.float32]:
+        slots = self.image.slots(rows)
+        known = slots >= 0
+        known[known] = self.image.has_vector[slots[known]]
+        vectors = np.full((len(rows), self.image.matrix.shape[1]), np.nan, dtype=np.float32)
+        vectors[known] = self.image.matrix[slots[known]]
+        return vectors
+
     def token_likeness(self, tokens: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
         return self.follower.shelf(self.image, self.connection).likeness(tokens, self.image.slots(rows))
 
