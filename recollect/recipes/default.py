@@ -79,7 +79,9 @@ def _factors(**said: float) -> dict[str, float]:
 def _blend(factors: dict[str, float], **shares: float) -> Blend:
     """The shares of a material, each times its factor, brought to a sum of 1 again."""
     weights = {cue: share * factors[cue] for cue, share in shares.items()}
-    whole = sum(weights.values()) or 1.0
+    if not any(weights.values()):  # only what is mute here was wanted: better any order than none
+        weights = shares
+    whole = sum(weights.values())
     return Blend(
         Share("words", weights["words"] / whole, over="best", plus=("trigrams",)),
         Share("vectors", weights["vectors"] / whole, over="range"),

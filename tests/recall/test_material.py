@@ -75,6 +75,14 @@ def test_a_few_lines_of_code_among_notes_do_not_make_it_code(tmp_path: Path) -> 
     assert material(tmp_path / "memory.db", [PYTHON, *PROSE], "how do we try it again several times?") != "code"
 
 
+def test_a_recipe_of_tokens_alone_still_answers_what_they_cannot(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "memory.db", LocalEmbedder()) as mind:
+        mind.remember_many(["杯子在厨房的架子上。", "猫在院子里睡觉。"])
+        recall = mind.recall("杯子在架子上吗？", words=0, vectors=0)
+        assert recall[0].text == "杯子在厨房的架子上。"
+        assert recall[0].score > recall[1].score
+
+
 def test_an_embedder_that_does_not_say_what_it_reads_is_taken_to_read_everything(tmp_path: Path) -> None:
     with open_mind(tmp_path / "memory.db", BAG) as mind:
         mind.remember_many(["苹果 在 桌子 上", "a cup"])
