@@ -358,12 +358,16 @@ class Mind:
             rows = view.all_rows(mask)
         carried = set()
         for start in range(0, len(rows), AT_ONCE):
+            some = rows[start : start + AT_ONCE]
             with self._store.view() as view:
-                memories = view.memories(rows[start : start + AT_ONCE])
+                ids = view.ids(some)
+            before = {id: list(self._store.former(id)) for id in ids}  # first: what is edited meanwhile is not lost
+            with self._store.view() as view:
+                memories = view.memories(some)
             for memory in memories:
                 carried.add(memory.id)
                 yield {"type": "memory", **to_json(memory)}
-                for until, former in self._store.former(memory.id):
+                for until, former in before.get(memory.id, ()):
                     yield {"type": "former", "until": until.isoformat(), "memory": to_json(former)}
         for edge in self._store.edges():
             if {edge.source, edge.target} <= carried:

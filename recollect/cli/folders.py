@@ -90,7 +90,7 @@ def search(
     settings: Settings,
     query: Annotated[list[str], typer.Argument(help="The question.", show_default=False)],
     k: Annotated[
-        int | None, typer.Option("-k", "--limit", help="How many passages; 6 if not said.", show_default=False)
+        int | None, typer.Option("-k", "--limit", help="How many passages; 6 if not said.", min=1, show_default=False)
     ] = None,
     min_score: Annotated[
         float | None, typer.Option(help="Leave out what scores less; from 0 to 1.", show_default=False)
@@ -205,9 +205,12 @@ def _workspaces(
 
 def _given(layout: str | None, extra: Words, sessions: Words) -> dict[str, Any]:
     """What the options say of a folder's settings. An empty word takes away what was there."""
+    from recollect.ingest.folder import FolderSettings
+
     said = {"extra_paths": extra, "transcripts": sessions}
     given: dict[str, Any] = {
         name: tuple(str(Path(os.path.expanduser(each)).absolute()) for each in words if each)
+        or getattr(FolderSettings(), name)
         for name, words in said.items()
         if words
     }

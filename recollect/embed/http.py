@@ -13,12 +13,13 @@ import logging
 import os
 import random
 import re
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
-from threading import Lock, Thread
+from threading import TIMEOUT_MAX, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -119,7 +120,7 @@ class Service:
         url = self._parts._replace(path=self._parts.path + path).geturl()
         asking = asyncio.run_coroutine_threadsafe(self._exchange(method, url, headers, sent), _loop())
         try:
-            response, answer = asking.result(seconds)
+            response, answer = asking.result(min(seconds, TIMEOUT_MAX))
         except TimeoutError:
             raise Failure(f"{shown} did not answer within {seconds:.3g} s.", again=True) from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
@@ -244,20 +245,25 @@ class Persistence:
             self._why = str(failure)
 
 
-_beginning = Lock()
 _loops: dict[int, AbstractEventLoop] = {}  # by process
 
 
 def _loop() -> AbstractEventLoop:
-    """The event loop of this process, in a thread of its own; a fork has the object and not the thread."""
+    """The event loop of this process, in a thread of its own; a fork has the object and not the thread.
+
+    Without a lock, which a fork could leave locked for ever.
+    """
     import asyncio
 
-    with _beginning:
-        if os.getpid() not in _loops:
-            loop = asyncio.new_event_loop()
-            Thread(target=loop.run_forever, name="recollect-http", daemon=True).start()
-            _loops[os.getpid()] = loop
-        return _loops[os.getpid()]
+    loop = _loops.get(os.getpid())
+    if loop is None:
+        new = asyncio.new_event_loop()
+        loop = _loops.setdefault(os.getpid(), new)
+        if loop is new:
+            Thread(target=new.run_forever, name="recollect-http", daemon=True).start()
+        else:  # another thread was first
+            new.close()
+    return loop
 
 
 def _reason(problem: BaseException) -> str:
@@ -266,8 +272,9 @@ def _reason(problem: BaseException) -> str:
         problem = beneath
     if isinstance(problem, ExceptionGroup):  # one for each address of a name
         problem = problem.exceptions[0]
-    number = problem.errno or 0 if isinstance(problem, OSError) else 0
-    return os.strerror(number) if number in errno.errorcode else str(problem)
+    number = problem.errno if isinstance(problem, OSError) else None
+    told = number in errno.errorcode and not isinstance(problem, ssl.SSLError)  # which counts in its own way
+    return os.strerror(number) if told and number else str(problem)
 
 
 def _carried(value: object, name: str) -> str:

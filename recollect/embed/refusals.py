@@ -15,6 +15,8 @@ def encode_most(embedder: Embedder, texts: Sequence[str]) -> tuple[list[tuple[Ve
         try:
             made = iter(encode(embedder, [text for text in texts if text not in reasons]))
         except Refused as refused:
+            if refused.reasons.keys().isdisjoint(texts):  # an embedder around ours has asked for other texts
+                raise
             reasons |= refused.reasons
         else:
             return [None if text in reasons else next(made) for text in texts], reasons

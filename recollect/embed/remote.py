@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -152,25 +153,29 @@ class Remote:
         with ThreadPoolExecutor(self.concurrency, "recollect-embed") as pool:
             return [row for rows in pool.map(lambda group: self._insisted(group, query), groups) for row in rows]
 
-    def _insisted(self, texts: Sequence[str], query: bool) -> Sequence[Any]:
+    def _insisted(self, texts: Sequence[str], query: bool, until: float | None = None) -> Sequence[Any]:
         """The vectors; where a request is refused, those of its halves, until one text is left.
 
-        A text that is refused by itself has its Failure in place of a vector, if the service takes others.
+        A text that is refused by itself has its Failure in place of a vector, if the service takes others. Somebody
+        waits for a question: all of its requests together are done by one moment.
         """
         patience = self._persistence.patience
         seconds = patience.question if query else patience.timeout
+        if until is not None:
+            seconds = max(1e-3, until - time.monotonic())
+        end = time.monotonic() + seconds if query else None
         try:
             rows = self._persistence.call(lambda left: self._ask(texts, query, left), seconds)
         except Failure as failure:
             if failure.status not in ABOUT_THE_INPUT or texts == [PLAIN]:
                 raise
             if len(texts) == 1 and len(texts[0]) > SHORTEST:
-                return self._insisted([texts[0][: len(texts[0]) // 2]], query)
+                return self._insisted([texts[0][: len(texts[0]) // 2]], query, end)
             if len(texts) == 1:
-                self._insisted([PLAIN], query)  # fails where a refusal is not about the text: a wrong model or key
+                self._insisted([PLAIN], query, end)  # fails where a refusal is not about the text: a wrong model or key
                 return [failure]
             half = len(texts) // 2
-            return [*self._insisted(texts[:half], query), *self._insisted(texts[half:], query)]
+            return [*self._insisted(texts[:half], query, end), *self._insisted(texts[half:], query, end)]
         if len(rows) != len(texts):
             raise Failure(f"{self._service.shown} gave {len(rows)} vectors for {len(texts)} texts.")
         return rows

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from recollect.model import JsonObject, check
@@ -111,7 +111,7 @@ def _read(lines: Sequence[str]) -> Any:
     import yaml
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-    events = iter(list(yaml.parse("\n".join(lines), Loader=loader))[2:])
+    events = islice(yaml.parse("\n".join(lines), Loader=loader), 2, None)  # one by one: nesting costs as it deepens
 
     def value(depth: int) -> Any:
         match next(events, None):
@@ -132,4 +132,7 @@ def _read(lines: Sequence[str]) -> Any:
                 return END
         return None  # nothing is said
 
-    return value(DEEPEST)
+    said = value(DEEPEST)
+    for _ in events:  # what is wrong further down is wrong, too
+        pass
+    return said

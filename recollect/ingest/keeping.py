@@ -115,6 +115,8 @@ class Keeper:
         if self.embedder is not None:
             try:
                 embed_all(self.store, self.embedder, "embed", None, ids)
+            except Bare as problem:  # for good
+                log.warning("%s", problem)
             except EmbeddingError as problem:
                 log.warning(KEPT_BARE, problem)
 

@@ -15,7 +15,7 @@ from recollect.embed import Embedder, encode_most
 from recollect.errors import EmbeddingError, StoreError
 from recollect.ingest.cutting import Cutting
 from recollect.ingest.drafts import Draft, common_to, fill
-from recollect.ingest.keeping import AT_ONCE, embed_all
+from recollect.ingest.keeping import AT_ONCE, Bare, embed_all
 from recollect.ingest.scanning import Content, Found, Scan, read_file
 from recollect.model import Memory
 from recollect.store.base import Change, Encoded, FileState, HeldChunk, Space, Store
@@ -89,7 +89,9 @@ class Run:
     hidden: bool
     report: SyncReport
     tell: OnEvent
-    bare: bool = False  # is there a new chunk without a vector?
+    bare: bool = False  # is there a new chunk without a vector, which can be made up for?
+    refused: set[bytes] = field(default_factory=set)  # what the embedder does not take, however often it is asked
+    failed: bool = False  # did the embedder fail, so that it is to be asked again?
     begun: bool = False  # is there a record of the folder?
 
     def bring(self, scan: Scan, now: datetime) -> None:
@@ -227,7 +229,7 @@ class Run:
             space = Space(self.embedder.name, self.embedder.dim)
             change.embed([row for row, _ in made], [vector for _, vector in made], space)
         for row, digest in zip(rows, digests, strict=True):
-            if digest not in vectors and not change.files.adopt(row, digest):
+            if digest not in vectors and not change.files.adopt(row, digest) and digest not in self.refused:
                 self.bare = True
 
     def _vectors(self, group: Sequence[Draft]) -> Vectors:
@@ -247,8 +249,10 @@ class Run:
                 self._without_vectors(problem)
                 break
             if refused:
-                paths = {texts[digest].path for digest, text in zip(some, wordings, strict=True) if text in refused}
-                self._without_vectors(f"{', '.join(sorted(paths))}: {next(iter(refused.values()))}")
+                bare = {digest for digest, text in zip(some, wordings, strict=True) if text in refused}
+                paths = sorted({texts[digest].path for digest in bare})
+                self.refused |= bare
+                self._without_vectors(f"{', '.join(paths)}: {next(iter(refused.values()))}", for_good=True)
             new = {digest: vector for digest, vector in zip(some, made, strict=True) if vector is not None}
             vectors |= new
             self.report.embedded += len(new)
@@ -256,7 +260,7 @@ class Run:
 
     def _embed_missing(self, done_by: str | None) -> None:
         """Vectors that an earlier sync could not make, or was not asked for."""
-        if self.embedder is None or self.hidden or self.report.without_vectors:
+        if self.embedder is None or self.hidden or self.failed:
             return
         if done_by == self.embedder.name and not self.bare:
             return
@@ -267,12 +271,18 @@ class Run:
         ids = self.store.chunk_ids(self.collection)
         try:
             self.report.embedded += embed_all(self.store, self.embedder, "embed", progress, ids)
+        except Bare as problem:
+            if not self.refused:  # else it is told already, with the file
+                self._without_vectors(problem, for_good=True)
         except EmbeddingError as problem:
             self._without_vectors(problem)
 
-    def _without_vectors(self, problem: EmbeddingError | str) -> None:
+    def _without_vectors(self, problem: EmbeddingError | str, for_good: bool = False) -> None:
+        """What is refused for good is asked for again when its file or the model changes, anything else by any sync."""
         self.report.without_vectors = str(problem)
-        log.warning("%s Files are indexed by their words; the next sync tries again.", problem)
+        self.failed |= not for_good
+        again = "" if for_good else " Files are indexed by their words; the next sync tries again."
+        log.warning("%s%s", problem, again)
 
     def _drop(self, paths: Sequence[str]) -> None:
         if not paths:
@@ -285,7 +295,7 @@ class Run:
 
     def _note(self, now: datetime, complete: bool) -> None:
         """Write down what this folder is, and when all of it was in step, by which model."""
-        model = self.embedder.name if self.embedder is not None and not self.report.without_vectors else None
+        model = self.embedder.name if self.embedder is not None and not self.failed else None
         with self._change() as change:
             held = change.files.folder(self.collection) or {}
             record = {

@@ -49,7 +49,7 @@ class ContentWords:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A name that is looked up may be the beginning of one: longer words that begin with it are looked up, too."""
+    """A name that is looked up may be the beginning of one: words that begin with it are looked up, too."""
 
     shortest: int = 3  # letters
 
@@ -57,8 +57,11 @@ class Unfinished:
         begun = question.text.strip().lstrip("_").lower()
         if len(begun) < self.shortest or not NAME.fullmatch(begun):
             return question
+        (whole,), (longer,) = (_documents([begun], match, run) for match in ("exact", "prefix"))
+        if longer <= whole:  # nothing goes on from here
+            return question
         run.note("may be unfinished", begun)
-        return replace(question, terms=(*question.terms, Term(begun, match="longer")))
+        return replace(question, terms=(*question.terms, Term(begun, match="prefix")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ def _unknown(words: Sequence[str], run: Run) -> list[str]:
     return [word for word, having in zip(words, _documents(words, "stem", run), strict=True) if not having]
 
 
-def _documents(words: Sequence[str], match: Literal["stem", "exact"], run: Run) -> list[int]:
+def _documents(words: Sequence[str], match: Literal["stem", "exact", "prefix"], run: Run) -> list[int]:
     """How many memories in scope have each word."""
     if not words:
         return []

@@ -48,12 +48,12 @@ def check_space(held: Space | None, given: Space, path: str) -> None:
 class Term:
     """One word of a question, as the lexicon looks it up: with its relatives, or just as it is written.
 
-    Or the beginning of words, of longer ones alone, or several words in their order.
+    Or the beginning of words, or several words in their order.
     """
 
     word: str
     weight: float = 1.0
-    match: Literal["stem", "exact", "prefix", "longer", "phrase"] = "stem"
+    match: Literal["stem", "exact", "prefix", "phrase"] = "stem"
 
 
 def as_term(leaf: Leaf) -> Term:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from recollect import EmbeddingError, Mind
-from recollect.embed import Batching, OpenAIEmbedder
+from recollect.embed import Batching, OpenAIEmbedder, Patience
 from recollect.ingest.folder import FolderSettings
 from recollect.upkeep.doctor import Doctor
 from recollect.workspace import Workspace
@@ -103,9 +107,42 @@ def test_a_sync_names_the_file_of_a_refused_text(path: Path, tmp_path: Path) -> 
         assert (first.embedded, first.chunks_added) == (5, 6)
         assert "bad.md: " in first.without_vectors
         assert REASON in first.without_vectors
-        (notes / "bad.md").write_text("cup allowed")
-        second = workspace.sync()
-        assert (second.embedded, second.without_vectors) == (1, "")
+        asked = len(provider.requests)
+        (notes / "0.md").write_text("cup allowed")
+        workspace.sync()
+        assert len(provider.requests) == asked + 1  # what is refused for good is not asked for again
+        (notes / "bad.md").write_text("cup allowed, too")
+        last = workspace.sync()
+        assert (last.embedded, last.without_vectors) == (1, "")
+
+
+def test_an_embedder_around_ours_that_sends_other_texts_ends_with_the_refusal(path: Path) -> None:
+    class Prefixed:
+        name, dim = "prefixed", 64
+
+        def __init__(self, inner: OpenAIEmbedder) -> None:
+            self.inner, self.dim = inner, inner.dim
+
+        def embed(self, texts: Sequence[str], query: bool = False) -> NDArray[np.float32]:
+            return self.inner.embed([f"passage: {text}" for text in texts], query)
+
+    provider = Strict()
+    with serving(provider) as url, Mind(path, embedder=Prefixed(strict(url))) as mind:
+        mind.remember_many([CUPS[0], BAD])
+        assert mind.status().store.without_vector == 2
+
+
+def test_a_question_that_is_refused_and_cut_ends_by_its_own_deadline() -> None:
+    class Slow(Strict):
+        def _embeddings(self, request: Request) -> Reply:
+            time.sleep(0.3)
+            return super()._embeddings(request)
+
+    patience = Patience(question=0.5, pause=0.0, rest=0.0)
+    provider = Slow()
+    with serving(provider) as url, pytest.raises(EmbeddingError):
+        OpenAIEmbedder("small", url=f"{url}/v1", patience=patience).embed(["forbidden " * 400], query=True)
+    assert len(provider.requests) <= 2  # not one for each half of a half
 
 
 def test_the_doctor_says_which_memory_is_refused_and_why_and_embeds_the_others(path: Path) -> None:

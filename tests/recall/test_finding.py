@@ -167,10 +167,14 @@ def test_a_name_that_is_looked_up_may_be_unfinished(mind: Mind) -> None:
     edge = mind.remember("def has_edge(self, a, b): ...").id
     mind.remember("def has_key(self, key): ...")
     assert ids(mind.recall("grip")) == [whole, longer]
+    mind.remember_many(f"grip number {n}" for n in range(20))
+    recall = mind.recall("grip", 30)
+    assert ids(recall)[-1] == longer, "rare as it is"
+    assert recall.confidence == mind.recall("the grip").confidence
     recall = mind.recall("_has_ed")
     assert ids(recall)[0] == edge
-    assert step(recall, "words")["detail"]["terms"]["has_ed…"] == 1
-    assert "“has_ed…”" in [node.label for node in nodes(recall.why(edge))]
+    assert step(recall, "words")["detail"]["terms"]["has_ed*"] == 1
+    assert "“has_ed*”" in [node.label for node in nodes(recall.why(edge))]
 
 
 def test_nothing_in_common_finds_nothing(mind: Mind) -> None:

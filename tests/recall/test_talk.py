@@ -96,6 +96,13 @@ def test_a_session_about_one_thing_counts_for_more_than_one_about_this_and_that(
     assert shares[0] > 0.4 > 0.2 > shares[1]
 
 
+def test_without_vectors_a_session_counts_for_little(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "plain.db", None) as mind:
+        mind.remember_many({"text": f"cup number {n}", "session": f"talk {n % 2}"} for n in range(6))
+        told = step(mind.recall("where is a cup?"), "session")
+        assert (told["outcome"], told["detail"]["coherence"]) == ("ran", 0)
+
+
 def test_without_sessions_the_stage_says_so(mind: Mind) -> None:
     mind.remember_many(["a red cup", "a blue cup"])
     told = step(mind.recall("red cup"), "session")

@@ -41,7 +41,7 @@ class Trigrams:
         counts = run.found[self.of].detail.get("terms", {}) if self.of in run.found else {}
         if not run.question.terms:
             raise Skip("the question has no words to look up")
-        missing = [term.word for term in run.question.terms if term.match != "longer" and not counts.get(term.word)]
+        missing = [term.word for term in run.question.terms if term.match != "prefix" and not counts.get(term.word)]
         unknown = [word for word in missing if (len(word) == 1 if is_spaceless(word) else len(word) > 2)][: self.most]
         if not unknown:
             raise Skip(f"too short to look for: {', '.join(missing)}" if missing else "every word was found as it is")

@@ -57,5 +57,5 @@ def explained(name: str, matches: WordMatches) -> Expr:
 
 
 def written(term: Term) -> str:
-    """As the query language writes it, where it can."""
-    return {"prefix": f"{term.word}*", "longer": f"{term.word}…", "phrase": f'"{term.word}"'}.get(term.match, term.word)
+    """As the query language writes it."""
+    return {"prefix": f"{term.word}*", "phrase": f'"{term.word}"'}.get(term.match, term.word)

@@ -161,8 +161,8 @@ def _first_page(hits: Hits) -> NDArray[np.int64]:
 
 def _coherence(vectors: NDArray[np.float32], names: list[tuple[str, ...]]) -> float:
     """The mean cosine of two of one session, less that of two of different ones; 0 where there are no such two."""
-    by_name = sorted(range(len(names)), key=names.__getitem__)
-    known = [at for at in by_name if not np.isnan(vectors[at, 0])]
+    has_one = ~np.isnan(vectors).any(axis=1) if vectors.shape[1] else np.zeros(len(vectors), dtype=np.bool_)
+    known = sorted(np.flatnonzero(has_one).tolist(), key=names.__getitem__)
     inside = pairs = 0.0
     for name, group in groupby(known, key=names.__getitem__):
         members = list(group)

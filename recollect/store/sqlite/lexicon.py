@@ -118,8 +118,8 @@ class Vocabulary:
     def _shapes(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         return np.array([len(word) for word in self.words], dtype=np.int64), letter_sets(self.words)
 
-    def beginning(self, prefix: str, longer: bool = False) -> list[int]:
-        first, last = (bisect_left(self.words, prefix + end) for end in ("\0" if longer else "", "\U0010ffff"))
+    def beginning(self, prefix: str) -> list[int]:
+        first, last = (bisect_left(self.words, prefix + end) for end in ("", "\U0010ffff"))
         return [number for word in self.words[first:last] for number in self.numbers[word]]
 
 
@@ -280,9 +280,8 @@ class SqliteLexicon:
                 for form, number in fetch(self.connection, sql, (json.dumps(asked),)):
                     found.setdefault((match, form), []).append(number)
         for term in terms:
-            if term.match in ("prefix", "longer"):
-                begun = self._vocabulary().beginning(fold(term.word), longer=term.match == "longer")
-                found[term.match, term.word] = begun
+            if term.match == "prefix":
+                found["prefix", term.word] = self._vocabulary().beginning(fold(term.word))
         return [found.get((term.match, _form(term)), []) for term in terms]
 
     def _lengths(self, fields: Mapping[str, float], mask: SlotMask) -> tuple[Floats, float, int]:
