@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
@@ -88,6 +89,8 @@ class Mind:
         memory, False for none; when left out, services have one and models on this machine do not.
         """
         self._folder: str | None = None
+        if not isinstance(path, (str, PathLike)):
+            raise InvalidInput(f"path must be the name of a file, not {check.short(path)}.")
         if fspath(path) == ":memory:":  # a file of its own, for as long as the mind lives
             self._folder = tempfile.mkdtemp(prefix="recollect-")
             path = Path(self._folder) / "memory.db"
@@ -137,7 +140,7 @@ class Mind:
         (whole,) = self._store.resolve([id])
         said: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
         with self._store.change("edit") as change:
-            written = change.revise(whole, lambda memory: check.changed(memory, said))
+            written = change.revise(whole, partial(_edited, change, said))
         if written.what == "changed":
             self._keeper.mend([whole])
         return self.show(whole)
@@ -258,9 +261,9 @@ class Mind:
         request = self._request(query, recipe, settings, CANDIDATES, filter, as_of, track, abstain, deadline)
         return make_context(self._store, request, size)
 
-    def compare(self, query: str, recipes: Sequence[str | Recipe], k: int = 10, **options: Any) -> Comparison:
+    def compare(self, query: str, recipes: str | Recipe | Sequence[str | Recipe], k: int = 10, **options: Any) -> Comparison:
         """One question, several recipes, side by side; without a mark of use."""
-        chosen = [named(recipe) for recipe in recipes]
+        chosen = [named(recipe) for recipe in ([recipes] if isinstance(recipes, (str, Recipe)) else recipes)]
         asked = {**options, "track": False}
         return Comparison(query, {recipe.name: self.recall(query, k, recipe=recipe, **asked) for recipe in chosen})
 
@@ -386,6 +389,8 @@ class Mind:
 
     def import_(self, records: Iterable[Mapping[str, Any]], *, progress: Progress | None = None) -> Receipt:
         """Take in what ``export`` gave, or plain ``{"text": …}`` objects: all of them, or none."""
+        if isinstance(records, (str, PathLike)):
+            raise InvalidInput(f"import_ takes records; a file is read by import_from({fspath(records)!r}).")
         memories, formers, edges, relations = [], [], [], []
         for number, record in enumerate(records, 1):
             try:
@@ -593,6 +598,15 @@ class Mind:
 def _check_format(record: Mapping[str, Any]) -> None:
     if record.get("format") != EXPORT_FORMAT:
         raise InvalidInput(f"this export has format {record.get('format')!r}; this version reads {EXPORT_FORMAT}.")
+
+
+def _edited(change: Change, said: Mapping[str, Any], memory: Memory) -> Memory:
+    """The memory with these changes. What a file says is changed there."""
+    new = check.changed(memory, said)
+    of_a_file = memory.path and new.text != memory.text
+    if of_a_file and memory.id in {each.id for each in change.files.chunks(memory.collection, memory.path)}:
+        raise InvalidInput(f"{memory.id} is a part of the file {memory.path}: change the file, and sync its folder.")
+    return new
 
 
 def _threshold(abstain: bool | float, recipe: Recipe) -> float | None:

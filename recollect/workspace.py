@@ -20,6 +20,7 @@ from recollect.embed import resolve as resolve_embedder
 from recollect.errors import EmbeddingError, InvalidInput, RecollectError, StoreError
 from recollect.ingest.folder import Event, Folder, FolderSettings, OnEvent, SyncReport, folder_of, settings_in
 from recollect.ingest.reading import inside, lines_in
+from recollect.ingest.syncing import is_being_read
 from recollect.ingest.watching import Watch
 from recollect.mind import Mind
 from recollect.model import Filter, JsonObject, check
@@ -351,6 +352,8 @@ class Workspace:
     def _catch_up(self) -> None:
         """Sync before a search, unless a sync is under way: the search then finds what was there before."""
         if self._busy or not (self.settings.on_search and self.dirty) or self.mind.store.readonly:
+            return
+        if is_being_read(self.mind.store.folders().get(self.folder.collection, {})):
             return
         if self._syncing.acquire(blocking=False):
             try:

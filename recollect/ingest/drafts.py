@@ -94,4 +94,4 @@ def _turns(draft: Draft, text: str, cutting: Cutting) -> str:
         }
         for part in markdown.plain_chunks(turn.text, cutting):
             draft.add(part, (turn.line, turn.line), created=turn.at, **about)
-    return f"{told.broken} of its lines are no JSON" if told.broken else ""
+    return f"{told.broken} of its lines {'is' if told.broken == 1 else 'are'} no JSON" if told.broken else ""

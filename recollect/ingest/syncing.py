@@ -5,19 +5,19 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from recollect.embed import Embedder, encode_most
-from recollect.errors import EmbeddingError, StoreError
+from recollect.embed import Embedder, TokenEmbedder, encode_most
+from recollect.errors import EmbeddingError, RecollectError, StoreError
 from recollect.ingest.cutting import Cutting
 from recollect.ingest.drafts import Draft, common_to, fill
 from recollect.ingest.keeping import AT_ONCE, Bare, embed_all
 from recollect.ingest.scanning import Content, Found, Scan, read_file
-from recollect.model import Memory
+from recollect.model import JsonObject, Memory
 from recollect.store.base import Change, Encoded, FileState, HeldChunk, Space, Store
 from recollect.store.terms import embedding_text
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("recollect")
 YOUNG = 2_000_000_000  # nanoseconds: a file changed so shortly before it was read may change again unseen
+A_FEW = 64  # chunks
+ALIVE = 30.0  # seconds after the last files were written in which a sync is taken to go on
 GROUP_BYTES = 1 << 20  # of text that are written together when nothing is embedded
 # What a chunk that stays takes over from the file; all else may have been changed by hand.
 FOLLOWING = (
@@ -107,10 +109,15 @@ class Run:
             else:
                 waiting.append(found)
         if waiting or gone or not held:
-            self._note(now, complete=False)
+            self._note(now, complete=False, busy=True)
         self.begun = True
-        self._follow(waiting, known, gone)
-        self._embed_missing(held.get("model"))
+        try:
+            self._follow(waiting, known, gone)
+            self._embed_missing(held.get("model"))
+        except BaseException:
+            with suppress(RecollectError):
+                self._note(now, complete=False)
+            raise
         self._note(now, complete=True)
 
     def _follow(self, waiting: Sequence[Found], known: Mapping[str, FileState], gone: set[str]) -> None:
@@ -137,8 +144,12 @@ class Run:
 
     @property
     def at_once(self) -> int:
-        """How many chunks the embedder is given at a time; a batch API is given as many as it takes."""
-        return getattr(self.embedder, "at_once", None) or AT_ONCE
+        """How many chunks the embedder is given at a time; a batch API is given as many as it takes.
+
+        A model in this process takes a few seconds for what is written together: so much is lost when it is stopped.
+        """
+        here = isinstance(self.embedder, TokenEmbedder)
+        return getattr(self.embedder, "at_once", None) or (A_FEW if here else AT_ONCE)
 
     # Reading.
 
@@ -187,6 +198,8 @@ class Run:
             # What goes, goes last: another file may have its text now, and takes its vector over.
             gone = [row for draft in group for row in self._write_file(change, draft, vectors)]
             change.remove(gone)
+            if (held := change.files.folder(self.collection)) is not None:
+                change.files.set_folder(self.collection, {**held, "busy": time.time()})
         self.report.chunks_removed += len(gone)
         for at, draft in enumerate(group, 1):
             self._problem(draft.state.path, draft.state.problem, bool(draft.chunks))
@@ -293,7 +306,7 @@ class Run:
             self.report.removed.append(path)
             self.tell(Event("removed", path))
 
-    def _note(self, now: datetime, complete: bool) -> None:
+    def _note(self, now: datetime, complete: bool, busy: bool = False) -> None:
         """Write down what this folder is, and when all of it was in step, by which model."""
         model = self.embedder.name if self.embedder is not None and not self.failed else None
         with self._change() as change:
@@ -305,6 +318,7 @@ class Run:
                 "stands_in_for": self.folder.collection if self.hidden else "",
                 "synced": now.isoformat() if complete else held.get("synced"),
                 "model": model if complete else None,
+                "busy": time.time() if busy else 0.0,
             }
             change.files.set_folder(self.collection, record)
 
@@ -315,6 +329,11 @@ class Run:
     def _problem(self, path: str, problem: str, was_read: bool) -> None:
         if problem:
             (self.report.problems if was_read else self.report.skipped)[path] = problem
+
+
+def is_being_read(record: JsonObject) -> bool:
+    """Is a sync of the folder under way, here or in another process, by its last sign of life?"""
+    return bool(time.time() - record.get("busy", 0.0) < ALIVE)
 
 
 def _as_known(found: Found, state: FileState | None) -> bool:

@@ -674,6 +674,52 @@ def test_who_searches_while_a_sync_is_under_way_finds_what_is_there(root: Path, 
         assert seen == [(name, ["deep/er/b.md"], ["new.md"]) for name in ("a.md", "new.md")]
 
 
+def test_who_searches_beside_the_sync_of_another_process_finds_what_is_there(root: Path, path: Path) -> None:
+    """Another memory on the same file stands for the other process: they share nothing but the file."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow(Counting):
+        def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
+            begun.set()
+            assert go_on.wait(20)
+            return super().embed(texts, query)
+
+    mine, theirs = Counting(), Slow()
+    with (
+        Workspace(root, db=path, embedder=mine, settings=VAULT) as here,
+        Workspace(root, db=path, embedder=theirs, settings=VAULT) as there,
+    ):
+        sync = threading.Thread(target=there.sync)
+        sync.start()
+        try:
+            assert begun.wait(20)
+            assert here.search("badgers")["results"] == []
+            assert mine.texts == []  # nothing is done twice
+        finally:
+            go_on.set()
+            sync.join(20)
+        assert "deep/er/b.md" in paths(here, "badgers")
+        assert mine.texts == []
+
+
+def test_a_sync_that_was_stopped_keeps_nobody_from_the_next(root: Path, path: Path) -> None:
+    def stop(event: Event) -> None:
+        raise KeyboardInterrupt
+
+    with Workspace(root, db=path, embedder=None, settings=VAULT) as space:
+        with pytest.raises(KeyboardInterrupt):
+            space.sync(stop)
+        assert paths(space, "badgers") == ["deep/er/b.md"]
+
+
+def test_what_a_file_says_is_changed_in_the_file(root: Path, space: Workspace) -> None:
+    space.sync()
+    chunk = space.recall("badgers")[0].memory
+    with pytest.raises(InvalidInput, match=r"part of the file deep/er/b\.md: change the file"):
+        space.mind.edit(chunk.id, text="Badgers fly.")
+    assert space.mind.edit(chunk.id, importance=0.9).text == "Badgers dig."
+
+
 def test_who_is_told_of_an_event_may_sync(root: Path, path: Path) -> None:
     with Workspace(root, db=path, embedder=None, settings=VAULT) as space:
         again = []

@@ -42,14 +42,14 @@ def json_lines(source: Source) -> Iterator[Item]:
             continue
         exported = exported or (number == 1 and item.record.get("type") == "recollect")
         ours = exported or item.record.get("type") in OURS
-        yield item if ours else Item(item.place, named(plain(item.record)))
+        yield item if ours else named(item.place, item.record)
 
 
 def json_list(source: Source) -> Iterator[Item]:
     """A list of objects, or objects one after another."""
     named = Named()
     for item in objects(source, "object"):
-        yield item if item.record is None else Item(item.place, named(plain(item.record)))
+        yield item if item.record is None else named(item.place, item.record)
 
 
 def table(source: Source) -> Iterator[Item]:
