@@ -66,7 +66,9 @@ class Mind:
     async def context(self, query: str, budget: int = 1000, **options: Any) -> Context:
         return await asyncio.to_thread(self.sync.context, query, budget, **options)
 
-    async def compare(self, query: str, recipes: Sequence[str | Recipe], k: int = 10, **options: Any) -> Comparison:
+    async def compare(
+        self, query: str, recipes: str | Recipe | Sequence[str | Recipe], k: int = 10, **options: Any
+    ) -> Comparison:
         return await asyncio.to_thread(self.sync.compare, query, recipes, k, **options)
 
     async def why(self, query: str, id: str, k: int | None = None, **options: Any) -> Explanation:

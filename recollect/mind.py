@@ -261,9 +261,12 @@ class Mind:
         request = self._request(query, recipe, settings, CANDIDATES, filter, as_of, track, abstain, deadline)
         return make_context(self._store, request, size)
 
-    def compare(self, query: str, recipes: str | Recipe | Sequence[str | Recipe], k: int = 10, **options: Any) -> Comparison:
+    def compare(
+        self, query: str, recipes: str | Recipe | Sequence[str | Recipe], k: int = 10, **options: Any
+    ) -> Comparison:
         """One question, several recipes, side by side; without a mark of use."""
-        chosen = [named(recipe) for recipe in ([recipes] if isinstance(recipes, (str, Recipe)) else recipes)]
+        asked_of = [recipes] if isinstance(recipes, (str, Recipe)) else recipes
+        chosen = [named(recipe) for recipe in asked_of]
         asked = {**options, "track": False}
         return Comparison(query, {recipe.name: self.recall(query, k, recipe=recipe, **asked) for recipe in chosen})
 

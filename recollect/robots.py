@@ -65,6 +65,8 @@ class Robot:
     """
 
     def __init__(self, mind: Mind, collection: str | None = None) -> None:
+        if not isinstance(mind, Mind):
+            raise InvalidInput(f"A robot stands on a mind, as in Robot(Mind('robot.db')), not on {check.short(mind)}.")
         if collection is not None and mind.collection not in (None, collection):
             raise InvalidInput(f"This mind is bound to the collection {mind.collection!r}, not to {collection!r}.")
         self.mind = mind
@@ -97,7 +99,8 @@ class Robot:
             raise InvalidInput(
                 f"perception_type must be one of {', '.join(PERCEPTIONS)}, not {check.short(perception_type)}."
             )
-        whole = {**parsed(context), "perception": {"type": perception_type, "data": data}}
+        seen = {"type": perception_type, **check.json_object({"data": data}, "data")}
+        whole = {**parsed(context), "perception": seen}
         said = {"kind": "perception", **details, **self._place(session_id), "context": whole}
         return self.mind.remember(check.memory(description, said))
 

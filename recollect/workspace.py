@@ -144,7 +144,7 @@ class Workspace:
         begun, self._changed, self._busy = time.monotonic(), False, True
         try:
             made = self._change_model(self._next, on_event) if self._next is not None else 0
-            report = self.folder.sync(self.mind.store, self.mind.embedder, self.mind.clock(), on_event)
+            report = self.folder.sync(self.mind.store, self.mind.embedder, self.mind.clock, on_event)
         finally:
             self._busy = False
         report.embedded += made
@@ -349,11 +349,14 @@ class Workspace:
             held = next(space["name"] for space in mind.status().store.spaces if space["active"])
         return Mind(db, embedder=_model_of(held), query_cache=self._kept)
 
+    @property
+    def being_read(self) -> bool:
+        """Is a sync under way, here or in another process? A search then answers from what is there."""
+        return self._busy or is_being_read(self.mind.store.folders().get(self.folder.collection, {}))
+
     def _catch_up(self) -> None:
         """Sync before a search, unless a sync is under way: the search then finds what was there before."""
-        if self._busy or not (self.settings.on_search and self.dirty) or self.mind.store.readonly:
-            return
-        if is_being_read(self.mind.store.folders().get(self.folder.collection, {})):
+        if not (self.settings.on_search and self.dirty) or self.being_read or self.mind.store.readonly:
             return
         if self._syncing.acquire(blocking=False):
             try:
@@ -383,9 +386,14 @@ def _shown(result: Result, query: str, cite: bool) -> JsonObject:
         "snippet": snippet(memory.text, query),
     }
     if cite:
-        shown["citation"] = f"{memory.path}#L{first}" + (f"-L{last}" if last > first else "")
+        shown["citation"] = citation(memory.path, first, last)
         shown["snippet"] += f"\n\nSource: {shown['citation']}"
     return shown
+
+
+def citation(path: str, first: int, last: int) -> str:
+    """Lines of a file as they are cited everywhere (O23)."""
+    return f"{path}#L{first}" + (f"-L{last}" if last > first else "")
 
 
 def _model_of(name: str) -> Embedder | None:

@@ -1,4 +1,4 @@
-"""The code in the README runs, and prints what the README says."""
+"""The code in the README and on the page for robots runs, and prints what they say."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text("utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", README, re.S)
+PAGES = ("README.md", "docs/robots.md")
+CODE = re.compile(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", re.S)
+BLOCKS = [
+    pytest.param(*block, id=f"{page} {number}")
+    for page in PAGES
+    for number, block in enumerate(CODE.findall((ROOT / page).read_text("utf-8")), 1)
+]
 
 
 def shape(text: str) -> str:
@@ -20,8 +25,8 @@ def shape(text: str) -> str:
     return re.sub(r"\d+\.\d+", "#", text)
 
 
-@pytest.mark.parametrize(("code", "printed"), BLOCKS, ids=[f"block {n}" for n in range(1, len(BLOCKS) + 1)])
-def test_the_python_of_the_readme_runs_and_prints_what_it_says(code: str, printed: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("code", "printed"), BLOCKS)
+def test_the_python_of_a_page_runs_and_prints_what_it_says(code: str, printed: str, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     if printed:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recollect.cli.options import Settings
 from recollect.cli.screen import answer, count, printable, say
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
     from recollect.config import Config
@@ -32,10 +34,39 @@ def config(settings: Settings, what: What = "show") -> int:
         case "show":
             _show(read.checked(), settings.json)
         case "check":
+            read = _with_followed(read, settings)
             _check(read, settings.json)
         case _:
             _paths(read, settings.json)
     return BAD_CONFIG if what == "check" and read.mistakes else 0
+
+
+def own_config(root: str, config: Config, settings: Settings) -> Config:
+    """The configuration of a folder that is followed: its files and mistakes are those that this one has not."""
+    own = settings.read_config(root)
+    if os.path.realpath(config.workspace) == root:  # the same files, under other names
+        return replace(own, files=(), mistakes=())
+    return replace(
+        own,
+        files=tuple(each for each in own.files if each not in config.files),
+        mistakes=tuple(each for each in own.mistakes if each not in config.mistakes),
+    )
+
+
+def _with_followed(config: Config, settings: Settings) -> Config:
+    """With the files and mistakes of the folders that the memory follows."""
+    from recollect.workspace import followed
+
+    try:
+        roots = {record["root"] for record in followed(settings.path_by(config)).values()}
+    except StoreError:  # the doctor has a word on that
+        return config
+    owns = [own_config(root, config, settings) for root in sorted(roots)]
+    return replace(
+        config,
+        files=(*config.files, *(file for own in owns for file in own.files)),
+        mistakes=(*config.mistakes, *(mistake for own in owns for mistake in own.mistakes)),
+    )
 
 
 def _show(config: Config, as_json: bool) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from recollect.workspace import Workspace
 
 SHOWN = 8  # paths of each kind that a report names
+NOT_THERE = 3
 NEAREST = 3  # passages that are shown when none reaches the minimum score
 ANCHOR = re.compile(r"(.+?)#L(\d+)(?:-L?(\d+))?")
 Folder = Annotated[
@@ -52,7 +53,7 @@ def sync(
     unfollow: Annotated[
         bool, typer.Option("--unfollow", help="Take the folder out of the memory instead; its files stay.")
     ] = False,
-) -> None:
+) -> int:
     """Bring the memory into step with a folder of Markdown. What has not changed is not read again."""
     reports = {}
     if unfollow and folder is None:
@@ -60,14 +61,20 @@ def sync(
     with _workspaces(settings, folder, layout, extra, sessions, new=not unfollow) as spaces:
         if unfollow:
             _unfollow(settings, spaces)
-            return
+            return 0
         for space in spaces:
             reports[space] = _synced(space, settings.json)
+        gone = [space for space in spaces if not space.folder.root.is_dir()]
         if settings.json:
             answer(True, [_as_json(space, report) for space, report in reports.items()])
-            return
-        for space, report in reports.items():
-            _tell(space, report)
+        else:
+            for space, report in reports.items():
+                if space not in gone or report.moved:
+                    _tell(space, report)
+        for space in gone:
+            told = f"{space.folder.root} is not there; what was read from it before is kept."
+            complain(told, "NotFound", settings.json)
+    return NOT_THERE if gone else 0
 
 
 def watch(
@@ -103,15 +110,16 @@ def search(
     asked = " ".join(query)
     if min_score is not None:
         check.unit(min_score, "--min-score")
-    with _workspaces(settings, on_search=not no_sync) as spaces:
+    with _workspaces(settings, on_search=not no_sync, without_wrong=True) as spaces:
         answers = {space.collection: _searched(space, asked, k, min_score, settings.json) for space in spaces}
         results = _best(answers, k or spaces[0].asking.max_results)
-        weak = not results and min_score is None and not settings.json
+        weak = not results and min_score is None
         nearest = (
             _best({space.collection: space.search(asked, NEAREST, 0.0) for space in spaces}, NEAREST) if weak else []
         )
     if settings.json:
-        answer(True, {**next(iter(answers.values())), "results": results})
+        told = {**next(iter(answers.values())), "results": results}
+        answer(True, {**told, "nearest": nearest} if weak else told)
     else:
         if not results:
             say("Nothing found for ", (f"“{snippet(asked, 200)}”", "bold"), ".")
@@ -133,7 +141,10 @@ def _best(answers: dict[str, dict[str, Any]], most: int) -> list[dict[str, Any]]
 
 def get(
     settings: Settings,
-    path: Annotated[str, typer.Argument(help="A path as in results, such as memory/a.md#L10-L20.", show_default=False)],
+    path: Annotated[
+        str,
+        typer.Argument(help="As in results: memory/a.md#L10-L20, or vault: memory/a.md#L10-L20.", show_default=False),
+    ],
     from_: Annotated[int | None, typer.Option("--from", help="The first line, from 1.", show_default=False)] = None,
     lines: Annotated[int | None, typer.Option(help="How many lines.", show_default=False)] = None,
 ) -> None:
@@ -144,7 +155,7 @@ def get(
             raise InvalidInput("Give the lines in the path or as --from and --lines, not both.")
         path, from_ = anchor[1], int(anchor[2])
         lines = int(anchor[3] or anchor[2]) - from_ + 1
-    with _workspaces(settings) as spaces:
+    with _workspaces(settings, without_wrong=True) as spaces:
         told = _read(spaces, path, from_, lines)
     if settings.json:
         answer(True, told)
@@ -164,8 +175,12 @@ def _workspaces(
     sessions: Words = None,
     on_search: bool = True,
     new: bool = True,
+    without_wrong: bool = False,
 ) -> Iterator[list[Workspace]]:
-    """The folder that is named or, without a name, those that the memory follows; or this one, if it is a workspace."""
+    """The folder that is named or, without a name, those that the memory follows; or this one, if it is a workspace.
+
+    ``without_wrong`` leaves out, with a complaint, those whose own configuration is wrong, as long as one is left.
+    """
     from recollect.config.applied import folder as configured
     from recollect.config.applied import search as asking
     from recollect.ingest.folder import folder_of, settings_in
@@ -175,19 +190,29 @@ def _workspaces(
     path, model = settings.path_by(config), settings.model_by(config).embedder
     given = _given(layout, extra, sessions)
     root = None if folder is None else str(folder_of(folder))
+    known = followed(path)
     chosen: dict[str | None, dict[str, Any]] = {
         name: record
-        for name, record in followed(path).items()
+        for name, record in known.items()
         if settings.collection in (None, name) and root in (None, record["root"])
     }
     if chosen and given and folder is None:
         raise InvalidInput("Name the folder that --layout, --extra and --sessions are for.")
     if not chosen and not new:
         raise NotFound(f"{root} is not followed in {path}.")
+    if known and not chosen and folder is None:
+        raise NotFound(f"No folder is followed as {settings.collection!r} in {path}; there are: {', '.join(known)}.")
     with ExitStack() as stack:
         spaces: list[Workspace] = []
+        wrong: dict[str, InvalidInput] = {}
         for name, record in (chosen or {settings.collection: _new(folder, layout)}).items():
-            defaults = configured(settings.read_config(record["root"]).checked())
+            try:
+                defaults = configured(settings.read_config(record["root"]).checked())
+            except InvalidInput as problem:
+                if not without_wrong:
+                    raise
+                wrong[record["root"]] = problem
+                continue
             # The first one's mind serves all, unless it is to be replaced, or asks no model.
             shared = bool(spaces) and spaces[0].settled and spaces[0].settings.vectors
             memory: dict[str, Any] = {"mind": spaces[0].mind} if shared else {"db": path, "embedder": model}
@@ -200,6 +225,10 @@ def _workspaces(
                 search=asking(config),
             )
             spaces.append(stack.enter_context(space))
+        for place, mistake in wrong.items():
+            if not spaces:
+                raise mistake
+            complain(f"{place} is left out: {mistake}", "InvalidInput", settings.json)
         yield spaces
 
 
@@ -258,19 +287,35 @@ def _synced(space: Workspace, as_json: bool) -> SyncReport:
 
 
 def _searched(space: Workspace, query: str, k: int | None, min_score: float | None, as_json: bool) -> dict[str, Any]:
-    if space.settings.on_search:
+    if space.settings.on_search and space.being_read:
+        told = f"{space.folder.root} is just being read by another process; what is there already is searched."
+        say((told, "dim"), stderr=True)
+    elif space.settings.on_search:
         _synced(space, as_json)
     return space.search(query, k, min_score)
 
 
 def _read(spaces: list[Workspace], path: str, first: int | None, lines: int | None) -> dict[str, Any]:
-    """From the first folder that has it."""
+    """From the folder that has it; when several do, the path must say which, as results do."""
+    found: dict[str, tuple[Workspace, str]] = {}  # by the file itself: two collections may follow the same
     problem: NotFound | InvalidInput | None = None
     for space in spaces:
-        try:
-            return space.get(path, first, lines)
-        except (NotFound, InvalidInput) as refusal:
-            problem = problem or refusal
+        for asked in dict.fromkeys((path, path.removeprefix(f"{space.collection}: "))):
+            try:
+                shown = space.get(asked)["path"]
+            except (NotFound, InvalidInput) as refusal:
+                problem = problem or refusal
+            else:
+                found.setdefault(os.path.realpath(space.folder.root / shown), (space, asked))
+                break
+    if len(found) > 1:
+        names = [space.collection for space, _ in found.values()]
+        raise InvalidInput(
+            f"Several folders have {path}: {', '.join(names)}. "
+            f"Say which: '{names[0]}: {path}', or --collection {names[0]}."
+        )
+    for space, asked in found.values():
+        return space.get(asked, first, lines)
     raise problem or NotFound(f"There is no {path}.")
 
 
@@ -291,7 +336,8 @@ def _tell(space: Workspace, report: SyncReport) -> None:
         "removed": len(report.removed),
         "unchanged": report.unchanged,
     }
-    told = ", ".join(f"{number:,} {what}" for what, number in counts.items() if number) or "no files yet"
+    nothing = "no files yet" if space.folder.root.is_dir() else "nothing"
+    told = ", ".join(f"{number:,} {what}" for what, number in counts.items() if number) or nothing
     say(
         ("Synced ", "green"),
         (str(space.folder.root), "bold"),
@@ -311,18 +357,26 @@ def _tell(space: Workspace, report: SyncReport) -> None:
 
 
 def _follow(space: Workspace, settings: Settings) -> Watch:
+    told: set[tuple[str, str]] = set()  # what was left out or wrong at the last sync, and why
+
     def tell(report: SyncReport) -> None:
         if settings.json:
             print(json_text(_as_json(space, report)), flush=True)
-        elif report.moved or report.skipped:
-            _tell(space, report)
+            return
+        skipped, problems = report.skipped.items() - told, report.problems.items() - told
+        told.clear()
+        told.update(report.skipped.items(), report.problems.items())
+        if report.moved or skipped or problems:
+            _tell(space, replace(report, skipped=dict(sorted(skipped)), problems=dict(sorted(problems))))
 
     return space.watch(tell)
 
 
 def _show(results: list[dict[str, Any]]) -> None:
+    from recollect.workspace import citation
+
     for rank, each in enumerate(results, 1):
-        where = f"{each['path']}#L{each['startLine']}-L{each['endLine']}"
+        where = citation(each["path"], each["startLine"], each["endLine"])
         inside = f"{each['collection']}: " if "collection" in each else ""
         say((f"{rank} ", "bold"), (f"{each['score']:.3f} ", "green"), (inside, "dim"), (where, "cyan"))
         say("  ", each["snippet"].partition("\n\nSource: ")[0])

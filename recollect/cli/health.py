@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recollect.cli.configuring import own_config
 from recollect.cli.options import Settings
 from recollect.cli.screen import answer, count, say
 
@@ -33,7 +34,13 @@ def doctor(
 
     config = settings.read_config()
     model = settings.model_by(config).embedder
-    visit = Doctor(settings.path_by(config), model, everything=everything, beside=tuple(_configured(config)))
+    visit = Doctor(
+        settings.path_by(config),
+        model,
+        everything=everything,
+        beside=tuple(_configured(config)),
+        in_folder=lambda root: _mistaken(own_config(root, config, settings)),
+    )
     report = visit.treat() if fix else visit.examine()
     if settings.json:
         answer(True, _as_json(report))
@@ -47,13 +54,7 @@ def _configured(config: Config) -> Iterator[Finding]:
     from recollect.config import located
     from recollect.store.sqlite.rules import Finding
 
-    for mistake in config.mistakes:
-        yield Finding(
-            "a mistake in the configuration",
-            "error",
-            str(mistake),
-            "Commands are refused until it is mended, in that file and line.",
-        )
+    yield from _mistaken(config)
     for extra in config["memorySearch.extraPaths"]:
         if not located(extra, config.workspace).exists():
             origin = config.values["memorySearch.extraPaths"].origin
@@ -72,6 +73,19 @@ def _configured(config: Config) -> Iterator[Finding]:
                     f"{file} holds an API key and can be read by other users of this machine.",
                     f"Take that right away (chmod 600 {file}), or name the key as ${{NAME}} from the environment.",
                 )
+
+
+def _mistaken(config: Config) -> Iterator[Finding]:
+    from recollect.store.sqlite.rules import Finding
+
+    for mistake in config.mistakes:
+        yield Finding(
+            "a mistake in the configuration",
+            "error",
+            str(mistake),
+            "Commands are refused until it is mended, in that file and line; when it is a followed folder's own, "
+            "search leaves that folder out.",
+        )
 
 
 def _tell(report: Report) -> None:

@@ -294,10 +294,13 @@ def _near(text: str) -> dict[str, Any]:
         return from_json(text, "--near", '{"field": "at", "target": [1, 2], "within": 0.5}')
     try:
         field, target, within = text.rsplit(":", 2)
+        if not float(within) >= 0:
+            raise ValueError
         return {"field": field, "target": [float(each) for each in target.split(",")], "within": float(within)}
     except ValueError:
         raise InvalidInput(
-            f"--near is a field, a point and a distance, such as spatial.position:1,2,0.5:0.3, not {text!r}."
+            "--near is a field, a point and a distance of 0 or more, such as spatial.position:1,2,0.5:0.3, "
+            f"not {text!r}."
         ) from None
 
 

@@ -14,6 +14,7 @@ from recollect.cli.screen import LEAST_ROOM, age, bar, console, count, line_of, 
 from recollect.recall.stages.talk import WITH_SESSION
 
 if TYPE_CHECKING:
+    from recollect.model import Memory
     from recollect.recall.arithmetic import Explanation
     from recollect.recall.compare import Comparison, Line
     from recollect.recall.results import Recall, Result, Verdict
@@ -59,6 +60,8 @@ def _body(result: Result, room: int, several: bool) -> Text:
     body.stylize("bold", 0, max(0, len(title) - 2))
     body.highlight_words(_terms(why), "bold green", case_sensitive=False)
     told = [age(memory.created), *(f"#{tag}" for tag in memory.tags), summary(why)]
+    if memory.path:
+        told.insert(0, _place_in_file(memory))
     if several:
         told.insert(0, f"in {memory.collection}")
     if memory.status != "active":
@@ -66,6 +69,11 @@ def _body(result: Result, room: int, several: bool) -> Text:
     for note in result.notes:
         body.append("\n" + printable(note), "yellow")
     return body.append("\n" + printable(" · ".join(told)), "dim")
+
+
+def _place_in_file(memory: Memory) -> str:
+    """Where to read on, as ``recollect get`` takes it: ``plan.md#L3-L9``."""
+    return memory.path + ("#L{}-L{}".format(*memory.lines) if memory.lines else "")
 
 
 def summary(why: Explanation) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recollect.cli.options import Asking, Conditions, Settings
-from recollect.cli.screen import answer, complain, draw, say, short, snippet
+from recollect.cli.screen import answer, complain, count, draw, say, short, snippet
 
 if TYPE_CHECKING:
     from recollect.model import Memory
@@ -55,6 +55,8 @@ def context(
     if settings.json:
         told = {"text": made.text, "tokens": made.tokens, "confidence": made.recall.confidence}
         answer(True, {"query": made.recall.trace.query, **told, "memories": made.memories})
+    elif not made.text and made.best_needs > budget:
+        say(f"Nothing fits into {count(budget, 'token', 'tokens')}: the best needs {made.best_needs:,}.", stderr=True)
     else:
         say(made.text or "Nothing found.")
     return 0 if made.memories else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -43,6 +44,7 @@ class Standing:
 def standing(store: Store, config: Config, chosen: Choice) -> Standing:
     backend = config["memory.backend"]
     held = store.status()
+    folders = [_indexed(store, name) for name in store.folders()]
     return Standing(
         enabled=config["memorySearch.enabled"],
         backend=backend,
@@ -53,8 +55,8 @@ def standing(store: Store, config: Config, chosen: Choice) -> Standing:
         fallback=chosen.fallback,
         vector_search=_vectors(held, chosen),
         full_text=Probe(True, f"{held.words:,} words are indexed"),
-        folders=[_indexed(store, name) for name in store.folders()],
-        notes=config.notes,
+        folders=folders,
+        notes=[*config.notes, *(_gone(each) for each in folders if not os.path.isdir(each.root))],
     )
 
 
@@ -65,6 +67,10 @@ def _vectors(held: StoreStatus, chosen: Choice) -> Probe:
     if made is not None and made["name"] != chosen.embedder.name:
         return Probe(False, f"those in the file are by {made['name']}: recollect reembed makes them anew")
     return Probe(True, f"{made['vectors'] if made else 0:,} by {chosen.embedder.name}")
+
+
+def _gone(folder: Indexed) -> str:
+    return f"{folder.root} ({folder.collection}) is not there; what was read from it before is kept."
 
 
 def _indexed(store: Store, collection: str) -> Indexed:

@@ -72,7 +72,7 @@ def checked(embedder: Embedder, texts: Sequence[str], query: bool = False) -> Ve
     except EmbeddingError:  # it says itself what was wrong
         raise
     except Exception as problem:
-        raise EmbeddingError(f"Embedder {embedder.name!r} failed: {problem}") from problem
+        raise _failed(embedder, problem) from problem
     return sound(embedder, texts, answer)
 
 
@@ -88,8 +88,13 @@ def checked_tokens(
     except EmbeddingError:  # it says itself what was wrong
         raise
     except Exception as problem:
-        raise EmbeddingError(f"Embedder {embedder.name!r} failed: {problem}") from problem
+        raise _failed(embedder, problem) from problem
     return sound(embedder, texts, answer), tokens
+
+
+def _failed(embedder: Embedder, problem: Exception) -> EmbeddingError:
+    said = str(problem).rstrip(".") or type(problem).__name__
+    return EmbeddingError(f"Embedder {embedder.name!r} failed: {said}.")
 
 
 def _sound_tokens(embedder: Embedder, text: TokenVectors) -> TokenVectors:
@@ -106,8 +111,8 @@ def sound(embedder: Embedder, texts: Sequence[str], answer: Vectors) -> Vectors:
     """The vectors at unit length, if they are those of so many texts."""
     if answer.shape != (len(texts), embedder.dim):
         raise EmbeddingError(
-            f"Embedder {embedder.name!r} gave an array of shape {answer.shape} for {len(texts)} texts; "
-            f"it must be ({len(texts)}, {embedder.dim})."
+            f"Embedder {embedder.name!r} gave an array of shape {answer.shape}; "
+            f"it must be ({len(texts)}, {embedder.dim}), a row a text."
         )
     if not np.isfinite(answer).all():
         raise EmbeddingError(f"Embedder {embedder.name!r} gave a vector with NaN or infinity in it.")

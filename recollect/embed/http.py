@@ -107,7 +107,7 @@ class Service:
             return json.loads(answer)
         except (ValueError, RecursionError):
             said = self._excerpt(answer)
-            raise Failure(f"{self.shown_at(path)} answered with something that is no JSON: {said}") from None
+            raise Failure(f"{self.shown_at(path)} answered with something that is no JSON: {said}.") from None
 
     def call(self, method: str, path: str, seconds: float, content_type: str | None = None, **sent: Any) -> bytes:
         """One request and its whole answer, within so many seconds; otherwise a Failure."""
@@ -124,19 +124,19 @@ class Service:
         except TimeoutError:
             raise Failure(f"{shown} did not answer within {seconds:.3g} s.", again=True) from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
-            said = self._hidden(_reason(problem)) or problem.__class__.__name__
+            said = self._hidden(_reason(problem)).rstrip(".") or problem.__class__.__name__
             again = isinstance(problem, httpx2.TransportError)
-            raise Failure(f"{shown} could not be asked: {said}", again=again) from None
+            raise Failure(f"{shown} could not be asked: {said}.", again=again) from None
         finally:
             asking.cancel()  # whatever is still under way
         status = response.status_code
         if status in (401, 403):
             where = f" or in the environment variable {self.variables[0]}" if self.variables else ""
             said = self._excerpt(answer)
-            raise Failure(f"{shown} refused the key ({status}); give it by key=…{where}. It said: {said}", status)
+            raise Failure(f"{shown} refused the key ({status}); give it by key=…{where}. It said: {said}.", status)
         if not response.is_success:
             raise Failure(
-                f"{shown} answered {status} {response.reason_phrase}: {self._excerpt(answer)}",
+                f"{shown} answered {status} {response.reason_phrase}: {self._excerpt(answer)}.",
                 status,
                 again=(status in (408, 429) or status >= 500) and b"insufficient_quota" not in answer,
                 after=_retry_after(response.headers),

@@ -177,7 +177,8 @@ class Remote:
             half = len(texts) // 2
             return [*self._insisted(texts[:half], query, end), *self._insisted(texts[half:], query, end)]
         if len(rows) != len(texts):
-            raise Failure(f"{self._service.shown} gave {len(rows)} vectors for {len(texts)} texts.")
+            asked = "a single text" if len(texts) == 1 else f"{len(texts)} texts"
+            raise Failure(f"{self._service.shown} gave {len(rows)} vectors for {asked}.")
         return rows
 
     def _in_batch(self, texts: Sequence[str]) -> Found:

@@ -74,7 +74,7 @@ def score(name: str, questions: Sequence[Question], answers: Sequence[Answer]) -
     try:
         import ir_measures
     except ImportError:
-        raise RecollectError("Evaluating needs ir-measures: pip install 'recollect[eval]'.") from None
+        raise RecollectError("Evaluating needs ir-measures: pip install '.[eval]'.") from None
     asked = [(str(at), *pair) for at, pair in enumerate(zip(questions, answers, strict=True)) if pair[0].relevant]
     if not asked:
         raise RecollectError(f"No question of {name!r} names a relevant memory: there is nothing to measure.")

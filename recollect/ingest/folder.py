@@ -20,7 +20,7 @@ from recollect.embed import Embedder
 from recollect.errors import InvalidInput
 from recollect.ingest.cutting import Cutting
 from recollect.ingest.scanning import Place, Scan, Scanner
-from recollect.ingest.syncing import Event, OnEvent, Overtaken, Run, SyncReport
+from recollect.ingest.syncing import Clock, Event, OnEvent, Overtaken, Run, SyncReport
 from recollect.model import JsonObject, check
 from recollect.store.base import Store
 
@@ -104,23 +104,23 @@ class Folder:
         return Scanner(str(self.root), self.settings.places(self.root), self.settings.ignore)
 
     def sync(
-        self, store: Store, embedder: Embedder | None, now: datetime, on_event: OnEvent | None = None
+        self, store: Store, embedder: Embedder | None, clock: Clock, on_event: OnEvent | None = None
     ) -> SyncReport:
         """Bring the collection into step with the files; from the beginning, when others have cut them meanwhile."""
         tell = on_event or (lambda event: None)
         for _ in range(AGAIN):
             try:
-                return self._sync(store, embedder, now, tell)
+                return self._sync(store, embedder, clock, tell)
             except Overtaken:
                 if self.collection not in store.folders():
                     raise
-        return self._sync(store, embedder, now, tell)
+        return self._sync(store, embedder, clock, tell)
 
-    def _sync(self, store: Store, embedder: Embedder | None, now: datetime, tell: OnEvent) -> SyncReport:
+    def _sync(self, store: Store, embedder: Embedder | None, clock: Clock, tell: OnEvent) -> SyncReport:
         begun = time.perf_counter()
         cutting = Cutting(self.settings.tokens, self.settings.overlap)
         model = embedder if self.settings.vectors else None
-        scan = self._scan(now)
+        scan = self._scan(clock())
         report = SyncReport(skipped=dict(scan.skipped))
         held = store.folders().get(self.collection)
         self._check_ours(held)
@@ -130,7 +130,7 @@ class Folder:
         target = f"{self.collection}~{_fingerprint(self.settings.identity)}" if rebuild else self.collection
         self._clear(store, but=target)  # what is left of a rebuild that nobody wants any more
         run = Run(self, store, model, cutting, target, rebuild, report, tell)
-        run.bring(scan, now)
+        run.bring(scan, clock)
         if rebuild:
             self._switch(store, target)
             report.rebuilt = True

@@ -36,7 +36,9 @@ def lines_in(folder: Folder, path: str, state: FileState | None, first: int, cou
         raise InvalidInput(f"{path} is not indexed: {state.problem}.")
     lines = lines_of(_text(folder, path))
     if first > len(lines):
-        raise InvalidInput(f"{path} has {len(lines)} line{'s'[: len(lines) != 1]}; there is no line {first}.")
+        raise InvalidInput(
+            f"{path} has {len(lines)} {'line' if len(lines) == 1 else 'lines'}; there is no line {first}."
+        )
     chosen = lines[first - 1 : None if count is None else first - 1 + count]
     last = first + len(chosen) - 1
     return {"path": path, "text": "\n".join(chosen), "startLine": first, "endLine": last, "lines": len(lines)}

@@ -48,6 +48,7 @@ class Event:
 
 
 OnEvent = Callable[[Event], None]
+Clock = Callable[[], datetime]
 
 
 @dataclass(slots=True)
@@ -96,7 +97,7 @@ class Run:
     failed: bool = False  # did the embedder fail, so that it is to be asked again?
     begun: bool = False  # is there a record of the folder?
 
-    def bring(self, scan: Scan, now: datetime) -> None:
+    def bring(self, scan: Scan, clock: Clock) -> None:
         """Read, embed and write what differs between the files and the index."""
         held = self.store.folders().get(self.collection, {})
         known = self.store.files(self.collection)
@@ -109,16 +110,16 @@ class Run:
             else:
                 waiting.append(found)
         if waiting or gone or not held:
-            self._note(now, complete=False, busy=True)
+            self._note(busy=True)
         self.begun = True
         try:
             self._follow(waiting, known, gone)
             self._embed_missing(held.get("model"))
         except BaseException:
             with suppress(RecollectError):
-                self._note(now, complete=False)
+                self._note()
             raise
-        self._note(now, complete=True)
+        self._note(clock())
 
     def _follow(self, waiting: Sequence[Found], known: Mapping[str, FileState], gone: set[str]) -> None:
         elsewhere = {known[path].hash: path for path in gone if known[path].hash}
@@ -306,7 +307,7 @@ class Run:
             self.report.removed.append(path)
             self.tell(Event("removed", path))
 
-    def _note(self, now: datetime, complete: bool, busy: bool = False) -> None:
+    def _note(self, synced: datetime | None = None, busy: bool = False) -> None:
         """Write down what this folder is, and when all of it was in step, by which model."""
         model = self.embedder.name if self.embedder is not None and not self.failed else None
         with self._change() as change:
@@ -316,8 +317,8 @@ class Run:
                 "settings": self.folder.given,
                 "identity": self.folder.settings.identity,
                 "stands_in_for": self.folder.collection if self.hidden else "",
-                "synced": now.isoformat() if complete else held.get("synced"),
-                "model": model if complete else None,
+                "synced": synced.isoformat() if synced else held.get("synced"),
+                "model": model if synced else None,
                 "busy": time.time() if busy else 0.0,
             }
             change.files.set_folder(self.collection, record)

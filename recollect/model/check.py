@@ -66,10 +66,15 @@ def string(value: object, name: str) -> str:
     return clean(value)
 
 
-def strings(value: object, name: str) -> tuple[str, ...]:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InvalidInput(f"{name} must be a list of strings, not {short(value)}.")
-    return tuple(string(each, name) for each in value)
+def strings(value: object, name: str, form: str = "a list of strings") -> tuple[str, ...]:
+    given: list[Any] = [*value] if isinstance(value, Iterable) and not isinstance(value, str) else [None]
+    if not all(isinstance(each, str) for each in given):
+        raise InvalidInput(f"{name} must be {form}, not {short(value)}.")
+    return tuple(map(clean, given))
+
+
+def one_or_more(value: object, name: str) -> tuple[str, ...]:
+    return (clean(value),) if isinstance(value, str) else strings(value, name, "a string or a list of strings")
 
 
 def moments(value: object, name: str) -> tuple[datetime, ...]:
@@ -130,13 +135,19 @@ def json_object(value: object, name: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{name} must be a JSON object (a dict), not {short(value)}.")
     try:
-        copy = json.loads(clean(json.dumps(dict(value), allow_nan=False, ensure_ascii=False)))
+        copy = json.loads(clean(json.dumps(dict(value), allow_nan=False, ensure_ascii=False, default=_refuse)))
     except (TypeError, ValueError, RecursionError) as problem:
         raise InvalidInput(f"{name} must hold JSON values only: {problem}.") from None
     keys_are_strings(value, name)
     if not isinstance(copy, dict):
         raise InvalidInput(f"{name} must be a JSON object (a dict), not {short(value)}.")
     return copy
+
+
+def _refuse(value: object) -> None:
+    """What JSON cannot hold; arrays and their numbers know a form that it can."""
+    advice = "; give its .tolist()" if hasattr(value, "tolist") else ""
+    raise TypeError(f"{type(value).__name__} is none{advice}")
 
 
 def keys_are_strings(value: object, name: str) -> None:
@@ -261,6 +272,6 @@ def entity_edge(given: EntityEdge) -> EntityEdge:
     cleaned = {name: string(getattr(given, name), name) for name in named}
     for name in named[:3]:
         if not cleaned[name].strip():
-            raise InvalidInput(f"An entity edge needs a {name}.")
+            raise InvalidInput(f"An entity edge needs {'an' if name == 'object' else 'a'} {name}.")
     whole(given.classification, "classification")
     return replace(given, **cleaned, weight=unit(given.weight, "weight"))  # type: ignore[arg-type]

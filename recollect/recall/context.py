@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from recollect.model import Memory
-from recollect.recall.packing import Purse
+from recollect.recall.packing import Purse, tokens
 from recollect.recall.pipeline import Request, answered, given, mark, mask_of
 from recollect.recall.results import Recall
 from recollect.store.base import Store, View
@@ -23,6 +23,11 @@ class Context:
     memories: Sequence[Memory]  # in the order of the text
     tokens: int
     recall: Recall
+
+    @property
+    def best_needs(self) -> int:
+        """The tokens that the best result takes by itself; 0 when nothing was found."""
+        return tokens(_line(self.recall[0].memory) + "\n") if self.recall else 0
 
     def __str__(self) -> str:
         return self.text

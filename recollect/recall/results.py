@@ -30,6 +30,10 @@ class Result:
         return self._explain()
 
     @property
+    def id(self) -> str:
+        return self.memory.id
+
+    @property
     def text(self) -> str:
         return self.memory.text
 
@@ -115,4 +119,5 @@ class Recall(Sequence[Result]):
         return iter(self._results)
 
     def __repr__(self) -> str:
-        return f"<Recall of {self.trace.query!r}: {len(self)} results in {self.trace.milliseconds:.1f} ms>"
+        size = "1 result" if len(self) == 1 else f"{len(self)} results"
+        return f"<Recall of {self.trace.query!r}: {size} in {self.trace.milliseconds:.1f} ms>"

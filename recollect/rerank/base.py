@@ -44,11 +44,11 @@ def checked(reranker: Reranker, query: str, texts: Sequence[str]) -> Scores:
         raise RerankError(f"Reranker {reranker.name!r} failed: {str(problem) or type(problem).__name__}") from problem
     if answer.ndim != 1:
         raise RerankError(
-            f"Reranker {reranker.name!r} gave an array of shape {answer.shape} for {len(texts)} texts; "
-            f"it must give one score a text."
+            f"Reranker {reranker.name!r} gave an array of shape {answer.shape}; it must give one score a text."
         )
     if len(answer) != len(texts):
-        raise RerankError(f"Reranker {reranker.name!r} gave {len(answer)} scores for {len(texts)} texts.")
+        asked = "a single text" if len(texts) == 1 else f"{len(texts)} texts"
+        raise RerankError(f"Reranker {reranker.name!r} gave {len(answer)} scores for {asked}.")
     if not np.isfinite(answer).all():
         raise RerankError(f"Reranker {reranker.name!r} gave a score that is NaN or infinite.")
     return answer

@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from os import PathLike, fspath
@@ -56,6 +56,7 @@ class Doctor:
     clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     everything: bool = False
     beside: Sequence[Finding] = ()  # findings of others that belong into the report
+    in_folder: Callable[[str], Iterable[Finding]] = lambda root: ()  # the same, of a folder that is followed
     _stale: tuple[str, ...] = ()
 
     def examine(self) -> Report:
@@ -160,12 +161,25 @@ class Doctor:
             found = patient.findings(check.moment(self.clock(), "the clock"))
             yield from found
             if not any(each.name in UNREADABLE for each in found):
-                yield from _unfollowed(patient)
+                yield from self._followed(patient)
                 yield from self._vectors(patient)
         except StoreError as problem:
             yield Finding(TORN_APART, "error", str(problem), TORN)
         finally:
             patient.close()
+
+    def _followed(self, patient: Patient) -> Iterator[Finding]:
+        folders = patient.folders()
+        for collection, root in folders.items():
+            if not os.path.isdir(root):
+                yield Finding(
+                    "a folder that is not there",
+                    "warning",
+                    f"{root}, which the collection {collection} follows, is not there.",
+                    "It has moved, or a disk is not mounted. What was read of it is still found; nothing new is.",
+                )
+        for root in dict.fromkeys(folders.values()):
+            yield from self.in_folder(root)
 
     def _vectors(self, patient: Patient) -> Iterator[Finding]:
         self._stale = ()
@@ -277,17 +291,6 @@ class Doctor:
         made, refused = encode_most(self.embedder, list(texts.values()))
         vectors = {id: each for id, each in zip(texts, made, strict=True) if each is not None}
         return vectors, {id: refused[text] for id, text in texts.items() if text in refused}
-
-
-def _unfollowed(patient: Patient) -> Iterator[Finding]:
-    for collection, root in patient.folders().items():
-        if not os.path.isdir(root):
-            yield Finding(
-                "a folder that is not there",
-                "warning",
-                f"{root}, which the collection {collection} follows, is not there.",
-                "It has moved, or a disk is not mounted. What was read of it is still found; nothing new is.",
-            )
 
 
 def _failing(problem: EmbeddingError) -> Finding:

@@ -39,7 +39,7 @@ def test_plain_objects_are_imported(recollect: Command) -> None:
     ("lines", "told"),
     [
         (b'{"text": "a"}\n\n{"text": oops}\n', "stdin, line 3, column 10 is no JSON"),
-        (b'{"text": "a"}\n\n{"txt": "b"}\n', "stdin, line 3: A memory has no field 'txt'"),
+        (b'{"text": "a"}\n\n{"txt": "b"}\n', "stdin, line 3: there is no text (nor content) among its fields: txt"),
         (b'{"text": "a"}\n[1]\n', "stdin, line 2 must be a JSON object"),
         (b'{"text": "a"}\n\xff\xfe\n', "stdin, line 2 is not UTF-8 text: byte 0xff at column 1"),
         (b'{"text": ' + b"[" * 100_000, "stdin, line 1 cannot be read"),

@@ -44,6 +44,33 @@ def test_a_good_configuration_exits_with_0(recollect: Command, tmp_path: Path) -
     assert (outcome.code, outcome.out) == (0, "0 mistakes (recollect.yaml)\n")
 
 
+def test_check_looks_at_the_files_of_followed_folders_too(recollect: Command, tmp_path: Path) -> None:
+    file = say(tmp_path / "notes", "recollect: {k: 3}\n")
+    say(tmp_path, "recollect: {k: 3}\n")
+    for folder in ("notes", "."):
+        assert recollect("sync", folder).code == 0
+    told = recollect("config", "check")
+    assert (told.code, told.out) == (0, f"0 mistakes (recollect.yaml, {file})\n")
+    file.write_text("recollect:\n  k: 0\n")
+    told = recollect("config", "check")
+    assert (told.code, told.out.splitlines()[0]) == (
+        2,
+        f"{file}:2: recollect.k: must be a whole number, 1 or more, not 0.",
+    )
+    assert [each["file"] for each in recollect("config", "check", "--json").json["mistakes"]] == [str(file)]
+    (tmp_path / "memory.db").write_bytes(b"no database, and long enough to be looked at" * 50)
+    assert recollect("config", "check").out == "0 mistakes (recollect.yaml)\n"
+
+
+def test_a_mistake_that_holds_everywhere_is_told_once(recollect: Command, tmp_path: Path) -> None:
+    for folder in ("notes", "work"):
+        (tmp_path / folder).mkdir()
+        assert recollect("sync", folder).code == 0
+    say(tmp_path / "home" / "recollect", "recollect: {k: 0}\n", "config.yaml")
+    assert len(recollect("config", "check", "--json").json["mistakes"]) == 1
+    assert len(recollect("doctor", "--json").json["findings"]) == 1
+
+
 def test_path_says_where_files_are_looked_for_and_which_were_read(recollect: Command, tmp_path: Path) -> None:
     say(tmp_path, "recollect: {k: 3}\n")
     told = recollect("config", "path").out.splitlines()

@@ -87,6 +87,14 @@ def test_nothing_found_is_said_and_exits_with_1(recollect: Command, kitchen: lis
     assert (told["text"], told["tokens"], told["confidence"], told["memories"]) == ("", 0, 0.0, [])
 
 
+def test_a_budget_that_the_best_does_not_fit_into_is_told_what_it_needs(recollect: Command, kitchen: list[str]) -> None:
+    outcome = recollect("context", "blue cup", "--budget", "5")
+    needed = re.search(r"Nothing fits into 5 tokens: the best needs (\d+)\.", outcome.err)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert needed is not None
+    assert "blue cup" in recollect("context", "blue cup", "--budget", needed[1]).out
+
+
 def test_a_context_can_abstain_and_leave_no_mark(recollect: Command, kitchen: list[str]) -> None:
     assert recollect("context", STRANGE, "--no-track").code == 0
     outcome = recollect("context", STRANGE, "--abstain")

@@ -58,7 +58,26 @@ def test_a_search_in_json_has_the_shape_of_the_tool(recollect: Command, vault: P
     assert set(told) == {"results", "provider", "model", "citations"}
     (result,) = told["results"]
     assert (result["path"], result["startLine"], result["endLine"]) == ("animals/otters.md", 1, 4)
-    assert recollect("search", "otters", "--min-score", "0.99", "--json").json["results"] == []
+    told = recollect("search", "otters", "--min-score", "0.99", "--json").json
+    assert (told["results"], "nearest" in told) == ([], False)
+
+
+def test_json_has_the_nearest_that_the_text_shows_when_nothing_is_good(recollect: Command, vault: Path) -> None:
+    recollect("sync", str(vault))
+    Path("recollect.yaml").write_text("agents: {defaults: {memorySearch: {query: {minScore: 1}}}}\n")
+    shown, told = recollect("search", "otters sleeping"), recollect("search", "otters sleeping", "--json")
+    assert (shown.code, told.code, told.json["results"]) == (1, 1, [])
+    assert "the nearest are:\n1 " in shown.out
+    assert [each["citation"] for each in told.json["nearest"]] == ["animals/otters.md#L1-L4"]
+
+
+def test_one_line_is_cited_in_one_way(recollect: Command, vault: Path) -> None:
+    write(vault, **{"heron.md": "A heron came."})
+    recollect("sync", str(vault))
+    (found,) = recollect("search", "heron", "--json").json["results"]
+    assert found["citation"] == "heron.md#L1"
+    assert recollect("search", "heron").out.splitlines()[0].endswith(" heron.md#L1")
+    assert recollect("get", found["citation"]).out == "A heron came.\n"
 
 
 def test_get_reads_lines_of_what_was_found(recollect: Command, vault: Path) -> None:
@@ -251,6 +270,84 @@ def test_several_folders_are_searched_together(recollect: Command, vault: Path, 
     assert recollect("get", "otters.md").out == "Otters at work.\n"
 
 
+@pytest.fixture
+def work(recollect: Command, vault: Path, tmp_path: Path) -> Path:
+    """A second folder; both are followed, and both have a plan."""
+    work = tmp_path / "work"
+    write(work, **{"plan.md": "# Work\n\nMend the weir.\n", "only.md": "A heron."})
+    for folder in (vault, work):
+        assert recollect("sync", str(folder)).code == 0
+    return work
+
+
+def test_what_search_prints_can_be_got(recollect: Command, work: Path) -> None:
+    printed = recollect("search", "mend the weir").out.splitlines()[0].split(" ", 2)[2]
+    assert printed == "work: plan.md#L1-L3"
+    assert recollect("get", printed).out == "# Work\n\nMend the weir.\n"
+    assert recollect("get", "my-vault: plan.md#L3").out == "Buy a boat.\n"
+    assert recollect("get", "work: plan.md", "--collection", "work").out == "# Work\n\nMend the weir.\n"
+    assert recollect("get", "work: no.md").code == 3
+
+
+def test_a_path_of_two_folders_is_not_guessed(recollect: Command, work: Path) -> None:
+    told = recollect("get", "plan.md", "--from", "3")
+    assert (told.code, told.out) == (2, "")
+    assert "Several folders have plan.md: my-vault, work. Say which: 'my-vault: plan.md', or --collection" in told.err
+    assert recollect("get", "plan.md", "--from", "3", "--collection", "work").out == "Mend the weir.\n"
+    assert recollect("get", str(work / "plan.md"), "--from", "3").out == "Mend the weir.\n"
+    assert recollect("get", "only.md").out == "A heron.\n"
+
+
+def test_one_file_in_two_collections_is_no_choice(recollect: Command, vault: Path) -> None:
+    recollect("sync", str(vault))
+    recollect("sync", str(vault), "--collection", "twin")
+    assert recollect("get", "plan.md#L3").out == "Buy a boat.\n"
+
+
+def test_a_file_may_be_named_like_a_collection(recollect: Command, vault: Path) -> None:
+    write(vault, **{"my-vault: heron.md": "A heron came."})
+    recollect("sync", str(vault))
+    assert recollect("get", "my-vault: heron.md#L1").out == "A heron came.\n"
+
+
+@pytest.mark.parametrize("words", [("search", "otters"), ("get", "plan.md"), ("sync",)])
+def test_a_collection_that_is_not_followed_is_named_with_those_that_are(
+    recollect: Command, work: Path, words: tuple[str, ...]
+) -> None:
+    told = recollect(*words, "--collection", "nope")
+    assert (told.code, told.out) == (3, "")
+    assert "No folder is followed as 'nope' in memory.db; there are: my-vault, work." in told.err
+
+
+def test_a_mistake_in_one_folders_configuration_costs_that_folder_alone(recollect: Command, work: Path) -> None:
+    file = work / "recollect.yaml"
+    file.write_text("recollect: {k: 0}\n")
+    told = recollect("search", "otters")
+    assert (told.code, "otters.md" in told.out) == (0, True)
+    assert f"{work} is left out: {file}:1: recollect.k: must be" in told.err
+    told = recollect("search", "otters", "--json")
+    assert (len(told.json["results"]), json.loads(told.err)["kind"]) == (1, "InvalidInput")
+    assert recollect("get", "plan.md#L3").out == "Buy a boat.\n"
+    told = recollect("search", "heron", "--collection", "work")
+    assert (told.code, told.out, "left out" in told.err, f"{file}:1" in told.err) == (2, "", False, True)
+    assert recollect("sync").code == 2
+
+
+def test_a_sync_says_that_a_folder_is_not_there(recollect: Command, vault: Path, work: Path) -> None:
+    work.rename(work.parent / "moved")
+    missing = f"{work} is not there; what was read from it before is kept."
+    told = recollect("sync")
+    assert (told.code, told.err) == (3, f"error: {missing}\n")
+    assert told.out.splitlines() == [f"Synced {vault}: 2 unchanged (memory.db, my-vault)"]
+    told = recollect("sync", "--json")
+    assert (told.code, json.loads(told.err)["error"]) == (3, missing)
+    assert [list(report["skipped"]) for report in told.json] == [[], [str(work)]]
+    assert "Mend the weir." in recollect("search", "weir").out
+    noted = f"{work} (work) is not there; what was read from it before is kept."
+    assert noted in recollect("status").out
+    assert recollect("status", "--json").json["notes"] == [noted]
+
+
 def test_a_folder_can_be_left_even_when_it_is_gone(recollect: Command, vault: Path) -> None:
     recollect("sync", str(vault))
     vault.rename(vault.parent / "moved")
@@ -271,6 +368,30 @@ def test_watch_follows_until_it_is_stopped(vault: Path, tmp_path: Path) -> None:
             assert json.loads(process.stdout.readline())["changed"] == ["plan.md"]
             process.send_signal(signal.SIGINT)
             assert process.wait(20) == 130
+        finally:
+            process.kill()
+
+
+def test_watch_tells_once_what_it_leaves_out(vault: Path, tmp_path: Path) -> None:
+    (vault / "picture.md").write_bytes(b"\0\0")
+    (vault / "latin.md").write_bytes(b"caf\xe9")
+    command = [sys.executable, "-m", "recollect", "--db", "m.db", "--embedder", "none", "watch", str(vault)]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = iter(process.stdout.readline, "")
+        try:
+            first = [next(lines) for _ in range(4)]
+            assert [line.split()[0] for line in first] == ["Synced", "3", "left", "read,"]
+            (vault / "film.md").write_bytes(b"\0\0")
+            write(vault, **{"new.md": "A heron."})
+            second = [next(lines) for _ in range(3)]
+            assert second[2].startswith("  left out  film.md: it is no text")
+            write(vault, **{"newer.md": "A heron."})
+            third = [next(lines) for _ in range(2)]
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 130
+            assert (third[0].split()[0], list(lines)) == ("Synced", [])
         finally:
             process.kill()
 

@@ -44,6 +44,19 @@ def test_a_finding_says_what_it_means_and_what_fix_does_and_exits_with_1(
     assert (finding["name"], finding["level"], finding["examples"]) == ("use of no memory", "warning", ["99"])
 
 
+def test_a_mistake_in_a_followed_folders_configuration_is_a_finding(recollect: Command, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for collection in ("notes", "twin"):
+        assert recollect("sync", "notes", "--collection", collection).code == 0
+    assert recollect("doctor").code == 0
+    (notes / "recollect.yaml").write_text("recollect: {k: 0}\n", encoding="utf-8")
+    outcome = recollect("doctor", "--json")
+    (finding,) = outcome.json["findings"]
+    assert (outcome.code, finding["name"]) == (1, "a mistake in the configuration")
+    assert finding["what"].startswith(f"{notes}/recollect.yaml:1: recollect.k: must be")
+
+
 def test_fix_mends_reports_and_keeps_a_copy(recollect: Command, keep: Keep, tmp_path: Path) -> None:
     keep("The cup is blue.")
     sql(tmp_path / "memory.db", "UPDATE words SET entries = x''")

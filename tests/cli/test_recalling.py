@@ -22,6 +22,16 @@ def test_a_recall_shows_score_id_text_and_reason(recollect: Command, keep: Keep)
     assert re.search(r"words 0\.\d\d \(cup\)", told)
 
 
+@pytest.mark.parametrize(
+    ("place", "shown"), [(("--lines", "3-9"), "plan.md#L3-L9 · "), ((), "plan.md · ")], ids=["lines", "no lines"]
+)
+def test_a_recall_says_which_file_to_read_on_in(
+    recollect: Command, keep: Keep, place: tuple[str, ...], shown: str
+) -> None:
+    keep("A cup.", "--path", "plan.md", *place)
+    assert shown in recollect("recall", "cup").out
+
+
 def test_what_did_not_run_is_told_with_its_reason(recollect: Command, keep: Keep) -> None:
     keep("A cup.")
     assert "vectors (there is no embedder)" in " ".join(recollect("recall", "cup").out.split())
@@ -223,3 +233,12 @@ def test_a_recipe_is_named_the_same_way_by_all_who_ask(recollect: Command, keep:
     ):
         assert recollect(*words, "-r", "openmem").code == 0
         assert "There is no recipe 'nosuch'" in recollect(*words, "--recipe", "nosuch").err
+
+
+@pytest.mark.parametrize("near", ["at:1,2:-1", "at:1,2:nan", "at:1,2"])
+def test_a_place_without_a_usable_distance_is_refused_with_an_example(
+    recollect: Command, keep: Keep, near: str
+) -> None:
+    keep("A cup.")
+    outcome = recollect("recall", "cup", "--near", near)
+    assert (outcome.code, "such as spatial.position:1,2,0.5:0.3" in outcome.err) == (2, True)

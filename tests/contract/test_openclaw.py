@@ -321,6 +321,12 @@ def test_one_question_can_be_put_to_several_recipes_side_by_side(mind: Mind) -> 
 
 
 @pytest.mark.contract("B1")
+def test_a_single_recipe_may_be_named_by_itself(mind: Mind) -> None:
+    mind.remember("the cup")
+    assert list(mind.compare("cup", "openmem").recalls) == ["openmem"]
+
+
+@pytest.mark.contract("B1")
 def test_any_recipe_serves_the_same_memories_call_by_call(mind: Mind) -> None:
     id = mind.remember("the cup").id
     for recipe in ("default", "openclaw", "openmem", "qmd"):

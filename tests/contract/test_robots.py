@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from recollect import Filter, InvalidInput, Memory, Mind, NotFound
@@ -221,6 +222,18 @@ def test_there_are_five_types_of_perception_and_others_are_refused(robot: Robot)
     assert PERCEPTIONS == ("visual", "tactile", "auditory", "proprioceptive", "procedural")
     with pytest.raises(InvalidInput, match="visual, tactile, auditory, proprioceptive, procedural, not 'olfactory'"):
         robot.save_perception("Something burns.", "olfactory")  # type: ignore[arg-type]
+
+
+def test_an_array_is_refused_by_its_name_with_what_would_do(robot: Robot) -> None:
+    with pytest.raises(InvalidInput, match=r"^data must hold JSON values only: ndarray is none; give its \.tolist\(\)"):
+        robot.save_perception("The force rose.", "tactile", np.zeros(3))
+    with pytest.raises(InvalidInput, match=r"^context .*float32 is none; give its \.tolist\(\)"):
+        robot.learn("Grip the cup.", {"force": np.float32(8)})
+
+
+def test_a_robot_stands_on_a_mind_and_not_on_a_file() -> None:
+    with pytest.raises(InvalidInput, match=r"Robot\(Mind\('robot.db'\)\)"):
+        Robot("robot.db")  # type: ignore[arg-type]
 
 
 # Forgetting and updating.

@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 
 from recollect import InvalidInput, Mind, StoreError
 from recollect.ingest.folder import Event, FolderSettings
-from recollect.workspace import Workspace
+from recollect.workspace import Workspace, followed
 from tests.ingest.kit import VAULT, Counting, assert_exact, chunks, paths, write
 from tests.store.looking import sql
 
@@ -783,3 +784,16 @@ def test_names_of_files_are_texts_that_a_file_can_have(name: str) -> None:
     for wrong in ("notes", ("a\0b",), (5,)):
         with pytest.raises(InvalidInput, match=name):
             FolderSettings(**{name: wrong})  # type: ignore[arg-type]
+
+
+def test_a_sync_is_dated_when_it_ends(root: Path, path: Path) -> None:
+    now = [datetime(2026, 1, 1, 12, tzinfo=UTC)]
+
+    def work(event: Event) -> None:
+        now[0] += timedelta(seconds=54)
+
+    with Mind(path, embedder=None, clock=lambda: now[0]) as mind:
+        space = Workspace(root, mind=mind, settings=VAULT)
+        space.sync(work)
+        assert now[0] > datetime(2026, 1, 1, 12, tzinfo=UTC)
+        assert followed(mind)[space.collection]["synced"] == now[0].isoformat()

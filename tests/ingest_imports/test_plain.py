@@ -86,6 +86,29 @@ def test_a_bad_row_of_a_table_is_named_by_its_line(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("name", "text"), [("a.jsonl", '{"note": "x", "tag": 1}'), ("a.csv", "note,tag\nx,1\n")])
+def test_a_record_without_a_text_is_told_so(mind: Mind, tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(
+        InvalidInput, match=r"line \d: there is no text \(nor content\) among its fields: note, tag\. N"
+    ):
+        mind.import_from(path)
+
+
+def test_a_table_may_stand_between_semicolons(mind: Mind, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('text;tags\n"The cup; blue, tall";a,b\n', encoding="utf-8")
+    assert mind.import_from(path).added == 1
+    assert [(each.text, each.tags) for each in mind.list()] == [("The cup; blue, tall", ("a", "b"))]
+
+
+def test_rows_without_a_word_are_passed_by(mind: Mind, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("text,room\ncup,kitchen\n,\n,,,\n\nplate,\n", encoding="utf-8")
+    assert mind.import_from(path).added == 2
+
+
 MEM0 = {
     "id": "892db2ae",
     "memory": "Likes green tea",

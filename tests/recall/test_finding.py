@@ -236,3 +236,10 @@ def test_words_that_are_gone_do_not_stand_in_the_way_of_a_typo(mind: Mind) -> No
     for letter in "abcdefgh":
         mind.edit(mind.remember(f"griper{letter}").id, text="something else")
     assert ids(mind.recall("griper"))[:1] == [kept]
+
+
+def test_a_result_knows_its_id_and_a_recall_its_size(mind: Mind) -> None:
+    kept = mind.remember("zebra")
+    found = mind.recall("zebra")
+    assert [result.id for result in found] == [kept.id]
+    assert "1 result in" in repr(found)

@@ -115,6 +115,17 @@ def test_a_directory_is_no_memory(tmp_path: Path) -> None:
         Mind(tmp_path, embedder=None)
 
 
+def test_a_missing_file_cannot_be_opened_for_reading(path: Path) -> None:
+    with pytest.raises(StoreError, match=f"There is no file {path}"):
+        Mind(path, embedder=None, readonly=True)
+    assert not path.exists()
+
+
+def test_what_is_no_path_is_refused_in_our_words() -> None:
+    with pytest.raises(InvalidInput, match="path must be the name of a file, not None"):
+        Mind(None)  # type: ignore[arg-type]
+
+
 def test_a_missing_folder_is_named_and_not_made(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="folder"):
         Mind(tmp_path / "nowhere" / "memory.db", embedder=None)

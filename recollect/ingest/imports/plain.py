@@ -8,6 +8,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from recollect.errors import InvalidInput
@@ -53,20 +54,26 @@ def json_list(source: Source) -> Iterator[Item]:
 
 
 def table(source: Source) -> Iterator[Item]:
-    """A CSV table whose header names the fields; other columns go into the context."""
-    named = Named()
+    """A CSV table whose header names the fields, between commas or semicolons; other columns go into the context."""
+    named, at = Named(), 0
     with reading(source) as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
-        rows = csv.DictReader(text, strict=True)
         try:
+            header = text.readline()
+            between = ";" if header.count(";") > header.count(",") else ","
+            rows = csv.DictReader(chain([header], text), delimiter=between, strict=True)
             for row in rows:
-                place = f"{called(source)}, line {rows.line_num}"
+                at = rows.line_num
+                place = f"{called(source)}, line {at}"
                 try:
-                    yield Item(place, named(plain(_cells(row))))
+                    said = _cells(row)
                 except InvalidInput as problem:
                     yield Item(place, problem=f"{place}: {problem}")
+                    continue
+                if said:
+                    yield named(place, said)
         except (csv.Error, UnicodeDecodeError) as problem:
-            place = f"{called(source)}, line {rows.line_num + 1}"
+            place = f"{called(source)}, line {at + 1}"
             yield Item(place, problem=f"{place} cannot be read, nor what follows it: {problem}.")
         finally:
             text.detach()
@@ -92,12 +99,12 @@ def mem0(source: Source) -> Iterator[Item]:
 
 
 def plain(record: Mapping[str, Any]) -> JsonObject:
-    """Fields by our names; all others become the context. A record without a text is left for the door to refuse."""
+    """Fields by our names; all others become the context."""
     said = {name: value for name, value in record.items() if value is not None}
     if said.get("type") == "memory":
         del said["type"]
     if not said.keys() & {"text", "content"}:
-        return said
+        raise InvalidInput(f"there is no text (nor content) among its fields: {', '.join(said) or 'none'}.")
     for alias, name in ALIASES.items():
         if name not in said and alias in said:
             said[name] = said.pop(alias)
@@ -115,18 +122,22 @@ def _sorted(said: JsonObject) -> JsonObject:
 
 
 class Named:
-    """Gives records without an id one that depends on what they say, so that importing them again adds nothing."""
+    """Records by our names; one without an id gets one that depends on what it says, so that it is not added again."""
 
     def __init__(self) -> None:
         self._seen: Counter[str] = Counter()
 
-    def __call__(self, record: JsonObject) -> JsonObject:
-        if record.get("id") or record.get("external_id") or "text" not in record:
-            return record
+    def __call__(self, place: str, given: JsonObject) -> Item:
+        try:
+            record = plain(given)
+        except InvalidInput as problem:
+            return Item(place, problem=f"{place}: {problem}")
+        if record.get("id") or record.get("external_id"):
+            return Item(place, record)
         spelt = json.dumps(record, sort_keys=True, default=str)
         digest = hashlib.sha256(spelt.encode("utf-8", "surrogatepass")).hexdigest()[:20]
         self._seen[digest] += 1
-        return {**record, "external_id": f"{digest}/{self._seen[digest]}"}
+        return Item(place, {**record, "external_id": f"{digest}/{self._seen[digest]}"})
 
 
 def _mem0(memory: JsonObject) -> JsonObject:
@@ -144,10 +155,10 @@ def _cells(row: Mapping[str | None, Any]) -> JsonObject:
     """The cells that say something; numbers and objects as JSON, lists also as words between commas."""
     said: JsonObject = {}
     for name, cell in row.items():
+        if not cell or not any(cell):
+            continue
         if name is None:
             raise InvalidInput("there are more cells than the header has names.")
-        if not cell:
-            continue
         if name not in CHECKS or name in AS_WRITTEN:
             said[name] = cell
         elif CHECKS[name] is strings and not cell.lstrip().startswith("["):

@@ -73,6 +73,8 @@ class Connections:
 
     def _open_first(self) -> None:
         """Open for writing and bring the file up to date; where that is not allowed, open for reading."""
+        if self.readonly and not os.path.exists(self.path):
+            raise StoreError(f"There is no file {self.path}; what is opened with readonly=True must be there.")
         if not self.readonly:
             try:
                 connection = self._open(self._uri)

@@ -151,15 +151,15 @@ class MaskMaker:
 
     def _condition(self, name: str, value: Any, decay: float) -> tuple[Slots, Slots]:
         if name == "status":
-            unknown = [each for each in _several(value, name) if each not in STATUSES]
+            unknown = [each for each in check.one_or_more(value, name) if each not in STATUSES]
             if unknown:
                 raise InvalidInput(f"There is no status {unknown[0]!r}; there are: {', '.join(STATUSES)}.")
-            return _decided(self._standing(_several(value, name)))
+            return _decided(self._standing(check.one_or_more(value, name)))
         if name in CODED:
-            return _decided(self._coded(name, _several(value, name)))
+            return _decided(self._coded(name, check.one_or_more(value, name)))
         match name:
             case "tags":
-                return _decided(self._tagged(_several(value, name)))
+                return _decided(self._tagged(check.one_or_more(value, name)))
             case "path":
                 return _decided(self._under(check.string(value, name)))
             case "classification":
@@ -325,14 +325,10 @@ def _no_manners(filter: AnyFilter) -> None:
             raise InvalidInput("expired cannot stand in a negation: it is no condition, it lets memories in.")
 
 
-def _several(value: Any, name: str) -> tuple[str, ...]:
-    return (check.string(value, name),) if isinstance(value, str) else check.strings(value, name)
-
-
 def _positive(filter: AnyFilter | None, name: str) -> tuple[str, ...]:
     """The values that a filter asks for under a name, outside of any negation."""
     if isinstance(filter, All):
         asked = [values for part in filter.of if (values := _positive(part, name))]
         return tuple(value for value in asked[0] if all(value in other for other in asked)) if asked else ()
     value = getattr(filter, name, None) if isinstance(filter, Filter) else None
-    return () if value is None else _several(value, name)
+    return () if value is None else check.one_or_more(value, name)
