@@ -61,7 +61,7 @@ def peers(sets: Sets) -> str:
         if told["kind"] == "peer" and "error" in told
     }
     said = "\n".join(sorted(broken))
-    return _beside(sets, "peer", "default") + (f"\n\nWhat broke:\n\n{said}" if broken else "")
+    return _beside(sets, "peer", "default") + (f"\n\nWhat broke or was too slow:\n\n{said}" if broken else "")
 
 
 def ablation(sets: Sets) -> str:
@@ -166,7 +166,9 @@ def _systems(sets: Sets, kind: str) -> list[str]:
 def _pair(told: dict[str, Any] | None) -> str:
     if told is None:
         return ""
-    return "broke" if "error" in told else " / ".join(f"{told[each]:.3f}" for each in HEADLINE)
+    if "error" in told:
+        return "too slow" if "stopped after" in told["error"] else "broke"
+    return " / ".join(f"{told[each]:.3f}" for each in HEADLINE)
 
 
 def _change(told: dict[str, list[float]] | None) -> str:
