@@ -13,7 +13,6 @@ import logging
 import os
 import random
 import re
-import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -268,6 +267,8 @@ def _loop() -> AbstractEventLoop:
 
 def _reason(problem: BaseException) -> str:
     """What lies beneath an error: that of the library says no more than that all attempts failed."""
+    import ssl
+
     while beneath := problem.__cause__ or problem.__context__:
         problem = beneath
     if isinstance(problem, ExceptionGroup):  # one for each address of a name
