@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -20,7 +20,7 @@ from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectEr
 from recollect.ingest.keeping import AT_ONCE, Bare, Keeper, Progress, Receipt, belonging, embed_all, receipt, reinforced
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory, check
 from recollect.model.filter import All, AnyFilter, Filter, as_filter
-from recollect.model.memory import STATUSES, When, stamped
+from recollect.model.memory import STATUSES, Clock, When, stamped
 from recollect.model.portable import edge_from, entity_edge_from, former_from, memory_from, to_json
 from recollect.recall.arithmetic import Explanation
 from recollect.recall.cache import Answers, QueryCache
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from recollect.upkeep.pages import Written as Pages
 
 log = logging.getLogger("recollect")
-Clock = Callable[[], datetime]
 AnyFilterOrMapping = AnyFilter | Mapping[str, Any]
 EXPORT_FORMAT = 1
 CANDIDATES = 100  # results that a budget of tokens is spent on

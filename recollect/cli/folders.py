@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from recollect.workspace import Workspace
 
 SHOWN = 8  # paths of each kind that a report names
-NOT_THERE = 3
 NEAREST = 3  # passages that are shown when none reaches the minimum score
 ANCHOR = re.compile(r"(.+?)#L(\d+)(?:-L?(\d+))?")
 Folder = Annotated[
@@ -53,7 +52,7 @@ def sync(
     unfollow: Annotated[
         bool, typer.Option("--unfollow", help="Take the folder out of the memory instead; its files stay.")
     ] = False,
-) -> int:
+) -> None:
     """Bring the memory into step with a folder of Markdown. What has not changed is not read again."""
     reports = {}
     if unfollow and folder is None:
@@ -61,7 +60,7 @@ def sync(
     with _workspaces(settings, folder, layout, extra, sessions, new=not unfollow) as spaces:
         if unfollow:
             _unfollow(settings, spaces)
-            return 0
+            return
         for space in spaces:
             reports[space] = _synced(space, settings.json)
         gone = [space for space in spaces if not space.folder.root.is_dir()]
@@ -71,10 +70,9 @@ def sync(
             for space, report in reports.items():
                 if space not in gone or report.moved:
                     _tell(space, report)
-        for space in gone:
-            told = f"{space.folder.root} is not there; what was read from it before is kept."
-            complain(told, "NotFound", settings.json)
-    return NOT_THERE if gone else 0
+    if gone:
+        places = ", ".join(str(space.folder.root) for space in gone)
+        raise NotFound(f"{places} is not there; what was read from it before is kept.")
 
 
 def watch(

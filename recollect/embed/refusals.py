@@ -11,7 +11,7 @@ from recollect.embed.sketch import encode
 def encode_most(embedder: Embedder, texts: Sequence[str]) -> tuple[list[tuple[Vectors, bytes] | None], dict[str, str]]:
     """What ``encode`` gives, with None for a text that is refused; and why each of those is, by text."""
     reasons: dict[str, str] = {}
-    while True:  # each time with fewer texts; what was made before comes from the cache
+    while True:  # each time with fewer texts; what was made before comes from the cache, where there is one
         try:
             made = iter(encode(embedder, [text for text in texts if text not in reasons]))
         except Refused as refused:

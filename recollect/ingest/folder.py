@@ -20,8 +20,9 @@ from recollect.embed import Embedder
 from recollect.errors import InvalidInput
 from recollect.ingest.cutting import Cutting
 from recollect.ingest.scanning import Place, Scan, Scanner
-from recollect.ingest.syncing import Clock, Event, OnEvent, Overtaken, Run, SyncReport
+from recollect.ingest.syncing import Event, OnEvent, Overtaken, Run, SyncReport
 from recollect.model import JsonObject, check
+from recollect.model.memory import Clock
 from recollect.store.base import Store
 
 __all__ = ["Event", "Folder", "FolderSettings", "OnEvent", "SyncReport", "folder_of", "settings_in"]

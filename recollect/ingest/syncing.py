@@ -18,6 +18,7 @@ from recollect.ingest.drafts import Draft, common_to, fill
 from recollect.ingest.keeping import AT_ONCE, Bare, embed_all
 from recollect.ingest.scanning import Content, Found, Scan, read_file
 from recollect.model import JsonObject, Memory
+from recollect.model.memory import Clock
 from recollect.store.base import Change, Encoded, FileState, HeldChunk, Space, Store
 from recollect.store.terms import embedding_text
 
@@ -48,7 +49,6 @@ class Event:
 
 
 OnEvent = Callable[[Event], None]
-Clock = Callable[[], datetime]
 
 
 @dataclass(slots=True)
@@ -334,7 +334,7 @@ class Run:
 
 def is_being_read(record: JsonObject) -> bool:
     """Is a sync of the folder under way, here or in another process, by its last sign of life?"""
-    return bool(time.time() - record.get("busy", 0.0) < ALIVE)
+    return bool(abs(time.time() - record.get("busy", 0.0)) < ALIVE)  # also after a clock was set back
 
 
 def _as_known(found: Found, state: FileState | None) -> bool:

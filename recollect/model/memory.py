@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import attrgetter
@@ -102,6 +102,7 @@ def stamped(memory: Memory, id: str, at: datetime) -> Memory:
     return Memory(*values)
 
 
+Clock = Callable[[], datetime]  # the present moment, handed in
 When = datetime | str | float | int
 
 

@@ -1,16 +1,18 @@
 """Our own way: words and meaning find, normalised scores decide, and what stands around a memory speaks for it.
 
-    question ─▶ spelling ─▶ content words ─▶ words ─────┐
-                                             trigrams ──┤
-                                             vectors ───┼─▶ blend by material ─▶ × speaker ─▶ × role ─▶ × dates ─┐
-                                             tokens ────┘                                                        │
-      best k ◀─ × status ◀─ × recency ◀─ with the best of its session ◀─ × could it be the answer? ◀─────────────┘
+    question ─▶ spelling ─▶ content words ─▶ unfinished name? ─┐
+      ┌────────────────────────────────────────────────────────┘
+      ├─▶ words ─────┐
+      ├─▶ trigrams ──┤
+      ├─▶ vectors ───┼─▶ blend by material ─▶ × speaker ─▶ × role ─▶ × dates ─▶ × could it be the answer? ─┐
+      └─▶ tokens ────┘                                                                                      │
+      best k ◀─ × status ◀─ × recency ◀─ with the best of its session ◀─────────────────────────────────────┘
 
 A name that is looked up may be unfinished: what begins with it counts, too. Trigrams look only for words that nothing
-in the memory has: typos and parts of words. Tokens compare word by word in
-meaning, and look at what was said just before and after. How much each counts depends on the material: short texts or
-long ones, code, the look-up of a name, or a question in letters that the embedder was not taught. The settings were
-chosen for all of that; ``recollect tune`` looks for those of one deployment.
+in the memory has: typos and parts of words. Tokens compare word by word in meaning, and look at what was said just
+before and after. How much each counts depends on the material: short texts or long ones, code, the look-up of a name,
+or a question in letters that the embedder was not taught. The settings were chosen for all of that; ``recollect tune``
+looks for those of one deployment.
 """
 
 from recollect.errors import InvalidInput

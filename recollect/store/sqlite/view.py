@@ -82,20 +82,23 @@ class SqliteView:
         return image.rows[near[chosen]], exact[chosen]
 
     def cosines(self, vector: NDArray[np.float32], rows: Rows) -> Floats:
-        slots = self.image.slots(rows)
-        known = slots >= 0
-        known[known] = self.image.has_vector[slots[known]]
+        slots, known = self._with_vectors(rows)
         cosines = np.full(len(rows), np.nan)
-        cosines[known] = _dot(self.image.matrix[slots[known]], vector)
+        cosines[known] = _dot(self.image.matrix[slots], vector)
         return cosines
 
     def vectors(self, rows: Rows) -> NDArray[np.float32]:
+        slots, known = self._with_vectors(rows)
+        vectors = np.full((len(rows), self.image.matrix.shape[1]), np.nan, dtype=np.float32)
+        vectors[known] = self.image.matrix[slots]
+        return vectors
+
+    def _with_vectors(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The slots that have a vector, and which of the rows those are."""
         slots = self.image.slots(rows)
         known = slots >= 0
         known[known] = self.image.has_vector[slots[known]]
-        vectors = np.full((len(rows), self.image.matrix.shape[1]), np.nan, dtype=np.float32)
-        vectors[known] = self.image.matrix[slots[known]]
-        return vectors
+        return slots[known], known
 
     def token_likeness(self, tokens: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
         return self.follower.shelf(self.image, self.connection).likeness(tokens, self.image.slots(rows))
