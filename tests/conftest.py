@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from recollect import Mind
+
+# What a shell starts in the background ignores Ctrl-C, and programs that tests start and stop would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Clock:
