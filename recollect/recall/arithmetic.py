@@ -89,15 +89,17 @@ class Expr:
 
 
 class Taken(Expr):
-    """Numbers of another expression, picked by place; a place of −1 has none and counts as ``missing``."""
+    """Numbers of another expression, picked by place; where there is a ``missing``, a place of −1 counts as that."""
 
     __slots__ = ("missing", "of", "places")
 
     def __init__(self, of: Expr, places: NDArray[np.int64], missing: Expr | None = None) -> None:
-        values = np.broadcast_to(of.values, (len(places),)) if of.values.ndim == 0 else None
-        if values is None:
-            absent = 0.0 if missing is None else float(missing.values)
-            values = np.where(places < 0, absent, of.values[places]) if len(of.values) else np.full(len(places), absent)
+        if of.values.ndim == 0:
+            values = np.broadcast_to(of.values, (len(places),))
+        elif missing is None:
+            values = of.values[places]
+        else:
+            values = np.where(places < 0, missing.values, of.values[places])
         super().__init__(values, "")
         self.of, self.places, self.missing = of, places, missing
 

@@ -62,7 +62,8 @@ class Confidence:
             cosines = run.view.cosines(run.vector(), rows)
         except Skip:
             return None
-        return None if np.isnan(cosines).all() else float(np.nanmax(cosines))
+        known = cosines[~np.isnan(cosines)]
+        return float(known.max()) if len(known) else None
 
 
 def _logistic(x: float) -> float:

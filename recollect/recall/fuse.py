@@ -100,8 +100,8 @@ class ByMaterial:
             return "unread"
         if is_lookup(run.question.text):
             return "lookup"
-        keys = np.unique(np.concatenate([np.empty(0, np.int64), *(each.keys[: self.SAMPLE] for each in found)]))
-        texts = [memory.text for memory in run.memories(keys)]
+        best = {key for each in found for key in each.keys[: self.SAMPLE].tolist()}
+        texts = run.texts(np.array(list(best), dtype=np.int64))
         if sum(map(is_code, texts)) * 2 > len(texts):
             return "code"
         return "long" if sum(len(text.split()) > self.LONG for text in texts) * 2 > len(texts) else "short"
@@ -208,8 +208,9 @@ def _share(share: Share, raw: Expr, first: NDArray[np.bool_]) -> Expr:
     if share.over == "saturated":
         r = raw if (raw.values >= 0).all() else largest("at least 0", leaf(0.0, "least"), raw)
         return product(share.cue, weight, ratio("r ÷ (1 + r)", r, total("1 + r", leaf(1.0, "one"), r)))
-    best = float(raw.values[first].max(initial=0.0))
-    worst = float(raw.values[first].min(initial=best)) if share.over == "range" else 0.0
+    among = raw.values[first]
+    best = float(among.max(initial=0.0))
+    worst = float(among.min(initial=best)) if share.over == "range" else 0.0
     if best <= 0:
         return product(share.cue, weight, leaf(0.0, "none is above 0"), raw)
     if share.over == "best" or best <= worst:  # a range of nothing tells nobody apart

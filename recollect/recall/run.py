@@ -167,6 +167,10 @@ class Run:
         """Where each memory stands: its path, else the slug of its title, else its id; guests, too."""
         return self._told(keys, self.view.paths, lambda guest: path_or_name(guest.path, guest.title, guest.id))
 
+    def texts(self, keys: Rows) -> list[str]:
+        """What each memory says, for steps that look at no more of it; guests, too."""
+        return self._told(keys, self.view.texts, lambda guest: guest.text)
+
     def ids(self, keys: Rows) -> list[str]:
         return self._told(keys, self.view.ids, lambda guest: guest.id)
 

@@ -213,6 +213,9 @@ class View(Protocol):
     def uses(self, rows: Rows) -> list[Use]:
         """How each row has been used."""
 
+    def texts(self, rows: Rows) -> list[str]:
+        """What each row says: far less to read than whole memories."""
+
     def ids(self, rows: Rows) -> list[str]: ...
 
     def paths(self, rows: Rows) -> list[str]:

@@ -108,11 +108,11 @@ def test_missing_vectors_are_made_by_fix(recollect: Command, keep: Keep) -> None
 
 def test_tokens_that_an_older_version_did_not_keep_are_made_by_fix(recollect: Command, tmp_path: Path) -> None:
     recollect("remember", "The cup is blue.", "--embedder", "local")
-    sql(tmp_path / "memory.db", "UPDATE vectors SET sketch = x''")
+    sql(tmp_path / "memory.db", "DELETE FROM sketches")
     (finding,) = recollect("doctor", "--embedder", "local", "--json").json["findings"]
     assert (finding["name"], finding["level"]) == ("vectors without tokens", "note")
     assert recollect("doctor", "--embedder", "local", "--fix").code == 0
-    assert sql(tmp_path / "memory.db", "SELECT length(sketch) > 0 FROM vectors") == [(1,)]
+    assert sql(tmp_path / "memory.db", "SELECT length(sketch) > 0 FROM sketches") == [(1,)]
 
 
 def test_a_key_in_a_file_that_others_can_read_is_told_but_not_one_from_the_environment(

@@ -121,6 +121,19 @@ def test_when_the_embedder_fails_coverage_speaks_alone(path: Path) -> None:
         assert texts(recall)[0] == KITCHEN[0]
 
 
+def test_a_memory_without_a_vector_leaves_the_cosine_to_the_others(path: Path) -> None:
+    moody = Moody()
+    with open_mind(path, moody) as mind:
+        mind.remember_many(KITCHEN)
+        before = step(mind.recall(OURS), "confidence")["detail"]["cosine"]
+        moody.failing = True
+        mind.remember("nobody knows where the blue cup is")
+        moody.failing = False
+        recall = mind.recall(OURS)
+        assert "nobody knows where the blue cup is" in texts(recall)
+        assert step(recall, "confidence")["detail"]["cosine"] == before
+
+
 @pytest.mark.parametrize("recipe", sorted(RECIPES))
 def test_a_recipe_without_a_measure_has_none_and_cannot_abstain(mind: Mind, recipe: str) -> None:
     recall = mind.recall(OURS, recipe=recipe)

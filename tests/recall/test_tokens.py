@@ -130,7 +130,7 @@ def mixed(tmp_path: Path) -> Iterator[Mind]:
     with open_mind(path, WOVEN) as mind:
         mind.remember("our red cup stands on the shelf", id="old")
         mind.remember_many({"text": f"a red w{n} hangs over that door", "id": f"new-{n}"} for n in range(9))
-    sql(path, "UPDATE vectors SET sketch = x'' WHERE row = 1")
+    sql(path, "DELETE FROM sketches WHERE row = 1")
     with open_mind(path, WOVEN) as mind:
         yield mind
 
@@ -391,7 +391,7 @@ def test_asking_for_more_never_changes_the_first(many: Path, question: str) -> N
 def test_asking_for_more_never_changes_the_first_though_few_have_tokens(many: Path, tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     shutil.copy(many, path)
-    sql(path, "UPDATE vectors SET sketch = x'' WHERE row % 20 > 0")
+    sql(path, "UPDATE sketches SET sketch = x'' WHERE row % 20 > 0")
     with open_mind(path, WOVEN) as mind:
         for question in QUESTIONS:
             longest = [(r.memory.id, r.score) for r in mind.recall(question, 500, track=False)]

@@ -1,7 +1,8 @@
-"""What stands around a memory: its session in order, and files that were written before there were sketches."""
+"""What stands around a memory: its session in order, and files that an older version wrote."""
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,8 @@ import pytest
 
 from recollect import Mind, StoreError
 from recollect.upkeep.doctor import Doctor
+from recollect.workspace import Workspace
+from tests.ingest.kit import VAULT, write
 from tests.recall.kit import NOON, WOVEN, Woven, ids, open_mind, step, told
 from tests.store.looking import assert_whole, sql
 
@@ -138,11 +141,17 @@ def test_without_vectors_nothing_tells_a_diary(path: Path) -> None:
         assert around(mind, "d5") == ([], [])
 
 
-# Files from before there were sketches, and other processes.
+# Files of an older shape, and other processes.
 
 ASKED = "where could the mug be?"
 KEPT = [{"text": "we keep one cup there", "id": "cup"}, {"text": "we keep one lamp there", "id": "lamp"}]
-TO_SECOND = "ALTER TABLE vectors DROP COLUMN sketch; DELETE FROM migrations WHERE name >= '0003'"
+TO_THIRD = """
+ALTER TABLE vectors ADD COLUMN sketch BLOB NOT NULL DEFAULT x'';
+UPDATE vectors SET sketch = s.sketch FROM sketches s WHERE s.space = vectors.space AND s.row = vectors.row;
+DROP TABLE sketches;
+DELETE FROM migrations WHERE name >= '0004'
+"""
+TO_SECOND = "DROP TABLE sketches; DELETE FROM migrations WHERE name >= '0003'"
 TO_FIRST = (
     TO_SECOND + "; DROP TABLE folders; DROP TABLE files; DROP TABLE chunks; DELETE FROM migrations WHERE name > '0002'"
 )
@@ -195,6 +204,74 @@ def test_an_older_file_that_is_only_read_answers_by_words_and_meaning(old: Path)
     )
 
 
+@pytest.fixture
+def third(path: Path) -> Path:
+    """A file with the tokens beside the vectors, some in a second space, and one memory that has none."""
+    with open_mind(path, WOVEN) as mind:
+        mind.remember_many(KEPT)
+        mind.remember_many({"text": f"there w{n} " * 9, "id": f"w{n}"} for n in range(300))
+    sql(path, "DELETE FROM sketches WHERE row = 300; INSERT INTO spaces (name, dim, active) VALUES ('other', 100, 0)")
+    sql(path, "INSERT INTO vectors SELECT 2, row, vector FROM vectors WHERE row < 100")
+    sql(path, "INSERT INTO sketches SELECT 2, row, sketch FROM sketches WHERE row < 50")
+    sql(path, TO_THIRD + "; VACUUM")
+    return path
+
+
+BESIDE = "SELECT space, row, vector, sketch FROM vectors ORDER BY space, row"
+APART = (
+    "SELECT v.space, v.row, v.vector, ifnull(s.sketch, x'') FROM vectors v "
+    "LEFT JOIN sketches s ON s.space = v.space AND s.row = v.row ORDER BY v.space, v.row"
+)
+
+
+def test_tokens_that_lay_beside_the_vectors_get_a_table_of_their_own(third: Path) -> None:
+    with open_mind(third, WOVEN, readonly=True) as mind:
+        before = mind.recall(ASKED, track=False)
+    kept, pages = sql(third, BESIDE), sql(third, "PRAGMA page_count")
+    with open_mind(third, WOVEN) as mind:
+        assert told(mind.recall(ASKED, track=False)) == told(before)
+        assert step(before, "tokens")["outcome"] == "ran"
+        assert mind.embed_missing() == 1
+        assert mind.embed_missing() == 0
+    sql(third, "DELETE FROM sketches WHERE row = 300")
+    assert sql(third, APART) == kept
+    assert sql(third, "SELECT name FROM sqlite_schema WHERE type = 'trigger' OR name = 'together'") == []
+    assert sql(third, "SELECT sum(sketch = x'') FROM sketches") == [(0,)]
+    assert sql(third, "PRAGMA page_count") <= [(pages[0][0] + 5,)]  # the new table and its index begin with a page each
+    assert_whole(third)
+
+
+def test_a_file_with_a_vector_twice_is_brought_up_to_date_all_the_same(third: Path) -> None:
+    kept = sql(third, BESIDE)
+    sql(third, "DROP INDEX vectors_row; INSERT INTO vectors SELECT * FROM vectors WHERE row = 2")
+    open_mind(third, WOVEN).close()
+    assert sql(third, APART) == kept
+    assert Doctor(third, WOVEN).treat().healthy
+
+
+def test_a_file_whose_change_of_shape_was_cut_short_is_as_it_was_and_is_brought_up_to_date_later(third: Path) -> None:
+    kept = sql(third, BESIDE)
+    program = (
+        "import os, signal, sys\n"
+        "import apsw\n"
+        "from tests.recall.kit import WOVEN, open_mind\n"
+        "def die():\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "def prepare(connection):\n"
+        "    connection.pragma('cache_size', 10)  # so that pages are written before the end\n"
+        "    connection.set_commit_hook(die)\n"
+        "apsw.connection_hooks.append(prepare)\n"
+        "open_mind(sys.argv[1], WOVEN)\n"
+    )
+    died = subprocess.run([sys.executable, "-c", program, str(third)], cwd=PROJECT, timeout=60)
+    assert died.returncode == -signal.SIGKILL
+    assert Path(f"{third}-wal").stat().st_size > 100_000
+    assert sql(third, BESIDE) == kept
+    open_mind(third, WOVEN).close()
+    assert sql(third, APART) == kept
+    assert_whole(third)
+
+
 def test_what_another_process_writes_is_seen_with_its_tokens(path: Path, mind: Mind) -> None:
     mind.remember_many({"text": f"w{n} w{n + 1}", "session": "monday", "position": n} for n in range(5))
     mind.recall(ASKED)  # the tokens are in memory from now on
@@ -213,13 +290,14 @@ def test_what_another_process_writes_is_seen_with_its_tokens(path: Path, mind: M
         assert told(fresh.recall(ASKED, 20, track=False)) == told(recall)
 
 
+class Plain:
+    """The same model where its tokens are not to be had."""
+
+    name, dim = Woven.name, Woven.dim
+    embed = WOVEN.embed
+
+
 def test_a_mind_without_tokens_of_its_own_writes_beside_one_that_has_them(path: Path, mind: Mind) -> None:
-    class Plain:
-        """The same model where its tokens are not to be had."""
-
-        name, dim = Woven.name, Woven.dim
-        embed = WOVEN.embed
-
     mind.remember_many(KEPT)
     mind.recall(ASKED)
     with open_mind(path, Plain()) as other:
@@ -250,12 +328,55 @@ def test_a_change_without_a_new_text_leaves_the_tokens_as_they_are(mind: Mind, c
     assert step(recall, "tokens")["outcome"] == "ran"
 
 
+def test_tokens_go_with_the_text_that_they_are_of(path: Path) -> None:
+    with open_mind(path, WOVEN) as mind:
+        mind.remember_many(KEPT)
+    with open_mind(path, None) as mind:
+        mind.edit("cup", text="we have sold it")
+        assert sql(path, "SELECT row FROM sketches") == [(2,)]
+        mind.undo()
+        mind.undo()
+        assert sql(path, "SELECT row FROM sketches") == []
+
+
+def test_a_vector_that_is_made_anew_without_tokens_has_none(path: Path) -> None:
+    with open_mind(path, WOVEN) as mind:
+        mind.remember_many(KEPT)
+    sql(path, "UPDATE vectors SET vector = (SELECT vector FROM vectors WHERE row = 2) WHERE row = 1")
+    assert Doctor(path, Plain()).treat().healthy
+    assert sql(path, "SELECT row FROM sketches") == [(2,)]
+
+
+def test_another_model_brings_tokens_of_its_own_and_those_of_the_first_go(path: Path) -> None:
+    class Other(Woven):
+        name = "other"
+
+    class Third(Plain):
+        name = "third"
+
+    with open_mind(path, WOVEN) as mind:
+        mind.remember_many(KEPT)
+    Mind.reembed(path, embedder=Other())
+    assert sql(path, "SELECT space, row FROM sketches") == [(2, 1), (2, 2)]
+    Mind.reembed(path, embedder=Third())
+    assert sql(path, "SELECT space, row FROM sketches") == []
+
+
+def test_equal_chunks_of_two_files_have_equal_tokens(path: Path, tmp_path: Path) -> None:
+    write(tmp_path / "notes", **{"a.md": "We keep one cup there."})
+    with Workspace(tmp_path / "notes", db=path, embedder=WOVEN, settings=VAULT) as space:
+        space.sync()
+        write(tmp_path / "notes", **{"b.md": "We keep one cup there."})
+        space.sync()
+    assert sql(path, "SELECT count(*), count(DISTINCT row), count(DISTINCT sketch) FROM sketches") == [(2, 2, 1)]
+
+
 # Damage.
 
 HARM = {
     "words are missing": ("DELETE FROM words WHERE row = 1", "without words"),
     "a vector is nobody's": (
-        "INSERT INTO vectors SELECT space, 99, vector, sketch FROM vectors LIMIT 1",
+        "INSERT INTO vectors SELECT space, 99, vector FROM vectors LIMIT 1",
         "without mem",
     ),
     "a vector is torn": ("UPDATE vectors SET vector = x'0000' WHERE row = 2", "do not fit together"),
@@ -276,10 +397,22 @@ def test_a_file_whose_parts_do_not_fit_sends_to_the_doctor(path: Path, harm: str
         assert ids(mind.recall(ASKED))[0] == "cup"
 
 
+@pytest.mark.parametrize("stray", ["SELECT space, 99, sketch", "SELECT 7, row, sketch"], ids=["memory", "model"])
+def test_tokens_of_no_memory_or_model_harm_nobody_until_the_doctor_removes_them(path: Path, stray: str) -> None:
+    with open_mind(path, WOVEN) as mind:
+        mind.remember_many(KEPT)
+        before = told(mind.recall(ASKED, track=False))
+        sql(path, f"INSERT INTO sketches {stray} FROM sketches LIMIT 1")
+    with open_mind(path, WOVEN) as mind:
+        assert told(mind.recall(ASKED, track=False)) == before
+        assert [finding.name for finding in Doctor(path, WOVEN).treat().mended] == ["vectors of no memory"]
+    assert sql(path, "SELECT space, row FROM sketches") == [(1, 1), (1, 2)]
+
+
 def test_a_torn_sketch_counts_as_none_until_the_doctor_mends_it(path: Path) -> None:
     with open_mind(path, WOVEN) as mind:
         mind.remember_many(KEPT)
-    sql(path, "UPDATE vectors SET sketch = x'00' WHERE row = 2")
+    sql(path, "UPDATE sketches SET sketch = x'00' WHERE row = 2")
     with open_mind(path, WOVEN) as mind:
         recall = mind.recall(ASKED, track=False)
         assert ids(recall)[0] == "cup"

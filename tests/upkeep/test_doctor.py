@@ -81,7 +81,7 @@ DAMAGES = {
     "use of no memory": "INSERT INTO use (row) VALUES (99)",
     "links to nowhere": "INSERT INTO edges VALUES (1, 99, 'supports', 1, 0, 1)",
     "vectors of a wrong size": "UPDATE vectors SET vector = x'003c003c' WHERE row = 1",
-    "tokens of a wrong size": "UPDATE vectors SET sketch = x'0102030405' WHERE row = 1",
+    "tokens of a wrong size": "INSERT INTO sketches SELECT space, 1, x'0102030405' FROM spaces",
     "which vectors to search": "UPDATE spaces SET active = 0",
     "a clock that was ahead": f"UPDATE changes SET at = {FUTURE} WHERE version = 1",
     "words that are not those of the text": "UPDATE words SET entries = (SELECT entries FROM words WHERE row = 2)",

@@ -29,7 +29,7 @@ class Diversity:
         best = float(hits.score.values.max())
         if best <= 0:
             raise Skip("no score is above 0")
-        texts = [memory.text for memory in run.memories(hits.keys)]
+        texts = run.texts(hits.keys)
         order = mmr(hits.score.values / best, Likeness(texts), self.share)
         return [Reorder(order, "relevance against likeness to those before")]
 

@@ -71,9 +71,8 @@ class Speaker:
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
         speakers = run.view.strings("speaker", hits.keys)
-        asked = {fold(word) for word in words(run.question.text)}
-        named = {speaker for speaker in set(speakers) if speaker and _is_named(speaker, asked)}
-        if not any(speakers[at] in named for at in _first_page(hits)):
+        named = _named(set(speakers) - {""}, run.question.text)
+        if named.isdisjoint(speakers[at] for at in _first_page(hits).tolist()):
             raise Skip("the question names nobody who speaks here")
         others = np.array([speaker != "" and speaker not in named for speaker in speakers])
         factor = np.where(others, self.factor, 1.0)
@@ -109,15 +108,14 @@ class Answering:
     name: str = "answering"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        first = hits.take(np.arange(min(self.head, len(hits))))
-        people = [bool(speaker) for speaker in run.view.strings("speaker", first.keys)]
+        people = [bool(speaker) for speaker in run.view.strings("speaker", hits.keys)[: self.head]]
         when = asks_when(run.question.text)
         if not when and not any(people):
             raise Skip("nobody speaks here, and no time is asked for")
         factor, said = np.ones(len(hits)), {}
-        for at, (memory, person) in enumerate(zip(run.memories(first.keys), people, strict=True)):
-            asked = share_of_questions(memory.text) if person else 0.0
-            timeless = when and not says_when(memory.text)
+        for at, (text, person) in enumerate(zip(run.texts(hits.keys[: self.head]), people, strict=True)):
+            asked = share_of_questions(text) if person else 0.0
+            timeless = when and not says_when(text)
             factor[at] = (1 - self.asking * asked) * (1 - self.timeless * timeless)
             said[at] = f"{asked:.0%} of it are questions" + (", and it names no time" if timeless else "")
         label = lambda at: said.get(at, "not among the first")  # noqa: E731
@@ -181,6 +179,7 @@ def _cosines_between(vectors: NDArray[np.float32]) -> float:
     return float(whole @ whole) - len(vectors)
 
 
-def _is_named(speaker: str, asked: set[str]) -> bool:
-    """By the whole name or the first part of it."""
-    return fold(words(speaker)[0]) in asked if words(speaker) else False
+def _named(speakers: set[str], question: str) -> set[str]:
+    """Those whom the question names, by the whole name or the first part of it."""
+    asked = {fold(word) for word in words(question)} if speakers else set()
+    return {speaker for speaker in speakers if (name := words(speaker)) and fold(name[0]) in asked}

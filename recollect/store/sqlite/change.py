@@ -26,6 +26,7 @@ from recollect.store.sqlite.records import (
     COLUMNS,
     CONTEXT,
     CREATED,
+    ENCODED,
     ID,
     SELECT,
     UPDATED,
@@ -172,12 +173,18 @@ class SqliteChange:
             held = active_space(self.connection)
             check_space(held[1] if held else None, space, self.path)
         number = self.space(space)
+        encoded = [(number, row, *each) for row, each in zip(rows, texts, strict=True)]
         self.connection.executemany(
-            "INSERT OR REPLACE INTO vectors (space, row, vector, sketch) VALUES (?, ?, ?, ?)",
-            (
-                (number, row, vector.astype(np.float16).tobytes(), sketch)
-                for row, (vector, sketch) in zip(rows, texts, strict=True)
-            ),
+            "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)",
+            ((number, row, vector.astype(np.float16).tobytes()) for number, row, vector, _ in encoded),
+        )
+        self.connection.executemany(
+            "INSERT OR REPLACE INTO sketches VALUES (?, ?, ?)",
+            ((number, row, sketch) for number, row, _, sketch in encoded if sketch),
+        )
+        self.connection.executemany(
+            "DELETE FROM sketches WHERE space = ? AND row = ?",
+            ((number, row) for number, row, _, sketch in encoded if not sketch),
         )
         held = active_space(self.connection)
         if held is not None and held[0] == number:  # what is searched has changed
@@ -273,7 +280,7 @@ class SqliteChange:
         self.connection.execute(UPDATE, (self.version, *to_row(memory), row))
         self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
         if (memory.text, memory.title) != (held.text, held.title):
-            self._forget_vectors(row)
+            self._forget_vectors([row])
         return Written(row, memory.id, "changed", self.now)
 
     def _entries(self, memory: Memory) -> bytes:
@@ -357,15 +364,17 @@ class SqliteChange:
         self.begin()  # the undo is a change of its own, which images follow
         return Undone(verb, from_micros(at), len(added), restored, tuple(ids))
 
-    def _forget_vectors(self, row: int) -> None:
-        self.connection.execute("DELETE FROM vectors WHERE space IN (SELECT space FROM spaces) AND row = ?", (row,))
+    def _forget_vectors(self, rows: Sequence[int]) -> None:
+        spaces = "space IN (SELECT space FROM spaces)"  # by the index, which begins with the space
+        among = "row IN (SELECT value FROM json_each(?))"
+        for table in ENCODED:
+            self.connection.execute(f"DELETE FROM {table} WHERE {spaces} AND {among}", (json.dumps(rows),))
 
     def _remove(self, rows: Sequence[int]) -> None:
         among, chosen = "IN (SELECT value FROM json_each(?1))", json.dumps(rows)
         for table in PARTS:
             self.connection.execute(f"DELETE FROM {table} WHERE row {among}", (chosen,))
-        spaces = "space IN (SELECT space FROM spaces)"  # by the index, which begins with the space
-        self.connection.execute(f"DELETE FROM vectors WHERE {spaces} AND row {among}", (chosen,))
+        self._forget_vectors(rows)
         self.connection.execute(f"DELETE FROM edges WHERE source {among} OR target {among}", (chosen,))
         sql = "INSERT OR REPLACE INTO gone SELECT value, ?2 FROM json_each(?1)"
         self.connection.execute(sql, (chosen, self.version))
@@ -382,7 +391,7 @@ class SqliteChange:
                 self.connection.execute(UPDATE, (self.version, *values, row))
                 self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
                 if (memory.text, memory.title) != (current.text, current.title):
-                    self._forget_vectors(row)
+                    self._forget_vectors([row])
             case "strengths":
                 self._set_strengths(*values)
             case "edge":

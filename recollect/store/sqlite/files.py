@@ -11,6 +11,7 @@ import apsw
 from recollect.model import JsonObject
 from recollect.store.base import FileState, HeldChunk
 from recollect.store.sqlite.connections import fetch
+from recollect.store.sqlite.records import ENCODED
 
 if TYPE_CHECKING:
     from recollect.store.sqlite.change import SqliteChange
@@ -90,14 +91,15 @@ class SqliteFiles:
         )
 
     def adopt(self, row: int, digest: bytes) -> bool:
-        sql = (
-            "INSERT OR REPLACE INTO vectors (space, row, vector, sketch) "
-            "SELECT v.space, ?1, v.vector, v.sketch FROM chunks c "
-            "JOIN vectors v ON v.row = c.row AND v.space IN (SELECT space FROM spaces) "
-            "WHERE c.digest = ?2 AND c.row <> ?1 GROUP BY v.space"
-        )
-        self.connection.execute(sql, (row, digest))
-        return self.connection.changes() > 0
+        before = self.connection.total_changes()
+        for table, held in ENCODED.items():
+            sql = (
+                f"INSERT OR REPLACE INTO {table} SELECT v.space, ?1, v.{held} FROM chunks c "
+                f"CROSS JOIN {table} v ON v.row = c.row AND v.space IN (SELECT space FROM spaces) "  # c first
+                "WHERE c.digest = ?2 AND c.row <> ?1 GROUP BY v.space"
+            )
+            self.connection.execute(sql, (row, digest))
+        return self.connection.total_changes() > before
 
     def drop(self, collection: str, paths: Sequence[str]) -> int:
         among = "collection = ? AND path IN (SELECT value FROM json_each(?))"

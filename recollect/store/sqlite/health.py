@@ -21,7 +21,7 @@ from recollect.store.sqlite.files import read_folders
 from recollect.store.sqlite.image import active_space
 from recollect.store.sqlite.migrations import MIGRATIONS
 from recollect.store.sqlite.postings import ENTRY
-from recollect.store.sqlite.records import SELECT, from_row
+from recollect.store.sqlite.records import ENCODED, SELECT, from_row
 from recollect.store.sqlite.rules import EXAMPLES, MISFIT, RULES, Finding
 from recollect.store.sqlite.store import SqliteStore
 from recollect.store.terms import embedding_text, field_words
@@ -182,13 +182,18 @@ def _unsound(connection: apsw.Connection, _: int) -> Finding | None:
     wrong = [(space, row) for space, row, packed in connection.execute(sql) if not _is_sound(packed)]
     if not wrong:
         return None
+
+    def mend(change: SqliteChange) -> None:
+        for table in ENCODED:
+            _executemany(change, f"DELETE FROM {table} WHERE space = ? AND row = ?", wrong)
+
     return Finding(
         "vectors that are none",
         "error",
         f"Vectors that hold NaN or infinity, or are not of unit length: {len(wrong)}.",
         "Their memories come first or last in every search by meaning, whatever was asked.",
         "removes them, and makes them anew if the embedder is there",
-        lambda change: _executemany(change, "DELETE FROM vectors WHERE space = ? AND row = ?", wrong),
+        mend,
         tuple(str(row) for _, row in wrong[:EXAMPLES]),
     )
 
@@ -238,7 +243,8 @@ class Patient:
         """The ids of memories that have a vector and no tokens beside it, or torn ones."""
         sql = (
             "SELECT m.id FROM vectors v JOIN memories m ON m.row = v.row JOIN spaces s ON s.space = v.space "
-            "WHERE s.active AND (length(v.sketch) = 0 OR length(v.sketch) % ((s.dim + 7) / 8) <> 0)"
+            "LEFT JOIN sketches k ON k.space = v.space AND k.row = v.row "
+            "WHERE s.active AND (ifnull(length(k.sketch), 0) = 0 OR length(k.sketch) % ((s.dim + 7) / 8) <> 0)"
         )
         return {id for (id,) in self._fetch(sql)}
 

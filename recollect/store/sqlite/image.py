@@ -20,6 +20,7 @@ from recollect.store.base import Rows, Space
 from recollect.store.sqlite.arrays import Growing
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.postings import Postings
+from recollect.store.sqlite.records import ENCODED
 from recollect.store.sqlite.sketches import Shelf, Sketches
 from recollect.store.terms import FIELDS
 
@@ -286,11 +287,12 @@ def _torn(connection: apsw.Connection, what: str) -> StoreError:
 
 def _sketches_of(connection: apsw.Connection, since: int, rows: Rows) -> list[bytes]:
     """The sketches of all rows, or of what has changed; empty where there is none."""
-    if not connection.execute("SELECT 1 FROM pragma_table_info('vectors') WHERE name = 'sketch'").get:
-        return [b""] * len(rows)  # an older file that may only be read
     changed = "AND row IN (SELECT row FROM memories WHERE changed > ?1)" if since else "AND ?1 = 0"
-    sql = f"SELECT row, sketch FROM vectors WHERE space = ({ACTIVE}) {changed}"
-    held = dict(connection.execute(sql, (since,)))
+    held: dict[int, bytes] = {}
+    for table in ENCODED:  # an older file that may only be read has them beside the vectors, or has none
+        if connection.execute("SELECT 1 FROM pragma_table_info(?) WHERE name = 'sketch'", (table,)).get:
+            sql = f"SELECT row, sketch FROM {table} WHERE space = ({ACTIVE}) {changed}"
+            held.update(connection.execute(sql, (since,)))
     return [held.get(row, b"") for row in rows.tolist()]
 
 

@@ -30,6 +30,7 @@ USE_COLUMNS = (
     "recall_times",
 )
 SELECT_USE = ", ".join(f"u.{name}" for name in USE_COLUMNS)
+ENCODED = {"vectors": "vector", "sketches": "sketch"}  # tables with a row for a memory and a space, and what they hold
 
 
 def _json(value: Any) -> str:

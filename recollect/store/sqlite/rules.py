@@ -13,7 +13,7 @@ import apsw
 
 from recollect.store.sqlite.change import SqliteChange
 from recollect.store.sqlite.connections import fetch
-from recollect.store.sqlite.records import LISTS
+from recollect.store.sqlite.records import ENCODED, LISTS
 
 Level = Literal["error", "warning", "note"]
 Mend = Callable[[SqliteChange], None]
@@ -62,12 +62,12 @@ class Rule:
 
 ALL = "(SELECT row FROM memories)"
 ENDS = f"source NOT IN {ALL} OR target NOT IN {ALL}"
-STRAY_VECTORS = f"row NOT IN {ALL} OR space NOT IN (SELECT space FROM spaces)"
+STRAY = f"row NOT IN {ALL} OR space NOT IN (SELECT space FROM spaces)"
 MISFIT = "length(vector) <> 2 * (SELECT dim FROM spaces s WHERE s.space = vectors.space)"
 TWICE = "SELECT external_id FROM memories NOT INDEXED WHERE external_id <> '' GROUP BY collection, external_id"
 LATEST = "SELECT row FROM (SELECT row, max(changed) FROM memories NOT INDEXED GROUP BY collection, external_id)"
 LIKELY = "(SELECT space FROM vectors GROUP BY space ORDER BY count(*) DESC LIMIT 1)"
-TORN_SKETCH = "length(sketch) % ((SELECT dim + 7 FROM spaces s WHERE s.space = vectors.space) / 8) <> 0"
+TORN_SKETCH = "length(sketch) % ((SELECT dim + 7 FROM spaces s WHERE s.space = sketches.space) / 8) <> 0"
 FILELESS = "file NOT IN (SELECT file FROM files)"
 SHAPES = {**dict.fromkeys(LISTS, ("array", "[]")), "context": ("object", "{}")}
 
@@ -98,11 +98,11 @@ RULES = (
     Rule(
         "vectors of no memory",
         "error",
-        f"SELECT row FROM vectors WHERE {STRAY_VECTORS}",
-        "Vectors that belong to no memory, or to no model: {n}.",
+        " UNION ".join(f"SELECT row FROM {table} WHERE {STRAY}" for table in ENCODED),
+        "Vectors or tokens that belong to no memory, or to no model: {n}.",
         "A search by meaning may fail, or take one memory's vector for another's.",
         "removes them",
-        (f"DELETE FROM vectors WHERE {STRAY_VECTORS}",),
+        tuple(f"DELETE FROM {table} WHERE {STRAY}" for table in ENCODED),
     ),
     Rule(
         "use of no memory",
@@ -153,16 +153,19 @@ RULES = (
         "Vectors of another size than their model's: {n}.",
         "Every search by meaning fails.",
         "removes them, and makes them anew if the embedder is there",
-        (f"DELETE FROM vectors WHERE {MISFIT}",),
+        (
+            f"DELETE FROM sketches WHERE (space, row) IN (SELECT space, row FROM vectors WHERE {MISFIT})",
+            f"DELETE FROM vectors WHERE {MISFIT}",
+        ),
     ),
     Rule(
         "tokens of a wrong size",
         "error",
-        f"SELECT row FROM vectors WHERE {TORN_SKETCH}",
+        f"SELECT row FROM sketches WHERE {TORN_SKETCH}",
         "Memories whose tokens are kept in another size than their model's: {n}.",
         "Searches that compare token by token fail.",
         "removes them, and makes them anew if the embedder is there",
-        (f"UPDATE vectors SET sketch = x'' WHERE {TORN_SKETCH}",),
+        (f"DELETE FROM sketches WHERE {TORN_SKETCH}",),
     ),
     Rule(
         "which vectors to search",

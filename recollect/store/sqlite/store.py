@@ -23,7 +23,7 @@ from recollect.store.sqlite.change import SqliteChange
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, gate, saying
 from recollect.store.sqlite.files import read_chunk_ids, read_embedded, read_files, read_folders
 from recollect.store.sqlite.image import Follower, active_space
-from recollect.store.sqlite.records import SELECT, SELECT_USE, as_values, from_row
+from recollect.store.sqlite.records import ENCODED, SELECT, SELECT_USE, as_values, from_row
 from recollect.store.sqlite.view import SqliteView, read_relations
 
 log = logging.getLogger("recollect")
@@ -150,10 +150,10 @@ class SqliteStore:
 
     def unembedded(self, space: Space, among: Sequence[str] | None = None, tokens: bool = False) -> list[str]:
         chosen = "" if among is None else "id IN (SELECT value FROM json_each(?3)) AND "
-        whole = " AND v.sketch <> x''" if tokens else ""
+        whole = "JOIN sketches k ON k.space = v.space AND k.row = v.row AND length(k.sketch) > 0 " if tokens else ""
         sql = (
-            f"SELECT id FROM memories WHERE {chosen}status <> 'forgotten' AND row NOT IN (SELECT v.row FROM vectors v "
-            f"JOIN spaces s ON s.space = v.space WHERE s.name = ?1 AND s.dim = ?2{whole})"
+            f"SELECT id FROM memories m WHERE {chosen}status <> 'forgotten' AND NOT EXISTS (SELECT 1 FROM spaces s "
+            f"JOIN vectors v ON v.space = s.space AND v.row = m.row {whole}WHERE s.name = ?1 AND s.dim = ?2)"
         )
         with saying(self.path):
             asked = () if among is None else (json.dumps(list(among)),)
@@ -183,8 +183,8 @@ class SqliteStore:
             number = change.space(space)
             change.begin()  # images must notice
             change.connection.execute("UPDATE spaces SET active = (space = ?)", (number,))
-            change.connection.execute("DELETE FROM vectors WHERE space <> ?", (number,))
-            change.connection.execute("DELETE FROM spaces WHERE space <> ?", (number,))
+            for table in (*ENCODED, "spaces"):
+                change.connection.execute(f"DELETE FROM {table} WHERE space <> ?", (number,))
         return 0
 
     # Use: written beside the content, without waiting for the disk or for other writers.
