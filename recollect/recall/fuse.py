@@ -19,6 +19,7 @@ from recollect.store.base import Rows
 from recollect.text.material import is_code, is_lookup
 
 Over = Literal["best", "range", "itself", "saturated"]
+NARROW = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,9 @@ class Share:
 
     Cues whose scores are of one kind may share: ``plus`` names those that are added to the first before scaling.
 
-    ``best``: score ÷ best; ``range``: (score − worst) ÷ (best − worst), both among the first page;
-    ``itself``: max(0, score); ``saturated``: score ÷ (1 + score).
+    ``best``: score ÷ best; ``range``: (score − worst) ÷ (best − worst), both among the first page, and the worst at
+    least ``NARROW`` below the best, or little would be made much of; ``itself``: max(0, score);
+    ``saturated``: score ÷ (1 + score).
     """
 
     cue: str
@@ -210,13 +212,14 @@ def _share(share: Share, raw: Expr, first: NDArray[np.bool_]) -> Expr:
         return product(share.cue, weight, ratio("r ÷ (1 + r)", r, total("1 + r", leaf(1.0, "one"), r)))
     among = raw.values[first]
     best = float(among.max(initial=0.0))
-    worst = float(among.min(initial=best)) if share.over == "range" else 0.0
     if best <= 0:
         return product(share.cue, weight, leaf(0.0, "none is above 0"), raw)
-    if share.over == "best" or best <= worst:  # a range of nothing tells nobody apart
+    if share.over == "best":
         return product(share.cue, weight, ratio("÷ best", raw, leaf(best, "best score")))
-    above = difference("above the worst", raw, leaf(worst, "worst score"))
-    return product(share.cue, weight, ratio("÷ range", above, leaf(best - worst, "best − worst")))
+    lowest, least = float(among.min()), best - NARROW
+    worst = leaf(lowest, "worst score") if lowest <= least else leaf(least, f"{NARROW:g} below the best")
+    above = difference("above the worst", raw, worst)
+    return product(share.cue, weight, ratio("÷ range", above, leaf(best - min(lowest, least), "best − worst")))
 
 
 def _unless(silent: NDArray[np.bool_], part: Expr, cue: str) -> Expr:

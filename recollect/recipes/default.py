@@ -6,7 +6,7 @@
       ├─▶ trigrams ──┤
       ├─▶ vectors ───┼─▶ blend by material ─▶ × speaker ─▶ × role ─▶ × dates ─▶ × could it be the answer? ─┐
       └─▶ tokens ────┘                                                                                      │
-      best k ◀─ × status ◀─ × recency ◀─ with the best of its session ◀─────────────────────────────────────┘
+      best k ◀─ × status ◀─ × recency ◀─ × where a talk was left ◀─ with the best of its session ◀──────────┘
 
 A name that is looked up may be unfinished: what begins with it counts, too. Trigrams look only for words that nothing
 in the memory has: typos and parts of words. Tokens compare word by word in meaning, and look at what was said just
@@ -22,7 +22,7 @@ from recollect.recall.cues import Parallel, Tokens, Trigrams, Vectors, Words
 from recollect.recall.fuse import Blend, ByMaterial, Share
 from recollect.recall.question import ContentWords, Spelling, Unfinished
 from recollect.recall.recipe import Recipe, paged
-from recollect.recall.stages import Answering, Dates, Recency, Role, Session, Speaker, StatusFactor, Touching
+from recollect.recall.stages import Answering, Dates, Recency, Resuming, Role, Session, Speaker, StatusFactor, Touching
 
 PAGE = 50  # candidates a cue; the first page is the same whatever k is
 
@@ -63,6 +63,7 @@ def default(
             Dates(),
             Answering(),
             Session(check.unit(session, "session")),
+            Resuming(),
             Recency(share=check.unit(recency, "recency"), half_life=30),
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
         ],

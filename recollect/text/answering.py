@@ -1,4 +1,4 @@
-"""What a text could answer: does it ask rather than tell, and does it say when?"""
+"""What a text is: does it ask rather than tell, does it say when, and is it a message rather than a question?"""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ MOMENT = re.compile(
     r"september|october|november|december|(?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
+END = re.compile(r"[.!?](?=\s|$)|[。！？]")
 WHEN = re.compile(
     r"^\W*(?:when|how long|(?:in |on |at )?(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
 )
@@ -35,3 +36,12 @@ def asks_when(question: str) -> bool:
     [True, True, False]
     """
     return WHEN.match(question) is not None
+
+
+def sentences(text: str) -> int:
+    """How many sentences end in it.
+
+    >>> sentences("I'm back. It took 2.5 hours! What is next?")
+    3
+    """
+    return len(END.findall(text))

@@ -190,3 +190,53 @@ def test_an_edge_between_names_passes_every_stage_and_is_not_held_to_a_date(mind
     said = {node.label: node.value for node in nodes(edge.why)}
     assert said["undated"] == 1
     assert "no session: itself" in said
+
+
+# Resuming.
+
+MESSAGE = "I'm back from the market. The pears were sweet. What shall we cook?"
+QUESTION = "what shall we cook with sweet pears from the market?"
+
+
+def resumed(mind: Mind, query: str, id: str) -> dict[str, float]:
+    (node,) = [node for node in nodes(mind.why(query, id, k=20)) if node.label == "after resuming"]
+    return {part.label: part.value for part in node.parts[1:]}
+
+
+def test_a_message_goes_on_where_the_talk_was_left(mind: Mind) -> None:
+    for at in range(4):
+        mind.remember("we cook sweet pears", id=f"p{at}", session="monday", position=at)
+    assert ids(mind.recall(MESSAGE, 4))[0] == "p3"
+    assert resumed(mind, MESSAGE, "p3") == {"0.0 days away": 1.0, "0 right after it in its session": 1.0}
+    assert resumed(mind, MESSAGE, "p2")["1 right after it in its session"] == pytest.approx(0.85)
+    assert resumed(mind, MESSAGE, "p0")["2 right after it in its session"] == pytest.approx(0.7)
+
+
+def test_a_message_is_about_what_is_near_in_time_before_it_or_after(mind: Mind) -> None:
+    for id, days in {"soon": 2, "last week": -7, "long ago": -300, "far ahead": 300}.items():
+        mind.remember("we cook sweet pears", id=id, created=NOON + timedelta(days=days))
+    assert ids(mind.recall(MESSAGE, 4))[:2] == ["soon", "last week"]
+    assert resumed(mind, MESSAGE, "long ago") == {"300.0 days away": pytest.approx(0.7, abs=1e-3), **END}
+    assert resumed(mind, MESSAGE, "far ahead") == resumed(mind, MESSAGE, "long ago")
+
+
+END = {"0 right after it in its session": 1.0}
+
+
+def test_memories_without_a_session_have_no_end_to_go_on_from(mind: Mind) -> None:
+    for at in range(4):
+        mind.remember("we cook sweet pears", id=f"p{at}", position=at)
+    assert all(resumed(mind, MESSAGE, f"p{at}") == {"0.0 days away": 1.0, **END} for at in range(4))
+
+
+@pytest.mark.parametrize(
+    "question", [QUESTION, "I'm back. What shall we cook with sweet pears?", "pears cost 2.5. e.g. 3.1"]
+)
+def test_a_question_may_be_about_any_time(mind: Mind, question: str) -> None:
+    mind.remember("we cook sweet pears", created=NOON - timedelta(days=300))
+    assert step(mind.recall(question), "resuming")["outcome"] == "skipped"
+
+
+def test_sentences_are_counted_in_chinese_too(mind: Mind) -> None:
+    mind.remember("我们煮甜梨", created=NOON - timedelta(days=300))
+    assert step(mind.recall("我回来了。梨很甜！我们煮什么？"), "resuming")["outcome"] != "skipped"

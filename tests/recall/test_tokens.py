@@ -241,6 +241,37 @@ def test_the_nearer_a_neighbour_the_more_it_lends(tmp_path: Path) -> None:
     assert max(lent[2:]) < lent[1], "the reach ends somewhere"
 
 
+def test_who_answers_need_not_repeat_what_was_said_before(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "memory.db", WOVEN) as mind:
+        mind.remember("so she said", id="led up to it", session="monday", position=0)
+        mind.remember(TALK[0], id="said", session="monday", position=1)
+        mind.remember("so he said", id="answered", session="monday", position=2)
+        asked, said, answered = (likeness(mind, ASKED, id, "passport") for id in ("led up to it", "said", "answered"))
+    assert said > answered > asked
+
+
+def test_an_assistant_ends_an_exchange_and_lends_less_to_what_follows(tmp_path: Path) -> None:
+    lent: dict[str, dict[str, float]] = {}
+    for role in ("user", "assistant"):
+        with open_mind(tmp_path / f"{role}.db", WOVEN) as mind:
+            mind.remember("so she said", id="before", session="monday", position=0, role="user")
+            mind.remember(TALK[0], id="said", session="monday", position=1, role=role)
+            mind.remember("so he said", id="after", session="monday", position=2, role="user")
+            lent[role] = {id: likeness(mind, ASKED, id, "passport") for id in ("before", "said", "after")}
+    assert lent["assistant"]["after"] < lent["user"]["after"]
+    assert lent["assistant"]["before"] == lent["user"]["before"]
+    assert lent["assistant"]["said"] == lent["user"]["said"]
+
+
+def test_of_two_in_a_session_the_one_that_says_it_comes_first(tmp_path: Path) -> None:
+    """They are next to equal by tokens: little must not be made much of."""
+    with open_mind(tmp_path / "memory.db", WOVEN) as mind:
+        talk(mind)
+        results = mind.recall(ASKED)
+    assert [result.memory.id for result in results] == ["t1", "t2"]
+    assert any(node.label == "0.1 below the best" for node in nodes(results[0].why))
+
+
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "of another user": ({"user": "bob"}, {"filter": Filter(user="")}),
     "with a higher classification": ({"classification": 3}, {"filter": Filter(classification=1)}),

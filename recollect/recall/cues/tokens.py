@@ -23,9 +23,11 @@ COMMON = 0.2  # what a stop word counts
 class Tokens:
     """Σ rarity(w) × likeness(w)² ÷ Σ rarity(w), for the words w of the question.
 
-    The likeness of a word is the highest that any token of the memory has to it. What was said just before and after
-    belongs to a memory, too: there a likeness counts by ``nearby``, the nearest first. A memory without a sketch (an
-    older version wrote it) has no score, NaN, rather than a bad one.
+    The likeness of a word is the highest that any token of the memory has to it. What was said around a memory belongs
+    to it, too, by a share, the nearest first: who answers need not repeat what was said ``before``, and what came
+    ``after`` may only echo it. Of what an assistant said ``concluded`` is left for what follows: it ends an exchange,
+    and its user moves on. A memory without a sketch (an older version wrote it) has no score, NaN, rather than a bad
+    one.
 
     Up to ``scan`` memories all are compared; of more, what other cues have found, and what stands around that;
     what their first pages brought comes first, so that asking for more never changes the first.
@@ -35,7 +37,9 @@ class Tokens:
     name: str = "tokens"
     depth: Depth = fixed(100)
     scan: int = 1000
-    nearby: tuple[float, ...] = (0.85, 0.65)
+    before: tuple[float, ...] = (0.98, 0.85)
+    after: tuple[float, ...] = (0.8, 0.6)
+    concluded: float = 0.7
 
     def find(self, run: Run) -> Found:
         self._check(run)
@@ -94,14 +98,17 @@ class Tokens:
 
     def _likeness(self, run: Run, rows: Rows) -> NDArray[np.float64]:
         """By row and token of the question: the nearest in the memory, or, for less, in what stands around it."""
-        around = run.view.around(rows, len(self.nearby))
+        around = run.view.around(rows, len(self.before))
         every = np.unique(np.append(rows, around[around >= 0]))
         met = np.maximum(run.view.token_likeness(run.tokens().vectors, every), 0.0)
         best = met[np.searchsorted(every, rows)]
         lent = np.where(run.mask.has(every)[:, None], np.nan_to_num(met), np.float32(0.0))
-        for column, share in enumerate(self.nearby * 2):
-            there = np.flatnonzero(around[:, column] >= 0)
-            beside = lent[np.searchsorted(every, around[there, column])] * np.float32(share)
+        ends = np.array([role == "assistant" for role in run.view.strings("role", every)], dtype=np.bool_)
+        onward = np.where(ends[:, None], lent * np.float32(self.concluded), lent)
+        shares = [*((onward, share) for share in self.before), *((lent, share) for share in self.after)]
+        for neighbour, (theirs, share) in zip(around.T, shares, strict=True):
+            there = np.flatnonzero(neighbour >= 0)
+            beside = theirs[np.searchsorted(every, neighbour[there])] * np.float32(share)
             best[there] = np.maximum(best[there], beside)
         return best.astype(np.float64)
 
@@ -114,7 +121,7 @@ class Tokens:
         """What others have found and what stands around it, and the first page of theirs that led to it."""
         keys = np.concatenate([NOTHING, *(found.keys for found in run.found.values())])
         ranks = np.concatenate([NOTHING, *(np.arange(len(found.keys)) for found in run.found.values())])
-        every = np.column_stack([keys, run.view.around(keys, len(self.nearby))])
+        every = np.column_stack([keys, run.view.around(keys, len(self.before))])
         pages = np.repeat(ranks // self.depth(1), every.shape[1])
         order = np.argsort(pages, kind="stable")
         rows, first = np.unique(every.ravel()[order], return_index=True)

@@ -13,7 +13,7 @@ from recollect.recall.stages.normalise import Normalise
 from recollect.recall.stages.pack import Pack
 from recollect.recall.stages.source import SourceWeight
 from recollect.recall.stages.space import SpatialSort
-from recollect.recall.stages.talk import Answering, Dates, Role, Session, Speaker
+from recollect.recall.stages.talk import Answering, Dates, Resuming, Role, Session, Speaker
 from recollect.recall.stages.touch import Touching
 from recollect.recall.stages.worth import Compete
 
@@ -31,6 +31,7 @@ __all__ = [
     "Normalise",
     "Pack",
     "Recency",
+    "Resuming",
     "Role",
     "Session",
     "Situation",

@@ -14,7 +14,7 @@ from recollect.recall.arithmetic import leaf, product, total
 from recollect.recall.hits import Hits, Operation, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.stages.factors import DAY
-from recollect.text.answering import asks_when, says_when, share_of_questions
+from recollect.text.answering import asks_when, says_when, sentences, share_of_questions
 from recollect.text.dates import spans
 from recollect.text.words import fold, words
 
@@ -150,6 +150,34 @@ class Dates:
         said = np.where(inside, "made at the time in question", np.where(other, "made at another time", "undated"))
         factor = leaf(np.where(other, self.factor, 1.0), lambda at: str(said[at]))
         return [Rescore(product("after dates", hits.score, factor))]
+
+
+@dataclass(frozen=True, slots=True)
+class Resuming:
+    """A message goes on where a talk was left: × less for what is far in time, and what was not the end of its session.
+
+    A text of so many ``sentences`` tells and asks: it goes on with something, where a single question may be about any
+    time. × (1 − recent + recent × 2^(−distance ÷ half_life)) × (1 − left × how many of ``reach`` others followed it).
+    """
+
+    sentences: int = 3
+    recent: float = 0.3
+    half_life: float = 30.0  # days, before the message or after it
+    left: float = 0.3
+    reach: int = 2
+    name: str = "resuming"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+        if sentences(run.question.text) < self.sentences:
+            raise Skip("the question is no message that goes on with a talk")
+        away = np.abs(np.nan_to_num((micros(run.now) - run.view.numbers("created", hits.keys)) / DAY))
+        talks = np.array([session != "" for session in run.view.strings("session", hits.keys)], dtype=np.bool_)
+        followed = talks * (run.view.around(hits.keys, self.reach)[:, self.reach :] >= 0).sum(axis=1)
+        near = leaf(
+            1 - self.recent + self.recent * np.exp2(-away / self.half_life), lambda at: f"{away[at]:.1f} days away"
+        )
+        end = leaf(1 - self.left * followed / self.reach, lambda at: f"{followed[at]} right after it in its session")
+        return [Rescore(product("after resuming", hits.score, near, end))]
 
 
 def _first_page(hits: Hits) -> NDArray[np.int64]:
