@@ -32,9 +32,9 @@ format: $(READY)
 speed: $(READY)  ## measure beside the raw parts and the peers (see bench/)
 	$(BIN)/python bench/speed.py
 
-quality: $(READY)  ## measure recall on labelled sets beside the peers, with tables and plots (DATA=folder; see docs/quality.md)
+quality: $(READY)  ## measure recall on labelled sets beside the peers, with tables and plots (DATA=folder, JOBS=2; see docs/quality.md)
 	@$(BIN)/python -m pip install --quiet -e ".[bench]"
-	$(BIN)/python bench/quality.py --all $(if $(DATA),--data $(DATA))
+	$(BIN)/python bench/quality.py --all $(if $(DATA),--data $(DATA)) $(if $(JOBS),--jobs $(JOBS))
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Recollect needs Python 3.11 or newer (make PYTHON=python3.12 …)")'

@@ -14,6 +14,7 @@ from bench.report import HOME, machine
 from bench.tables import TABLES, TOLERANCE, floor
 
 DOCS = HOME.parent / "docs"
+RESULTS = HOME / "results" / "quality.json"
 PLACE = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.S)
 
 
@@ -25,6 +26,12 @@ class Findings:
         self.kept: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {"facts": {}, "sets": {}}
         self.now: dict[str, Any] = {}
 
+    def peers(self, name: str, files: dict[str, str]) -> set[str]:
+        """The peers that are kept for this set, if its data is still the same."""
+        before = self.kept["sets"].get(name, {})
+        systems = before.get("systems", {}) if before.get("files") == files else {}
+        return {system for system, told in systems.items() if told["kind"] == "peer"}
+
     def add(self, name: str, found: dict[str, Any]) -> None:
         """A set's findings; what was kept of the same data and not measured again stays."""
         self.now[name] = found
@@ -34,6 +41,11 @@ class Findings:
         systems = before.get("systems", {})
         if any(told["kind"] == "ablation" for told in found["systems"].values()):  # its parts may be others now
             systems = {system: told for system, told in systems.items() if told["kind"] != "ablation"}
+        if "default" in found["systems"]:  # others were compared with an earlier one
+            systems = {
+                system: {key: value for key, value in told.items() if key != "against default"}
+                for system, told in systems.items()
+            }
         self.kept["sets"][name] = {**before, **found, "systems": {**systems, **found["systems"]}}
 
     def keep(self) -> None:

@@ -1,13 +1,18 @@
 """The quality benchmark: labelled questions, put to every recipe, to what is simpler, and to the peers.
 
 ``python bench/quality.py --sets locomo --recipes default`` prints; with ``--keep`` it is kept in bench/results/ and
-docs/quality/. ``--all`` measures everything and keeps it.
+docs/quality/. ``--all`` measures everything and keeps it; of peers, which do not change with our code, only what is not
+kept yet (``--peers all`` measures them again).
 """
 
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 HOME = Path(__file__).resolve().parent
 ALL = "baselines ablation silence budgets cost keep".split()
@@ -18,30 +23,46 @@ def main() -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded: one thread for all, as measured
     sys.path.insert(0, str(HOME.parent))
     from bench import sets
-    from bench.findings import Findings
+    from bench.findings import RESULTS, Findings
+
+    findings = Findings(RESULTS)
+    if options.render:
+        findings.render()
+        return 0
+    known = sets.names(options.data)
+    if not (options.sets or known):
+        sys.exit(f"There are no labelled sets in {options.data}; name their folder with --data.")
+    for name, found in _trials(options.sets or known, options):
+        findings.add(name, found)
+        if options.keep:
+            findings.keep()
+    findings.show()
+    return int(options.check and bool(findings.below_the_floor()))
+
+
+def _trials(names: list[str], options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each set's name and findings, so many at a time, each in a process of its own."""
+    if options.jobs == 1:
+        yield from (_trial(name, options) for name in names)
+        return
+    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
+        for done in as_completed([pool.submit(_trial, name, options) for name in names]):
+            yield done.result()
+
+
+def _trial(name: str, options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    sys.path.insert(0, str(HOME.parent))  # a process of its own knows nothing of ours
+    from bench import sets
     from bench.stores import Kept
     from bench.trial import Trial
 
     cache = Path(os.environ.get("RECOLLECT_BENCH_CACHE", Path.home() / ".cache" / "recollect-bench"))
     (cache / "quality").mkdir(parents=True, exist_ok=True)
-    findings = Findings(HOME / "results" / "quality.json")
-    if options.render:
-        findings.render()
-        return 0
-    embedder = Kept(cache / "quality")
-    known = sets.names(options.data)
-    if not (options.sets or known):
-        sys.exit(f"There are no labelled sets in {options.data}; name their folder with --data.")
-    for name in options.sets or known:
-        if name in known:
-            set_ = sets.read(options.data / name, options.limit)
-        else:
-            set_ = sets.published(Path(name), options.unit, options.limit)
-        findings.add(set_.name, Trial(set_, embedder, cache, options).run())
-        if options.keep:
-            findings.keep()
-    findings.show()
-    return int(options.check and bool(findings.below_the_floor()))
+    if name in sets.names(options.data):
+        set_ = sets.read(options.data / name, options.limit)
+    else:
+        set_ = sets.published(Path(name), options.unit, options.limit)
+    return set_.name, Trial(set_, Kept(cache / "quality"), cache, options).run()
 
 
 def _options() -> argparse.Namespace:
@@ -51,22 +72,23 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--unit", choices=("session", "turn"), default="session", help="of LongMemEval")
     parser.add_argument("--limit", type=int, help="questions a set, drawn at random; such a run is not kept")
     parser.add_argument("--recipes", type=_words, default=["default"], help="names with commas between, or all")
-    parser.add_argument("--peers", type=_words, default=[], help="names with commas between, or all")
+    parser.add_argument("--peers", type=_words, default=[], help="names with commas between, all, or new: not kept yet")
     parser.add_argument("--patience", type=float, default=600.0, help="seconds that a peer has for a set")
     parser.add_argument("--baselines", action="store_true", help="BM25, vectors, and their fusion with equal weights")
     parser.add_argument("--ablation", action="store_true", help="the default recipe without each of its parts")
     parser.add_argument("--silence", action="store_true", help="questions that nothing answers")
     parser.add_argument("--budgets", action="store_true", help="how much evidence a number of tokens holds")
     parser.add_argument("--cost", action="store_true", help="processor time and bytes")
+    parser.add_argument("--jobs", type=int, default=1, help="sets at a time; processor times are noisier for it")
     parser.add_argument("--verbose", action="store_true", help="print every category, too")
     parser.add_argument("--stale", action="store_true", help="use stores that were built by other code")
     parser.add_argument("--keep", action="store_true", help="keep what was found, in bench/results/ and docs/quality/")
-    parser.add_argument("--all", action="store_true", help="all recipes, peers and parts, kept")
+    parser.add_argument("--all", action="store_true", help="all recipes, new peers and all parts, kept")
     parser.add_argument("--render", action="store_true", help="measure nothing: tables and plots from what is kept")
     parser.add_argument("--check", action="store_true", help="fail when a set falls below the baselines")
     options = parser.parse_args()
     if options.all:
-        vars(options).update(dict.fromkeys(ALL, True), recipes=["all"], peers=["all"])
+        vars(options).update(dict.fromkeys(ALL, True), recipes=["all"], peers=["new"])
     if options.limit and options.keep:
         parser.error("a run with --limit is not kept")
     return options

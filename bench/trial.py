@@ -12,6 +12,7 @@ from rich.console import Console
 
 from bench import costs
 from bench.budgets import budgets
+from bench.findings import RESULTS, Findings
 from bench.peers.quality import talk
 from bench.peers.quality.talk import PEERS
 from bench.report import machine
@@ -64,7 +65,7 @@ class Trial:
             if options.budgets:
                 found["budgets"] = {**budgets(asker, labelled, "default"), **self._made}
         if options.peers:
-            self._ask_peers(list(PEERS) if options.peers == ["all"] else options.peers)
+            self._ask_peers(self._chosen(options.peers))
         if options.cost:
             with tempfile.TemporaryDirectory(dir=self.cache) as folder:
                 found["writes"] = {**costs.writes(self.set, Path(folder)), **self._made}
@@ -82,6 +83,11 @@ class Trial:
             self.judge(score(recipe.name, questions, asker.answers(questions, recipe)), kind)
         except Exception as problem:
             self.failed(recipe.name, kind, f"{type(problem).__name__}: {problem}")
+
+    def _chosen(self, peers: list[str]) -> list[str]:
+        """The peers of these names; "all", or "new": those that were not asked for this very data."""
+        kept = Findings(RESULTS).peers(self.set.name, self.set.files) if peers == ["new"] else set()
+        return [name for name in PEERS if name not in kept] if peers in (["all"], ["new"]) else peers
 
     def _ask_peers(self, names: list[str]) -> None:
         with tempfile.TemporaryDirectory(dir=self.cache) as folder:
