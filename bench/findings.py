@@ -27,7 +27,7 @@ class Findings:
         self.now: dict[str, Any] = {}
 
     def peers(self, name: str, files: dict[str, str]) -> set[str]:
-        """The peers that are kept for this set, if its data is still the same."""
+        """The peers that are kept for this set, if its data is still the same; what broke is kept, too."""
         before = self.kept["sets"].get(name, {})
         systems = before.get("systems", {}) if before.get("files") == files else {}
         return {system for system, told in systems.items() if told["kind"] == "peer"}
@@ -41,17 +41,14 @@ class Findings:
         systems = before.get("systems", {})
         if any(told["kind"] == "ablation" for told in found["systems"].values()):  # its parts may be others now
             systems = {system: told for system, told in systems.items() if told["kind"] != "ablation"}
-        if "default" in found["systems"]:  # others were compared with an earlier one
-            systems = {
-                system: {key: value for key, value in told.items() if key != "against default"}
-                for system, told in systems.items()
-            }
         self.kept["sets"][name] = {**before, **found, "systems": {**systems, **found["systems"]}}
 
     def keep(self) -> None:
         self.kept["facts"] = machine()
         self.kept["sets"] = dict(sorted(self.kept["sets"].items()))
-        self.file.write_text(json.dumps(self.kept, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        new = self.file.with_suffix(".new")  # others may read it meanwhile
+        new.write_text(json.dumps(self.kept, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        new.replace(self.file)
         self.render()
 
     def render(self) -> None:

@@ -46,8 +46,11 @@ def _trials(names: list[str], options: argparse.Namespace) -> Iterator[tuple[str
         yield from (_trial(name, options) for name in names)
         return
     with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
-        for done in as_completed([pool.submit(_trial, name, options) for name in names]):
-            yield done.result()
+        running = [pool.submit(_trial, name, options) for name in names]
+        try:
+            yield from (done.result() for done in as_completed(running))
+        finally:  # after a failure nobody waits for what is not yet begun
+            pool.shutdown(cancel_futures=True)
 
 
 def _trial(name: str, options: argparse.Namespace) -> tuple[str, dict[str, Any]]:

@@ -39,9 +39,9 @@ class LocalEmbedder:
         return vectors
 
     def reads(self, text: str) -> bool:
-        """Is it written in letters that the model was taught? Of others it makes vectors, too, but they mean little."""
-        letters = [letter for letter in text if letter.isalpha()]
-        return 2 * sum(letter < LAST_LATIN for letter in letters) >= len(letters)
+        """Is it written in letters that the model was taught? Its vectors of others, and of none, mean little."""
+        letters = [letter for letter in text if letter.isalnum()]
+        return bool(letters) and 2 * sum(letter < LAST_LATIN for letter in letters) >= len(letters)
 
     def knows(self, word: str) -> bool:
         """Is it a word of its own to the model, and so no slip of the keys?"""

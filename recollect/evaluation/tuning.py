@@ -32,6 +32,7 @@ GRID: dict[str, tuple[float, ...]] = {
     "session": (0.0, 0.25, 0.5, 0.75, 1.0),
     "speaker": (0.5, 0.65, 0.8, 0.9, 1.0),
     "assistant": (0.4, 0.55, 0.7, 0.85, 1.0),
+    "resuming": (0.0, 0.15, 0.25, 0.4),
     "recency": (0.0, 0.02, 0.05, 0.1, 0.2, 0.4),
 }
 ROUNDS = 2  # times that each setting is looked at

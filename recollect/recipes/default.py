@@ -35,6 +35,7 @@ def default(
     speaker: float = 0.8,  # × for what others said than the one who is named
     assistant: float = 0.7,  # × for what assistants, systems and tools said
     session: float = 0.5,  # how much of a score is the best of its session, where that is about one thing
+    resuming: float = 0.25,  # how much less counts what is far from where a talk was left, for a message that goes on
     recency: float = 0.02,  # how much of a score depends on age
 ) -> Recipe:
     """The recipe that is used when none is named."""
@@ -63,7 +64,7 @@ def default(
             Dates(),
             Answering(),
             Session(check.unit(session, "session")),
-            Resuming(),
+            Resuming(check.unit(resuming, "resuming")),
             Recency(share=check.unit(recency, "recency"), half_life=30),
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
         ],

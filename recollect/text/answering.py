@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from recollect.text.words import words
+
 SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 MOMENT = re.compile(
     r"\b(?:yesterday|today|tomorrow|tonight|ago|last|next|recently|since|weekends?|weeks?|months?|years?|mornings?|"
@@ -11,7 +13,6 @@ MOMENT = re.compile(
     r"september|october|november|december|(?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
-END = re.compile(r"[.!?](?=\s|$)|[。！？]")
 WHEN = re.compile(
     r"^\W*(?:when|how long|(?:in |on |at )?(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
 )
@@ -38,10 +39,38 @@ def asks_when(question: str) -> bool:
     return WHEN.match(question) is not None
 
 
-def sentences(text: str) -> int:
-    """How many sentences end in it.
+TOLD = re.compile(r"[^.!?。！？\n]+(?:\.(?!\s|$)[^.!?。！？\n]*)*")  # a dot inside a word ends nothing
+PAST = re.compile(r"\b(?:did|was|were|had|told|said|mentioned|talked|remember|remind)\b[^.!?\n]*\?", re.IGNORECASE)
+YOURS = re.compile(
+    r"\b(?:did|had|have) you (?:say|said|tell|told|recommend|suggest|mention|advise|propose|explain|give|given)|"
+    r"\byou(?:'d|'ve| had| have)? (?:said|told|recommended|suggested|mentioned|advised|proposed|explained|gave)\b|"
+    r"\byour (?:advice|answers?|recommendations?|suggestions?|explanations?)\b|\bthe assistant\b",
+    re.IGNORECASE,
+)
 
-    >>> sentences("I'm back. It took 2.5 hours! What is next?")
+
+def statements(text: str, shortest: int = 4) -> int:
+    """How many sentences it has that say something: greetings, thanks and abbreviations do not count.
+
+    >>> statements("I'm back from the market. It took 2.5 hours to find pears! What shall we cook? Thanks!")
     3
+    >>> statements("Hi! Thanks! What did Dr. J. Smith say to Mr. Lee about pears?")
+    1
     """
-    return len(END.findall(text))
+    return sum(len(words(found, whole=True)) >= shortest for found in TOLD.findall(text))
+
+
+def asks_what_was(text: str) -> bool:
+    """
+    >>> [asks_what_was(each) for each in ("I paid it. What did I pay?", "I did it. What shall we do?")]
+    [True, False]
+    """
+    return PAST.search(text) is not None
+
+
+def asks_assistant(text: str) -> bool:
+    """
+    >>> [asks_assistant(each) for each in ("What did you recommend?", "What was your advice?", "Can you tell me?")]
+    [True, True, False]
+    """
+    return YOURS.search(text) is not None

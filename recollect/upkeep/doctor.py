@@ -26,6 +26,7 @@ LONG_LOG = 64 << 20  # bytes
 LITTLE_ROOM = 64 << 20
 OTHERS_WRITE = 0o002
 CLOSED, TORN_APART = "it cannot be opened", "it cannot be read"
+OLDER = "an older shape"
 UNREADABLE = (CLOSED, TORN_APART, "damage", "missing table")  # what keeps the doctor from looking further
 BACKUP = "%s.before-doctor-%s"
 
@@ -86,7 +87,8 @@ class Doctor:
         try:
             patient.back_up(backup)
             shutil.copymode(before.path, backup)
-            fresh = {} if any(each.name in UNREADABLE for each in before.findings) else self._fresh(patient)
+            unread = any(each.name in (*UNREADABLE, OLDER) for each in before.findings)
+            fresh = {} if unread else self._fresh(patient)
         finally:
             patient.close()
         mend(before.path, self.clock, fresh, self._space if fresh else None)
@@ -151,7 +153,7 @@ class Doctor:
         try:
             if patient.pending:
                 yield Finding(
-                    "an older shape",
+                    OLDER,
                     "note",
                     f"The file lacks the steps {', '.join(patient.pending)}.",
                     "An older version of Recollect wrote it; it is brought up to date when it is next written to.",

@@ -177,12 +177,12 @@ def test_many_texts_keep_each_their_own_sketch() -> None:
 # What the local model knows of itself.
 
 
-@pytest.mark.parametrize("text", ["where is the cup?", "Où est la tasse, Zoë?", "", "42 ?!", "the 杯 on the shelf"])
+@pytest.mark.parametrize("text", ["where is the cup?", "Où est la tasse, Zoë?", "42 ?!", "the 杯 on the shelf"])
 def test_it_reads_latin_letters(text: str) -> None:
     assert LocalEmbedder().reads(text)
 
 
-@pytest.mark.parametrize("text", ["杯子在哪里", "Где чашка?", "컵은 어디에", "cup 杯子在哪里呢"])
+@pytest.mark.parametrize("text", ["杯子在哪里", "Где чашка?", "컵은 어디에", "cup 杯子在哪里呢", "", "🚗", "?!"])
 def test_it_does_not_read_others(text: str) -> None:
     assert not LocalEmbedder().reads(text)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -194,49 +195,103 @@ def test_an_edge_between_names_passes_every_stage_and_is_not_held_to_a_date(mind
 
 # Resuming.
 
-MESSAGE = "I'm back from the market. The pears were sweet. What shall we cook?"
-QUESTION = "what shall we cook with sweet pears from the market?"
+MESSAGE = "I'm back from the market. The pears I bought were sweet. What shall we cook with them?"
 
 
-def resumed(mind: Mind, query: str, id: str) -> dict[str, float]:
-    (node,) = [node for node in nodes(mind.why(query, id, k=20)) if node.label == "after resuming"]
+def resumed(mind: Mind, id: str, **options: Any) -> dict[str, float]:
+    (node,) = [node for node in nodes(mind.why(MESSAGE, id, k=20, **options)) if node.label == "after resuming"]
     return {part.label: part.value for part in node.parts[1:]}
 
 
+def pears(mind: Mind, count: int = 4, session: str = "monday", **last: Any) -> None:
+    for at in range(count):
+        said = {"created": NOON, **(last if at == count - 1 else {})}
+        mind.remember("we cook sweet pears", id=f"{session}-{at}", session=session, position=at, **said)
+
+
 def test_a_message_goes_on_where_the_talk_was_left(mind: Mind) -> None:
-    for at in range(4):
-        mind.remember("we cook sweet pears", id=f"p{at}", session="monday", position=at)
-    assert ids(mind.recall(MESSAGE, 4))[0] == "p3"
-    assert resumed(mind, MESSAGE, "p3") == {"0.0 days away": 1.0, "0 right after it in its session": 1.0}
-    assert resumed(mind, MESSAGE, "p2")["1 right after it in its session"] == pytest.approx(0.85)
-    assert resumed(mind, MESSAGE, "p0")["2 right after it in its session"] == pytest.approx(0.7)
+    pears(mind)
+    assert ids(mind.recall(MESSAGE, 4))[0] == "monday-3"
+    left = {at: resumed(mind, f"monday-{at}") for at in (0, 2, 3)}
+    assert left[3] == {"0.0 days from the message": 1.0, "0 of the next 2 follow in its session": 1.0}
+    assert left[2]["1 of the next 2 follow in its session"] == pytest.approx(0.875)
+    assert left[0]["2 of the next 2 follow in its session"] == pytest.approx(0.75)
+    assert step(mind.recall(MESSAGE), "resuming")["detail"] == {"goes on with a talk": "3 statements"}
 
 
-def test_a_message_is_about_what_is_near_in_time_before_it_or_after(mind: Mind) -> None:
-    for id, days in {"soon": 2, "last week": -7, "long ago": -300, "far ahead": 300}.items():
-        mind.remember("we cook sweet pears", id=id, created=NOON + timedelta(days=days))
-    assert ids(mind.recall(MESSAGE, 4))[:2] == ["soon", "last week"]
-    assert resumed(mind, MESSAGE, "long ago") == {"300.0 days away": pytest.approx(0.7, abs=1e-3), **END}
-    assert resumed(mind, MESSAGE, "far ahead") == resumed(mind, MESSAGE, "long ago")
+HIDDEN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "with a higher classification": ({"classification": 3}, {"filter": Filter(classification=1)}),
+    "forgotten": ({"status": "forgotten"}, {}),
+    "said later": ({"created": NOON - timedelta(days=1)}, {"as_of": NOON - timedelta(days=2)}),
+}
 
 
-END = {"0 right after it in its session": 1.0}
+@pytest.mark.parametrize(("details", "options"), HIDDEN.values(), ids=list(HIDDEN))
+def test_what_may_not_be_seen_does_not_show_as_what_follows(
+    mind: Mind, details: dict[str, Any], options: dict[str, Any]
+) -> None:
+    early = NOON - timedelta(days=9)
+    mind.remember("we cook sweet pears", id="left", session="monday", position=0, created=early)
+    mind.remember("we cook sweet pears", id="next", session="monday", position=1, **{"created": early, **details})
+    assert "0 of the next 2 follow in its session" in resumed(mind, "left", **options)
 
 
-def test_memories_without_a_session_have_no_end_to_go_on_from(mind: Mind) -> None:
-    for at in range(4):
-        mind.remember("we cook sweet pears", id=f"p{at}", position=at)
-    assert all(resumed(mind, MESSAGE, f"p{at}") == {"0.0 days away": 1.0, **END} for at in range(4))
+def test_a_message_is_about_talks_that_are_near_in_time_before_it_or_after(mind: Mind) -> None:
+    for session, days in {"soon": 2, "last week": -7, "long ago": -300, "far ahead": 300}.items():
+        pears(mind, 1, session, created=NOON + timedelta(days=days))
+    assert ids(mind.recall(MESSAGE, 4))[:2] == ["soon-0", "last week-0"]
+    ago, ahead = (resumed(mind, f"{session}-0")["300.0 days from the message"] for session in ("long ago", "far ahead"))
+    assert ago == ahead == pytest.approx(0.75, abs=1e-3)
+
+
+def test_notes_without_a_session_are_of_any_time(mind: Mind) -> None:
+    for at in range(12):  # so many that their order means something
+        mind.remember("we cook sweet pears", id=f"note-{at}", created=NOON - timedelta(days=300 - at))
+    assert step(mind.recall(MESSAGE), "resuming")["outcome"] == "skipped"
+    pears(mind)
+    assert resumed(mind, "note-3") == {"no session": 1.0}
 
 
 @pytest.mark.parametrize(
-    "question", [QUESTION, "I'm back. What shall we cook with sweet pears?", "pears cost 2.5. e.g. 3.1"]
+    "question",
+    [
+        "what shall we cook with sweet pears from the market?",
+        "I'm back from the market. What shall we cook with sweet pears?",
+        "Hi! Thanks! So. Ok... What shall we cook with the pears?",
+        "What shall Dr. J. Smith and Mr. E. Lee cook with pears, i.e. the sweet ones etc. from abroad?",
+        "I'm back from the market. The pears there are so sweet. What did we cook with them in spring?",
+    ],
 )
 def test_a_question_may_be_about_any_time(mind: Mind, question: str) -> None:
-    mind.remember("we cook sweet pears", created=NOON - timedelta(days=300))
+    pears(mind, 2, created=NOON - timedelta(days=300))
     assert step(mind.recall(question), "resuming")["outcome"] == "skipped"
 
 
-def test_sentences_are_counted_in_chinese_too(mind: Mind) -> None:
-    mind.remember("我们煮甜梨", created=NOON - timedelta(days=300))
-    assert step(mind.recall("我回来了。梨很甜！我们煮什么？"), "resuming")["outcome"] != "skipped"
+def test_it_can_be_turned_off(mind: Mind) -> None:
+    pears(mind)
+    assert set(resumed(mind, "monday-0", resuming=0.0).values()) == {1.0}
+
+
+def test_statements_are_counted_in_chinese_too(mind: Mind) -> None:
+    mind.remember("我们煮甜梨", session="monday")
+    asked = "我今天从市场回来了。我买的梨非常甜！我们今天晚上煮什么？"
+    assert step(mind.recall(asked), "resuming")["outcome"] == "ran"
+
+
+# Role.
+
+
+@pytest.mark.parametrize(
+    ("question", "outcome"),
+    [
+        ("what did you recommend for the starter?", "skipped"),
+        ("which flour have you suggested for the starter?", "skipped"),
+        ("what was your advice on the starter?", "skipped"),
+        ("what did the assistant say about the starter?", "skipped"),
+        ("can you tell me about the starter?", "ran"),
+    ],
+)
+def test_what_an_assistant_said_counts_in_full_when_it_is_asked_for(mind: Mind, question: str, outcome: str) -> None:
+    mind.remember("My starter smells odd.", session="monday", position=0, role="user")
+    mind.remember("Feed the starter with flour.", session="monday", position=1, role="assistant")
+    assert step(mind.recall(question), "role")["outcome"] == outcome

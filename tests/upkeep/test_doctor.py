@@ -12,9 +12,11 @@ import apsw
 import pytest
 
 from recollect import Mind
+from recollect.embed import Embedder
 from recollect.store.sqlite.migrations import APPLICATION_ID, MIGRATIONS
 from recollect.upkeep.doctor import Doctor, Report
 from recollect.workspace import Workspace
+from tests.recall.kit import WOVEN
 from tests.store.looking import held, sql, texts
 
 ROOT = Path(__file__).parents[2]
@@ -243,15 +245,16 @@ def test_what_is_no_memory_is_said_and_left_alone(path: Path, ruin: Callable[[Pa
     assert (path.read_bytes() if path.exists() else None) == before
 
 
-def test_an_older_shape_is_told_and_brought_up_to_date(path: Path) -> None:
+@pytest.mark.parametrize("embedder", [None, WOVEN], ids=["without an embedder", "with one that has tokens"])
+def test_an_older_shape_is_told_and_brought_up_to_date(path: Path, embedder: Embedder | None) -> None:
     path.unlink()
     first = apsw.Connection(str(path))
     first.execute(f"PRAGMA application_id = {APPLICATION_ID}; CREATE TABLE migrations (name TEXT PRIMARY KEY, applied)")
     first.execute(MIGRATIONS["0001_memories"]).fetchall()
     first.execute("INSERT INTO migrations VALUES ('0001_memories', 0)")
     first.close()
-    assert names(Doctor(path).examine()) == ["an older shape"]
-    assert Doctor(path).treat().healthy
+    assert names(Doctor(path, embedder).examine()) == ["an older shape"]
+    assert Doctor(path, embedder).treat().healthy
     assert [name for (name,) in sql(path, "SELECT name FROM migrations ORDER BY name")] == sorted(MIGRATIONS)
 
 

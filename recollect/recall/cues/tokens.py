@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import InvalidInput
 from recollect.recall.arithmetic import Expr, leaf, product, ratio, total
 from recollect.recall.cues.words import EVERYWHERE
 from recollect.recall.hits import Found
@@ -40,6 +41,10 @@ class Tokens:
     before: tuple[float, ...] = (0.98, 0.85)
     after: tuple[float, ...] = (0.8, 0.6)
     concluded: float = 0.7
+
+    def __post_init__(self) -> None:
+        if len(self.before) != len(self.after):
+            raise InvalidInput("before and after must reach equally far.")
 
     def find(self, run: Run) -> Found:
         self._check(run)

@@ -14,7 +14,7 @@ from recollect.recall.arithmetic import leaf, product, total
 from recollect.recall.hits import Hits, Operation, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.stages.factors import DAY
-from recollect.text.answering import asks_when, says_when, sentences, share_of_questions
+from recollect.text.answering import asks_assistant, asks_what_was, asks_when, says_when, share_of_questions, statements
 from recollect.text.dates import spans
 from recollect.text.words import fold, words
 
@@ -81,7 +81,7 @@ class Speaker:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """× a factor by role: what an assistant answered is worth less than what it was told."""
+    """× a factor by role: what an assistant answered is worth less than what it was told, unless that is asked for."""
 
     factors: Mapping[str, float] = field(default_factory=lambda: {"assistant": 0.7, "system": 0.7, "tool": 0.7})
     name: str = "role"
@@ -90,6 +90,8 @@ class Role:
         roles = run.view.strings("role", hits.keys)
         if self.factors.keys().isdisjoint(roles):
             raise Skip("no candidate was said by an assistant")
+        if asks_assistant(run.question.text):
+            raise Skip("the question is for what an assistant said")
         factor = np.array([self.factors.get(role, 1.0) for role in roles])
         return [Rescore(product("after role", hits.score, leaf(factor, lambda at: f"role {roles[at]!r}")))]
 
@@ -154,30 +156,35 @@ class Dates:
 
 @dataclass(frozen=True, slots=True)
 class Resuming:
-    """A message goes on where a talk was left: × less for what is far in time, and what was not the end of its session.
+    """A message goes on where a talk was left: × less for talks that are far in time, and for what was not their end.
 
-    A text of so many ``sentences`` tells and asks: it goes on with something, where a single question may be about any
-    time. × (1 − recent + recent × 2^(−distance ÷ half_life)) × (1 − left × how many of ``reach`` others followed it).
+    Who writes so many ``statements`` tells and asks, and goes on with something; a single question, or one that asks
+    what was, may be about any time. In sessions, × (1 − share + share × 2^(−distance ÷ half_life)), and × (1 − share ×
+    how many of the next ``reach`` are there, too).
     """
 
-    sentences: int = 3
-    recent: float = 0.3
+    share: float = 0.25
+    statements: int = 3
     half_life: float = 30.0  # days, before the message or after it
-    left: float = 0.3
     reach: int = 2
     name: str = "resuming"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        if sentences(run.question.text) < self.sentences:
+        told = statements(run.question.text)
+        if told < self.statements or asks_what_was(run.question.text):
             raise Skip("the question is no message that goes on with a talk")
-        away = np.abs(np.nan_to_num((micros(run.now) - run.view.numbers("created", hits.keys)) / DAY))
         talks = np.array([session != "" for session in run.view.strings("session", hits.keys)], dtype=np.bool_)
-        followed = talks * (run.view.around(hits.keys, self.reach)[:, self.reach :] >= 0).sum(axis=1)
-        near = leaf(
-            1 - self.recent + self.recent * np.exp2(-away / self.half_life), lambda at: f"{away[at]:.1f} days away"
-        )
-        end = leaf(1 - self.left * followed / self.reach, lambda at: f"{followed[at]} right after it in its session")
-        return [Rescore(product("after resuming", hits.score, near, end))]
+        if not talks[_first_page(hits)].any():
+            raise Skip("no candidate has a session")
+        run.note("goes on with a talk", f"{told} statements")
+        away = np.abs((micros(run.now) - run.view.numbers("created", hits.keys)) / DAY)
+        after = run.view.around(hits.keys, self.reach)[:, self.reach :]
+        follow = run.mask.has(after.ravel()).reshape(after.shape).sum(axis=1)
+        near = np.where(talks, 1 - self.share + self.share * np.exp2(-np.nan_to_num(away) / self.half_life), 1.0)
+        end = np.where(talks, 1 - self.share * follow / self.reach, 1.0)
+        said = lambda at: f"{away[at]:.1f} days from the message" if talks[at] else "no session"  # noqa: E731
+        left = lambda at: f"{follow[at]} of the next {self.reach} follow in its session" if talks[at] else "no session"  # noqa: E731
+        return [Rescore(product("after resuming", hits.score, leaf(near, said), leaf(end, left)))]
 
 
 def _first_page(hits: Hits) -> NDArray[np.int64]:
