@@ -16,6 +16,16 @@ MOMENT = re.compile(
 WHEN = re.compile(
     r"^\W*(?:when|how long|(?:in |on |at )?(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
 )
+TOLD = re.compile(r"[^.!?。！？\n]+(?:\.(?!\s|$)[^.!?。！？\n]*)*")  # a dot inside a word ends nothing
+PAST = re.compile(
+    r"\b(?:did|was|were|had|told|said|mentioned|talked|remember|remind)\b[^.!?\n]{0,300}\?", re.IGNORECASE
+)
+YOURS = re.compile(
+    r"\b(?:did|had|have) you (?:say|said|tell|told|recommend|suggest|mention|advise|propose|explain|give|given)|"
+    r"\byou(?:'d|'ve| had| have)? (?:said|told|recommended|suggested|mentioned|advised|proposed|explained|gave)\b|"
+    r"\byour (?:advice|answers?|recommendations?|suggestions?|explanations?)\b|\bthe assistant\b",
+    re.IGNORECASE,
+)
 
 
 def share_of_questions(text: str) -> float:
@@ -37,16 +47,6 @@ def asks_when(question: str) -> bool:
     [True, True, False]
     """
     return WHEN.match(question) is not None
-
-
-TOLD = re.compile(r"[^.!?。！？\n]+(?:\.(?!\s|$)[^.!?。！？\n]*)*")  # a dot inside a word ends nothing
-PAST = re.compile(r"\b(?:did|was|were|had|told|said|mentioned|talked|remember|remind)\b[^.!?\n]*\?", re.IGNORECASE)
-YOURS = re.compile(
-    r"\b(?:did|had|have) you (?:say|said|tell|told|recommend|suggest|mention|advise|propose|explain|give|given)|"
-    r"\byou(?:'d|'ve| had| have)? (?:said|told|recommended|suggested|mentioned|advised|proposed|explained|gave)\b|"
-    r"\byour (?:advice|answers?|recommendations?|suggestions?|explanations?)\b|\bthe assistant\b",
-    re.IGNORECASE,
-)
 
 
 def statements(text: str, shortest: int = 4) -> int:

@@ -182,9 +182,14 @@ class Resuming:
         follow = run.mask.has(after.ravel()).reshape(after.shape).sum(axis=1)
         near = np.where(talks, 1 - self.share + self.share * np.exp2(-np.nan_to_num(away) / self.half_life), 1.0)
         end = np.where(talks, 1 - self.share * follow / self.reach, 1.0)
-        said = lambda at: f"{away[at]:.1f} days from the message" if talks[at] else "no session"  # noqa: E731
-        left = lambda at: f"{follow[at]} of the next {self.reach} follow in its session" if talks[at] else "no session"  # noqa: E731
-        return [Rescore(product("after resuming", hits.score, leaf(near, said), leaf(end, left)))]
+
+        def time(at: int) -> str:
+            return f"{away[at]:.1f} days from the message" if talks[at] else "no session"
+
+        def place(at: int) -> str:
+            return f"{follow[at]} of the next {self.reach} follow in its session" if talks[at] else "no session"
+
+        return [Rescore(product("after resuming", hits.score, leaf(near, time), leaf(end, place)))]
 
 
 def _first_page(hits: Hits) -> NDArray[np.int64]:
