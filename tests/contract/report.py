@@ -1,23 +1,30 @@
-"""`make contract`: every promise with its tests and their result; a promised one without a passing test fails.
+"""`make contract`: every promise with its tests and their results. Fails if a promise has no passing test.
 
-Tests anywhere in the tree may carry ``@pytest.mark.contract("R6")``; those in tests/contract/ all do.
+The ids come from docs/promises.md. Any test can prove a promise with ``@pytest.mark.contract("R6")``.
 """
 
 from __future__ import annotations
 
+import re
 import sys
-import tomllib
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
+PAGE = TESTS.parent / "docs" / "promises.md"
+ROW = re.compile(r"^\| ([A-Z]\d+)( \(planned\))? \| .+ \|$", re.MULTILINE)
 LETTERS = {"R": "robotmem", "O": "OpenClaw", "A": "abmind", "M": "OpenMem", "J": "Jeffs Brain", "B": "beyond"}
 
 
+def promises() -> list[tuple[str, bool]]:
+    """Each id of the page, in the page's order, and whether it is marked as planned."""
+    return [(id, bool(planned)) for id, planned in ROW.findall(PAGE.read_text("utf-8"))]
+
+
 class Collector:
-    """Which test proves which id, and how it ended."""
+    """Which tests prove which id, and their outcomes."""
 
     def __init__(self) -> None:
         self.ids: dict[str, list[str]] = {}
@@ -35,28 +42,30 @@ class Collector:
 
 
 def main() -> int:
-    said = tomllib.loads((HERE / "ids.toml").read_text("utf-8"))
-    promised, later = list(said["promised"]), list(said["later"])
+    planned = dict(promises())
     collector = Collector()
-    pytest.main(["-q", "--no-header", "-m", "", str(HERE.parent)], plugins=[collector])
-    unknown = sorted(set(collector.results) - set(promised) - set(later))
-    missing = [id for id in promised if not kept(collector.results[id])]
-    for id in sorted({*promised, *later}, key=lambda id: ("ROAMJB".index(id[0]), int(id[1:]))):
+    pytest.main(["-q", "--no-header", "-m", "", str(TESTS)], plugins=[collector])
+    unknown = sorted(set(collector.results) - set(planned))
+    promised = [id for id in planned if not planned[id]]
+    missing = [id for id in promised if not proven(collector.results[id])]
+    for id in planned:
         tests = collector.results[id]
-        state = "not yet" if id in later else "kept" if kept(tests) else "BROKEN" if tests else "NO TEST"
+        state = "planned" if planned[id] else "proven" if proven(tests) else "BROKEN" if tests else "NO TEST"
         passed = sum(outcome == "passed" for outcome in tests.values())
         print(f"{id:>4}  {LETTERS[id[0]]:<12} {state:<8} {passed}/{len(tests)} tests")
         for test, outcome in tests.items():
             print(f"        {outcome:<8} {test}")
-    print(f"\n{len(promised) - len(missing)} of {len(promised)} promises kept; {len(later)} not yet promised.")
+    print(
+        f"\n{len(promised) - len(missing)} of {len(promised)} promises proven; {len(planned) - len(promised)} planned."
+    )
     for id in unknown:
-        print(f"A test names {id}, which is no promise.")
+        print(f"A test uses {id}, which is not in docs/promises.md.")
     if missing:
-        print(f"Promised without a passing test: {', '.join(missing)}")
+        print(f"Promises without a passing test: {', '.join(missing)}")
     return 1 if missing or unknown else 0
 
 
-def kept(tests: dict[str, str]) -> bool:
+def proven(tests: dict[str, str]) -> bool:
     return bool(tests) and all(outcome == "passed" for outcome in tests.values())
 
 
