@@ -18,8 +18,8 @@ from bench.rounds import Timing, clocked, interleave, middle
 from bench.texts import World
 from recollect import Mind
 from recollect.ingest.folder import FolderSettings
-from recollect.recipes import named
-from recollect.workspace import Workspace
+from recollect.recall.registry import get_recipe
+from recollect.systems.openclaw.workspace import Workspace
 
 PARTS = ("index", "unchanged", "watch", "search", "memory")
 FILES, FILE_BYTES = 500, 12_000  # 6 MB
@@ -176,7 +176,7 @@ def searching(vault: Path, world: World, folder: Path, rounds: int, report: Repo
     settings = FolderSettings(layout="vault", on_search=False)
     words = random.Random(5)
     questions = [" ".join(words.sample(world.words[:3000], 2)) for _ in range((rounds + 1) * QUESTIONS)]
-    recipe = named("openclaw", vector_weight=0.0, text_weight=1.0)
+    recipe = get_recipe("openclaw", vector_weight=0.0, text_weight=1.0)
     with (
         Workspace(vault, db=folder / "search.db", embedder=None, settings=settings) as space,
         Mind(folder / "core.db", embedder=None, durability="fast") as mind,

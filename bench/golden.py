@@ -17,6 +17,7 @@ import json
 import sys
 import tempfile
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +58,17 @@ def answers(data: Path) -> dict[str, list[list[Any]]]:
     for name, count in SETS.items():
         labelled = read(data / name, count).labelled
         now = [FIRST]
-        with tempfile.TemporaryDirectory() as folder, Mind(Path(folder) / "m.db", clock=lambda now=now: now[0]) as mind:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Mind(Path(folder) / "m.db", clock=partial(now.__getitem__, 0)) as mind,
+        ):
             memories = list(labelled.memories)
             if name in ENRICHED:
                 memories = [_enriched(memory, at) for at, memory in enumerate(memories)]
             mind.remember_many(memories)
             if name in ENRICHED:
                 _link(mind, memories)
-            for number, question in enumerate(labelled.questions[: count]):
+            for number, question in enumerate(labelled.questions[:count]):
                 now[0] = question.asked or FIRST
                 for recipe, settings in RECIPES.items():
                     recall = mind.recall(
@@ -119,15 +123,16 @@ def compare(old: dict[str, Any], new: dict[str, Any]) -> int:
         kinds[set_, recipe, kind] = kinds.get((set_, recipe, kind), 0) + 1
         if kind != "ties" and shown < 10 and after is not None:
             shown += 1
-            at = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))
-            one, two = (
-                [(id, float.fromhex(score)) for id, score in each[at : at + 2]] for each in (before, after)
+            at = next(
+                (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
             )
+            one, two = ([(id, float.fromhex(score)) for id, score in each[at : at + 2]] for each in (before, after))
             print(f"{key}: from place {at + 1}: {one} is now {two} ({len(before)}, {len(after)} hits)")
     for (set_, recipe, kind), count in sorted(kinds.items()):
         print(f"{set_:16} {recipe:12} {kind:8} {count}")
-    same = sum(new.get(key) == value for key, value in old.items())
-    print(f"{same} of {len(old)} answers are identical; {sum(n for (_, _, k), n in kinds.items() if k == 'ties')} differ in the order of ties only.")
+    same: int = sum(new.get(key) == value for key, value in old.items())
+    ties = sum(count for (_, _, kind), count in kinds.items() if kind == "ties")
+    print(f"{same} of {len(old)} answers are identical; {ties} differ in the order of ties only.")
     return len(old) - same
 
 

@@ -7,7 +7,7 @@ from statistics import mean
 from typing import Any
 
 from recollect.evaluation import MEASURES
-from recollect.evaluation.outcome import table
+from recollect.evaluation.report import table
 
 Sets = dict[str, Any]
 TOLERANCE = 0.01  # how far the default recipe may fall below the best baseline

@@ -22,7 +22,7 @@ from bench.stores import Kept, built
 from bench.variants import BASELINES, ablations
 from recollect.evaluation import Asker, Scores, asking, difference, score
 from recollect.recall.recipe import Recipe
-from recollect.recipes import RECIPES, named
+from recollect.recall.registry import RECIPES, get_recipe
 
 PAIRED = ("R@10", "NDCG@10")
 SHOWN = ("R@5", "R@10", "all@5", "any@5", "NDCG@10", "MRR", "Hit@1")
@@ -52,13 +52,13 @@ class Trial:
             "systems": self._systems,
         }
         names = list(RECIPES) if options.recipes == ["all"] else options.recipes
-        recipes = {name: named(name, **SETTINGS.get(name, {})) for name in names}
+        recipes = {name: get_recipe(name, **SETTINGS.get(name, {})) for name in names}
         baselines = BASELINES if options.baselines else {}
         with asking(path, self.embedder) as asker:
             for kind, chosen in (("recipe", recipes), ("baseline", baselines)):
                 for recipe in chosen.values():
                     self._ask(asker, recipe, kind)
-            for recipe in ablations(named("default")) if options.ablation else ():
+            for recipe in ablations(get_recipe("default")) if options.ablation else ():
                 self._ask(asker, recipe, "ablation")
             if options.silence:
                 found["silence"] = {**silence(asker, labelled, "default"), **self._made}

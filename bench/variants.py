@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import TypeVar
 
-from recollect.recall.cues import Off, Parallel, Vectors, Words
-from recollect.recall.fuse import Blend, Share
-from recollect.recall.question import ContentWords
+from recollect.recall.cues import Parallel, Vectors, Words
+from recollect.recall.fusion import Blend, Share
+from recollect.recall.query_parsing import ContentWords
 from recollect.recall.recipe import Cue, Recipe
+from recollect.systems.abmind.limits import Off
 
 T = TypeVar("T")
 

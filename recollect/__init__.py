@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from recollect.ingest.folder import FolderSettings
     from recollect.mind import Mind
     from recollect.model import Edge, EntityEdge, Filter, Memory, Near, Not, Use
-    from recollect.recall.arithmetic import Explanation
     from recollect.recall.context import Context
+    from recollect.recall.expressions import Explanation
     from recollect.recall.recipe import Recipe
     from recollect.recall.results import Recall, Result, Verdict
-    from recollect.robots import Robot
-    from recollect.workspace import SearchSettings, Workspace
+    from recollect.systems.openclaw.workspace import SearchSettings, Workspace
+    from recollect.systems.robotmem.robot import Robot
 
 __version__ = "0.1.0"
 
@@ -27,12 +27,12 @@ _HOMES = {
     "recollect.ingest.folder": ("FolderSettings",),
     "recollect.mind": ("Mind",),
     "recollect.model": ("Edge", "EntityEdge", "Filter", "Memory", "Near", "Not", "Use"),
-    "recollect.recall.arithmetic": ("Explanation",),
+    "recollect.recall.expressions": ("Explanation",),
     "recollect.recall.recipe": ("Recipe",),
     "recollect.recall.context": ("Context",),
     "recollect.recall.results": ("Recall", "Result", "Verdict"),
-    "recollect.robots": ("Robot",),
-    "recollect.workspace": ("SearchSettings", "Workspace"),
+    "recollect.systems.robotmem.robot": ("Robot",),
+    "recollect.systems.openclaw.workspace": ("SearchSettings", "Workspace"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -18,13 +18,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import StoreError
-from recollect.ingest.keeping import Receipt
+from recollect.ingest.writer import Receipt
 from recollect.mind import Mind as SyncMind
 from recollect.mind import Status
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
-from recollect.recall.arithmetic import Explanation
 from recollect.recall.compare import Comparison
 from recollect.recall.context import Context
+from recollect.recall.expressions import Explanation
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Verdict
 from recollect.store.base import Undone
@@ -33,7 +33,7 @@ from recollect.upkeep.probes import Probes
 
 if TYPE_CHECKING:
     from recollect.ingest.imports import Imported
-    from recollect.upkeep.pages import Written as Pages
+    from recollect.upkeep.markdown_export import Written as Pages
 
 
 class Mind:

@@ -17,33 +17,34 @@ from typing import TYPE_CHECKING, Any, Unpack
 from recollect.embed import Cached, Embedder, TokenEmbedder, choose, known_dim
 from recollect.embed.remote import Remote
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
-from recollect.ingest.keeping import AT_ONCE, Bare, Keeper, Progress, Receipt, belonging, embed_all, receipt, reinforced
-from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory, check
+from recollect.ingest.writer import AT_ONCE, Bare, Keeper, Progress, Receipt, belonging, embed_all, receipt, reinforced
+from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
+from recollect.model import validation as check
 from recollect.model.filter import All, AnyFilter, Filter, as_filter
+from recollect.model.json_records import edge_from, entity_edge_from, former_from, memory_from, to_json
 from recollect.model.memory import STATUSES, Clock, When, stamped
-from recollect.model.portable import edge_from, entity_edge_from, former_from, memory_from, to_json
-from recollect.recall.arithmetic import Explanation
-from recollect.recall.cache import Answers, QueryCache
 from recollect.recall.compare import Comparison
 from recollect.recall.context import Context
 from recollect.recall.context import context as make_context
+from recollect.recall.expressions import Explanation
 from recollect.recall.packing import affordable
 from recollect.recall.pipeline import Request
 from recollect.recall.pipeline import recall as run_recall
+from recollect.recall.query_cache import Answers, QueryCache
 from recollect.recall.recipe import Recipe
+from recollect.recall.registry import get_recipe
 from recollect.recall.results import Recall, Verdict
-from recollect.recipes import named
 from recollect.store.base import Change, Space, Store, StoreStatus, Undone, Written
 from recollect.store.sqlite import SqliteStore
-from recollect.store.sqlite.vectors_cache import VectorsCache
-from recollect.text.names import names
+from recollect.store.sqlite.embedding_cache import VectorsCache
+from recollect.text.entity_names import names
 from recollect.upkeep.consolidate import Period, Summarise, notes, session_summary
 from recollect.upkeep.consolidate import write as write_notes
 from recollect.upkeep.probes import Probes, probe
 
 if TYPE_CHECKING:
-    from recollect.ingest.imports.bringing import Counting, Imported
-    from recollect.upkeep.pages import Written as Pages
+    from recollect.ingest.imports.importer import Counting, Imported
+    from recollect.upkeep.markdown_export import Written as Pages
 
 log = logging.getLogger("recollect")
 AnyFilterOrMapping = AnyFilter | Mapping[str, Any]
@@ -265,7 +266,7 @@ class Mind:
     ) -> Comparison:
         """One question, several recipes, side by side; without a mark of use."""
         asked_of = [recipes] if isinstance(recipes, (str, Recipe)) else recipes
-        chosen = [named(recipe) for recipe in asked_of]
+        chosen = [get_recipe(recipe) for recipe in asked_of]
         asked = {**options, "track": False}
         return Comparison(query, {recipe.name: self.recall(query, k, recipe=recipe, **asked) for recipe in chosen})
 
@@ -385,7 +386,7 @@ class Mind:
         self, folder: str | PathLike[str], *, filter: AnyFilterOrMapping | None = None, force: bool = False
     ) -> Pages:
         """Write Markdown pages by session, topic or day; ``force`` writes over foreign and edited files."""
-        from recollect.upkeep import pages
+        from recollect.upkeep import markdown_export as pages
 
         return pages.write(folder, self.list(filter), force)
 
@@ -522,7 +523,7 @@ class Mind:
         abstain: bool | float,
         deadline: float | None,
     ) -> Request:
-        chosen = named(recipe, **settings)
+        chosen = get_recipe(recipe, **settings)
         return Request(
             query=query,
             recipe=chosen,

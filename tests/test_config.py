@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.config import Config, load
-from recollect.config.keys import KEYS, SECTIONS
-from recollect.embed.choice import NAMES
+from recollect.config.schema import KEYS, SECTIONS
+from recollect.embed.select import NAMES
 from recollect.errors import InvalidInput
-from recollect.recipes import RECIPES
-from recollect.recipes.default import default
+from recollect.recall.default import default
+from recollect.recall.registry import RECIPES
 
 Write = Callable[[str, str], Path]
 

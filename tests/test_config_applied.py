@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from recollect.config import Config, load
-from recollect.config.applied import folder, open_workspace, search
-from recollect.config.embedding import embedder
+from recollect.config.apply import folder, open_workspace, search
+from recollect.config.embedder import embedder
 from recollect.embed import Choice, checked
 from recollect.errors import InvalidInput
 from recollect.ingest.folder import FolderSettings
-from recollect.workspace import SearchSettings, Workspace, followed
+from recollect.systems.openclaw.workspace import SearchSettings, Workspace, followed
 from tests.embed.kit import KEY, Gemini, Ollama, OpenAI, serving
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recollect.config import load
-from recollect.config.writing import write_settings
+from recollect.config.edit import write_settings
 from recollect.errors import InvalidInput
 
 TWO_RECIPES = "{openmem: {max_hops: 3}, default: {session: 0.1}}"

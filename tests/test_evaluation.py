@@ -36,7 +36,7 @@ from recollect.evaluation import (
     separation,
     template,
 )
-from recollect.recipes import named
+from recollect.recall.registry import get_recipe
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 
@@ -388,7 +388,7 @@ def test_a_set_becomes_memories_without_its_labels(tmp_path: Path) -> None:
 
 
 def test_an_ablation_lacks_one_part_each() -> None:
-    recipe = named("default")
+    recipe = get_recipe("default")
     names = [each.name for each in ablations(recipe)]
     assert len(names) == len(set(names)) >= len(recipe.read) + len(recipe.cues.cues()) + len(recipe.stages)
     for stage in recipe.stages:

@@ -14,7 +14,7 @@ from recollect import InvalidInput, Memory, Mind
 from recollect.evaluation import Asker, Question, score, tune
 from recollect.evaluation.tuning import FOLDS, GRID
 from recollect.recall.cues import Once
-from recollect.recipes import RECIPES, named
+from recollect.recall.registry import RECIPES, get_recipe
 
 OWN = RECIPES["default"].__kwdefaults__ or {}  # the settings, as the recipe has them
 THINGS = (
@@ -47,7 +47,7 @@ def questions(role: str) -> list[Question]:
 
 
 def ndcg(asker: Asker, asked: list[Question], **settings: float) -> float:
-    return score("by hand", asked, asker.answers(asked, named("default", **settings))).mean("NDCG@10")
+    return score("by hand", asked, asker.answers(asked, get_recipe("default", **settings))).mean("NDCG@10")
 
 
 def test_the_setting_that_matters_is_found_and_its_gain_is_that_of_real_recalls(mind: Mind) -> None:
@@ -102,7 +102,7 @@ def test_everything_that_is_searched_is_a_setting_of_the_recipe() -> None:
     assert GRID.keys() == OWN.keys()
     for name, values in GRID.items():
         for value in values:
-            named("default", **{name: value})
+            get_recipe("default", **{name: value})
 
 
 # Cues that look once.
@@ -116,9 +116,11 @@ def test_asked_again_with_other_settings_the_answer_is_the_same_as_asked_anew(
         for number, thing in enumerate(THINGS[:12]):
             mind.remember(f"The {thing} is in box {number}.", session=str(number % 3), role="user")
             mind.remember(f"Noted, I put the {thing} on the list.", session=str(number % 3), role="assistant")
-        once = Once(named("default").cues)
-        mind.recall("where is the hammer?", recipe=named("default").but(cues=once), track=False)
-        again = mind.recall("where is the hammer?", recipe=named("default", **settings).but(cues=once), track=False)
+        once = Once(get_recipe("default").cues)
+        mind.recall("where is the hammer?", recipe=get_recipe("default").but(cues=once), track=False)
+        again = mind.recall(
+            "where is the hammer?", recipe=get_recipe("default", **settings).but(cues=once), track=False
+        )
         anew = mind.recall("where is the hammer?", track=False, **settings)
         assert [each.memory.id for each in again] == [each.memory.id for each in anew]
         assert [each.score for each in again] == pytest.approx([each.score for each in anew], abs=1e-4)  # time passes
@@ -126,7 +128,7 @@ def test_asked_again_with_other_settings_the_answer_is_the_same_as_asked_anew(
 
 
 def test_after_a_write_the_cues_look_again(mind: Mind) -> None:
-    recipe = named("default").but(cues=Once(named("default").cues))
+    recipe = get_recipe("default").but(cues=Once(get_recipe("default").cues))
     before = [each.text for each in mind.recall("submarine", recipe=recipe)]
     mind.remember("The submarine is yellow.")
     after = [each.text for each in mind.recall("submarine", recipe=recipe)]
@@ -149,7 +151,7 @@ def test_shares_stay_shares_whatever_the_factors(path: Path) -> None:
         shares = [
             [share.weight for share in blend.shares]
             for factors in ({}, {"words": 4.0}, {"words": 0, "vectors": 0.5})
-            for blend in named("default", **factors).fuse.blends.values()  # type: ignore[attr-defined]
+            for blend in get_recipe("default", **factors).fuse.blends.values()  # type: ignore[attr-defined]
         ]
         assert np.sum(shares, axis=1) == pytest.approx(np.ones(len(shares)))
         (found,) = mind.recall("hammer", words=4.0, recency=0.0)

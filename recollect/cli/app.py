@@ -12,13 +12,18 @@ from typing import Annotated, Any
 import typer
 
 from recollect import __version__
-from recollect.cli.carrying import export, import_, reembed
-from recollect.cli.configuring import config
-from recollect.cli.evaluating import eval_
+from recollect.cli.config import config
+from recollect.cli.doctor import doctor
+from recollect.cli.evaluate import eval_
 from recollect.cli.folders import get, search, sync, watch
-from recollect.cli.front import FrontPage, Verb
-from recollect.cli.health import doctor
-from recollect.cli.keeping import (
+from recollect.cli.help_page import FrontPage, Verb
+from recollect.cli.inspect import list_, show, status
+from recollect.cli.options import Settings, flat
+from recollect.cli.recall import compare, context, recall, recipes, why, why_not
+from recollect.cli.terminal import complain
+from recollect.cli.transfer import export, import_, reembed
+from recollect.cli.tune import tune
+from recollect.cli.write import (
     contradict,
     decay,
     edit,
@@ -31,11 +36,6 @@ from recollect.cli.keeping import (
     undo,
     unlink,
 )
-from recollect.cli.looking import list_, show, status
-from recollect.cli.options import Settings, flat
-from recollect.cli.recalling import compare, context, recall, recipes, why, why_not
-from recollect.cli.screen import complain
-from recollect.cli.tuning import tune
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
 
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, STOPPED = 2, 3, 4, 130

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recollect.cli.options import Settings, Words
-from recollect.cli.screen import answer, complain, count, json_text, printable, progress, say, snippet
+from recollect.cli.terminal import answer, complain, count, json_text, printable, progress, say, snippet
 from recollect.errors import InvalidInput, NotFound, StoreError
 
 if TYPE_CHECKING:
     from recollect.ingest.folder import SyncReport
-    from recollect.ingest.watching import Watch
-    from recollect.workspace import Workspace
+    from recollect.ingest.watch import Watch
+    from recollect.systems.openclaw.workspace import Workspace
 
 SHOWN = 8  # paths of each kind that a report names
 NEAREST = 3  # passages that are shown when none reaches the minimum score
@@ -103,7 +103,7 @@ def search(
     no_sync: Annotated[bool, typer.Option("--no-sync", help="Do not look at the files first.")] = False,
 ) -> int:
     """Search the folders that are followed. Files that have changed are read first."""
-    from recollect.model import check
+    from recollect.model import validation as check
 
     asked = " ".join(query)
     if min_score is not None:
@@ -179,10 +179,10 @@ def _workspaces(
 
     ``without_wrong`` leaves out, with a complaint, those whose own configuration is wrong, as long as one is left.
     """
-    from recollect.config.applied import folder as configured
-    from recollect.config.applied import search as asking
+    from recollect.config.apply import folder as configured
+    from recollect.config.apply import search as asking
     from recollect.ingest.folder import folder_of, settings_in
-    from recollect.workspace import Workspace, followed
+    from recollect.systems.openclaw.workspace import Workspace, followed
 
     config = settings.configured
     path, model = settings.path_by(config), settings.model_by(config).embedder
@@ -371,7 +371,7 @@ def _follow(space: Workspace, settings: Settings) -> Watch:
 
 
 def _show(results: list[dict[str, Any]]) -> None:
-    from recollect.workspace import citation
+    from recollect.systems.openclaw.workspace import citation
 
     for rank, each in enumerate(results, 1):
         where = citation(each["path"], each["startLine"], each["endLine"])

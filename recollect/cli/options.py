@@ -36,7 +36,7 @@ everywhere, detail, condition, asking = (
 
 
 def _recipe_names() -> list[str]:
-    from recollect.recipes import RECIPES
+    from recollect.recall.registry import RECIPES
 
     return [*RECIPES]
 
@@ -101,7 +101,7 @@ class Settings:
 
     def model_by(self, config: "Config") -> "Choice":
         """The embedder, as it is named here or, if it is not, by the configuration; and why it is this one."""
-        from recollect.config.embedding import by_name, embedder
+        from recollect.config.embedder import by_name, embedder
 
         return embedder(config) if self.embedder is None else by_name(self.embedder, "--embedder")
 
@@ -251,7 +251,7 @@ class Asking:
 
     def options(self, conditions: Conditions) -> dict[str, Any]:
         """The keywords of ``Mind.recall``."""
-        from recollect.recipes import named
+        from recollect.recall.registry import get_recipe
 
         asked = {"k": self.k, "recipe": self.recipe or "default", "as_of": self.as_of, "deadline": self.deadline}
         asked["abstain"] = self.abstain
@@ -260,7 +260,7 @@ class Asking:
             raise InvalidInput(f"{min(taken)!r} is no setting of a recipe; see recollect recipes.")
         # Made here, as a setting may have the name of an argument: ``context`` has tokens, too.
         try:
-            recipe = named(self.recipe or "default", **settings)
+            recipe = get_recipe(self.recipe or "default", **settings)
         except InvalidInput as problem:
             about = str(problem).partition(" ")[0]
             raise InvalidInput(f"--set {problem}") if about in settings else problem from None

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from recollect.config.keys import KEYS
-from recollect.config.said import DEFAULTS, Document, Mistake, Place, Said
+from recollect.config.document import DEFAULTS, Document, Mistake, Place, Said
+from recollect.config.schema import KEYS
 from recollect.errors import InvalidInput
 
 IN_WORKSPACE = ("recollect.yaml", ".recollect.yaml")
@@ -111,7 +111,7 @@ def load(
 
 
 def _read(file: Path, found: bool = False) -> Document:
-    from recollect.config.reading import read  # YAML is imported where there is some
+    from recollect.config.parser import read  # YAML is imported where there is some
 
     try:
         return read(file, str(file), found)

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recollect.embed.batches import Batching, Found, awaited
+from recollect.embed.batch_api import Batching, Found, awaited
 from recollect.embed.http import Failure, Patience, Service
 from recollect.embed.remote import LONGEST_ANSWER, Remote, at
 

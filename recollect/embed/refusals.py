@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect.embed.base import Embedder, Refused, Vectors
-from recollect.embed.sketch import encode
+from recollect.embed.token_sketch import encode
 
 
 def encode_most(embedder: Embedder, texts: Sequence[str]) -> tuple[list[tuple[Vectors, bytes] | None], dict[str, str]]:

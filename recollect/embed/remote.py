@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.embed.base import Refused, Vectors
-from recollect.embed.batches import Batching, Found, in_batches
+from recollect.embed.batch_api import Batching, Found, in_batches
 from recollect.embed.http import ABOUT_THE_INPUT, Failure, Patience, Persistence, Service
 from recollect.errors import EmbeddingError, InvalidInput
-from recollect.model import check
+from recollect.model import validation as check
 
 LONGEST_ANSWER = 512 << 20  # bytes: a batch of 2,000 large vectors in JSON
 PLAIN = "Does the embedder answer?"  # a text that nobody refuses

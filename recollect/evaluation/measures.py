@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import RecollectError
-from recollect.evaluation.asking import Answer
-from recollect.evaluation.labelled import Question
+from recollect.evaluation.dataset import Question
+from recollect.evaluation.runner import Answer
 
 Values = NDArray[np.float64]  # one a question
 

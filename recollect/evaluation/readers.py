@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.files import from_json, json_lines, needs
-from recollect.evaluation.labelled import Labelled, Question
-from recollect.evaluation.own import own
+from recollect.evaluation.dataset import Labelled, Question
+from recollect.evaluation.json_files import from_json, json_lines, needs
+from recollect.evaluation.own_questions import own
 from recollect.model import Filter, Memory
 
 Unit = Literal["session", "turn"]

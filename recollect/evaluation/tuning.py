@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.asking import Asker
-from recollect.evaluation.labelled import Question
+from recollect.evaluation.dataset import Question
 from recollect.evaluation.measures import Interval, Values, interval, score
-from recollect.ingest.keeping import Progress
+from recollect.evaluation.runner import Asker
+from recollect.ingest.writer import Progress
 from recollect.recall.cues import Once
-from recollect.recipes import RECIPES, named
+from recollect.recall.registry import RECIPES, get_recipe
 
 RECIPE = "default"
 MEASURE = "NDCG@10"
@@ -120,7 +120,7 @@ class Trial:
         self.own: Settings = {name: (RECIPES[RECIPE].__kwdefaults__ or {})[name] for name in GRID}
         self._asker = asker
         self._questions = questions
-        self._plans = [Once(named(RECIPE).cues) for _ in questions]
+        self._plans = [Once(get_recipe(RECIPE).cues) for _ in questions]
         self._known: dict[tuple[float, ...], Values] = {}
 
     def search(self, chosen: Chosen, visited: Callable[[int], object]) -> Settings:
@@ -146,7 +146,7 @@ class Trial:
         """The measure for each question."""
         key = tuple(settings.values())
         if key not in self._known:
-            recipe = named(RECIPE, **settings).but(confidence=None)
+            recipe = get_recipe(RECIPE, **settings).but(confidence=None)
             asked = zip(self._questions, self._plans, strict=True)
             answers = [self._asker.answer(question, recipe.but(cues=plan)) for question, plan in asked]
             self._known[key] = score(RECIPE, self._questions, answers).values[MEASURE]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from recollect.ingest import markdown, transcripts
-from recollect.ingest.cutting import Cutting
-from recollect.ingest.scanning import Found
+from recollect.ingest.chunking import Cutting
+from recollect.ingest.scan import Found
 from recollect.model import Memory
 from recollect.store.base import FileState
 

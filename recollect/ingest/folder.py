@@ -18,10 +18,11 @@ from typing import Any, Literal, get_args
 
 from recollect.embed import Embedder
 from recollect.errors import InvalidInput
-from recollect.ingest.cutting import Cutting
-from recollect.ingest.scanning import Place, Scan, Scanner
-from recollect.ingest.syncing import Event, OnEvent, Overtaken, Run, SyncReport
-from recollect.model import JsonObject, check
+from recollect.ingest.chunking import Cutting
+from recollect.ingest.scan import Place, Scan, Scanner
+from recollect.ingest.sync import Event, OnEvent, Overtaken, Run, SyncReport
+from recollect.model import JsonObject
+from recollect.model import validation as check
 from recollect.model.memory import Clock
 from recollect.store.base import Store
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from recollect.ingest.cutting import DEFAULT, Chunk, Cutting, chunks
-from recollect.ingest.front import front_matter, line, typed
+from recollect.ingest.chunking import DEFAULT, Chunk, Cutting, chunks
+from recollect.ingest.front_matter import front_matter, line, typed
 from recollect.model import JsonObject
 
 DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")

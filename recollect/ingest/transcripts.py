@@ -14,7 +14,7 @@ from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.ingest.markdown import lines_of
-from recollect.model import check
+from recollect.model import validation as check
 
 MOMENTS = ("timestamp", "created_at", "created", "time", "date", "ts")
 SPEAKERS = ("speaker", "name", "author", "user")

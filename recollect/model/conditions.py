@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from recollect.errors import InvalidInput
-from recollect.model import check
+from recollect.model import validation as check
 from recollect.model.filter import MISSING, Near
 
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.recall.arithmetic import Expr, beside, leaf
+from recollect.recall.expressions import Expr, beside, leaf
 from recollect.store.base import Floats, Rows
 
 

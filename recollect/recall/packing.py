@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect.errors import InvalidInput
-from recollect.model import check
+from recollect.model import validation as check
 from recollect.text.words import words
 
 CHARACTERS = 4  # a token

@@ -11,15 +11,16 @@ import numpy as np
 
 from recollect.embed import Embedder
 from recollect.errors import InvalidInput
-from recollect.model import Memory, check
+from recollect.model import Memory
+from recollect.model import validation as check
 from recollect.model.filter import All, AnyFilter
-from recollect.recall.absence import judge
 from recollect.recall.hits import Annotate, Dropped, Hits, apply
-from recollect.recall.question import Question
+from recollect.recall.query_parsing import Question
 from recollect.recall.recipe import Recipe, Stage
 from recollect.recall.results import Recall, Result, Verdict
 from recollect.recall.run import Run
 from recollect.recall.trace import Step, Trace
+from recollect.recall.why_not import judge
 from recollect.store.base import Mask, Store, View
 
 

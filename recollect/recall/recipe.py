@@ -10,10 +10,10 @@ from recollect.model.filter import AnyFilter
 from recollect.store.base import Rows, Store
 
 if TYPE_CHECKING:
-    from recollect.recall.arithmetic import Expr
     from recollect.recall.confidence import Confidence
+    from recollect.recall.expressions import Expr
     from recollect.recall.hits import Found, Hits, Operation
-    from recollect.recall.question import Question
+    from recollect.recall.query_parsing import Question
     from recollect.recall.run import Run
     from recollect.recall.trace import Trace
 

@@ -9,7 +9,7 @@ from typing import Any, overload
 
 from recollect.errors import NotFound
 from recollect.model import Memory
-from recollect.recall.arithmetic import Explanation
+from recollect.recall.expressions import Explanation
 from recollect.recall.packing import affordable, pack
 from recollect.recall.trace import Trace
 

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from recollect.embed import Embedder, TokenVectors, checked_tokens
 from recollect.errors import InvalidInput
 from recollect.model import Memory
-from recollect.model.admission import admits
 from recollect.model.filter import AnyFilter
+from recollect.model.matching import admits
 from recollect.recall.hits import Found, nothing
-from recollect.recall.question import Question
+from recollect.recall.query_parsing import Question
 from recollect.recall.recipe import Cue, Recipe
 from recollect.recall.trace import Step, Trace
 from recollect.store.base import Mask, Rows, View

@@ -4,7 +4,7 @@ from recollect.rerank.base import Reranker, RerankError, checked, resolve
 from recollect.rerank.chat import ChatReranker
 from recollect.rerank.cross_encoder import CrossEncoder
 from recollect.rerank.http import HttpReranker
-from recollect.rerank.late import LateInteraction
+from recollect.rerank.late_interaction import LateInteraction
 
 __all__ = [
     "ChatReranker",

@@ -59,7 +59,7 @@ def resolve(reranker: Reranker | str | None) -> Reranker | None:
     if reranker is None:
         return None
     if reranker == "late":
-        from recollect.rerank.late import LateInteraction
+        from recollect.rerank.late_interaction import LateInteraction
 
         return LateInteraction()
     if isinstance(reranker, str | type) or not isinstance(reranker, Reranker):

@@ -7,7 +7,7 @@ from typing import Any
 
 from recollect.embed import http
 from recollect.embed.http import SHOWN as SHOWN
-from recollect.model import check
+from recollect.model import validation as check
 from recollect.rerank.base import RerankError
 
 VARIABLE = "RECOLLECT_RERANK_KEY"  # a name of our own: a key for one service is never sent to another unasked

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from recollect.errors import EmbeddingError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import AnyFilter
-from recollect.text.query import Leaf, Phrase, Prefix, Tree
+from recollect.text.query_language import Leaf, Phrase, Prefix, Tree
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.text.grams import grams
-from recollect.text.stop import ENGLISH
+from recollect.text.stopwords import ENGLISH
+from recollect.text.trigrams import grams
 from recollect.text.words import fold, stem
 
 WHOLE = 4  # the stem of a word counts as so many of its 3-grams

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.text.grams import GramIndex, grams
+from recollect.text.trigrams import GramIndex, grams
 from recollect.text.words import slug
 
 LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")

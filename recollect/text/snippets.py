@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from recollect.text.stop import ENGLISH
+from recollect.text.stopwords import ENGLISH
 from recollect.text.words import is_spaceless, stem, words
 
 HEADING = re.compile(r" {0,3}#{1,6}[ \t]")

@@ -12,7 +12,7 @@ from typing import Literal
 
 from recollect.errors import InvalidInput
 from recollect.model import Memory
-from recollect.text.stop import ENGLISH
+from recollect.text.stopwords import ENGLISH
 from recollect.text.words import stem, words
 
 Period = Literal["daily", "weekly", "quarterly"]

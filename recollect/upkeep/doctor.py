@@ -15,10 +15,10 @@ import numpy as np
 
 from recollect.embed import Embedder, TokenEmbedder, encode_most
 from recollect.errors import EmbeddingError, StoreError
-from recollect.model import check
+from recollect.model import validation as check
 from recollect.store.base import Encoded, Space
-from recollect.store.sqlite.health import TORN, Patient, empty_log, mend
-from recollect.store.sqlite.rules import EXAMPLES, Finding
+from recollect.store.sqlite.integrity import TORN, Patient, empty_log, mend
+from recollect.store.sqlite.integrity_rules import EXAMPLES, Finding
 
 SAMPLE = 64  # memories that are embedded again, to see whether the stored vectors are theirs
 ALIKE = 0.95  # the least cosine of a vector and the same text embedded again; processors and float16 differ by less

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from recollect.ingest.folder import FolderSettings
-from recollect.workspace import Workspace
+from recollect.systems.openclaw.workspace import Workspace
 from tests.cli.conftest import Command
 from tests.embed.kit import Ollama, serving
 from tests.ingest.kit import write

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from recollect import Filter, Mind, Near
-from recollect.recipes import RECIPES
+from recollect.recall.registry import RECIPES
 
 
 class Letters:

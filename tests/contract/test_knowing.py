@@ -9,7 +9,7 @@ import pytest
 
 from recollect import Filter, InvalidInput, Mind
 from recollect.recall.packing import tokens
-from recollect.recipes import named
+from recollect.recall.registry import get_recipe
 from tests.recall.kit import NOON, WOVEN, open_mind, step
 
 SAID = [
@@ -61,7 +61,7 @@ def test_what_is_too_long_makes_room_for_what_fits(mind: Mind) -> None:
 def test_neighbours_help_where_there_is_room_and_only_where_they_may(mind: Mind) -> None:
     alone = mind.recall(ASKED, 1).packed(1000)
     assert [result.memory.id for result in alone] == ["said-1"]
-    by_words = named("default", vectors=0.0, tokens=0.0)  # nothing else is like the question
+    by_words = get_recipe("default", vectors=0.0, tokens=0.0)  # nothing else is like the question
     whole = [memory.id for memory in mind.context("leaked", 1000, recipe=by_words).memories]
     assert whole[:3] == ["said-0", "said-1", "said-2"], "in the order of events"
     bob = mind.context("leaked", 1000, recipe=by_words, filter=Filter(speaker="Bob")).memories

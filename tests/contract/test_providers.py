@@ -10,8 +10,8 @@ import pytest
 
 from recollect import Mind
 from recollect.embed import Batching, Cached, Choice, GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, choose, resolve
-from recollect.recall.cache import QueryCache
-from recollect.store.sqlite.vectors_cache import VectorsCache
+from recollect.recall.query_cache import QueryCache
+from recollect.store.sqlite.embedding_cache import VectorsCache
 
 from ..embed.kit import AT_ONCE, KEY, Gemini, Ollama, OpenAI, Reply, serving, vector
 

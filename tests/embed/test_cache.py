@@ -15,7 +15,7 @@ import pytest
 from recollect import Embedder, EmbeddingError, InvalidInput, Mind, StoreError
 from recollect.embed import Cached, GeminiEmbedder, OpenAIEmbedder
 from recollect.embed.local import LocalEmbedder
-from recollect.store.sqlite.vectors_cache import VectorsCache
+from recollect.store.sqlite.embedding_cache import VectorsCache
 
 from .kit import AT_ONCE, KEY, Gemini, OpenAI, Reply, serving, vector
 
@@ -159,7 +159,7 @@ def test_uses_that_were_only_read_count_after_closing(path: Path) -> None:
 PROGRAM = """
 import sys
 from recollect.embed import Cached
-from recollect.store.sqlite.vectors_cache import VectorsCache
+from recollect.store.sqlite.embedding_cache import VectorsCache
 
 class Model:
     name, dim = "m", 4

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from recollect import EmbeddingError, Mind
 from recollect.embed import Batching, OpenAIEmbedder, Patience
 from recollect.ingest.folder import FolderSettings
+from recollect.systems.openclaw.workspace import Workspace
 from recollect.upkeep.doctor import Doctor
-from recollect.workspace import Workspace
 
 from .kit import AT_ONCE, OpenAI, Reply, Request, serving
 

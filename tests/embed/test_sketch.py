@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from recollect import Mind
 from recollect.embed import TokenVectors, encode
 from recollect.embed.local import LocalEmbedder
-from recollect.embed.sketch import MOST, sketch
+from recollect.embed.token_sketch import MOST, sketch
 
 Floats = NDArray[np.float32]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from recollect import Mind
 from recollect.ingest.folder import FolderSettings
-from recollect.workspace import Workspace
+from recollect.systems.openclaw.workspace import Workspace
 
 VAULT = FolderSettings(layout="vault")
 

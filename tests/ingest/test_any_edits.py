@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.workspace import Workspace
+from recollect.systems.openclaw.workspace import Workspace
 from tests.ingest.kit import VAULT, Counting, assert_exact, write
 from tests.store.looking import sql
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import InvalidInput
-from recollect.ingest.cutting import PER_TOKEN, Chunk, Cutting
-from recollect.ingest.front import front_matter
+from recollect.ingest.chunking import PER_TOKEN, Chunk, Cutting
+from recollect.ingest.front_matter import front_matter
 from recollect.ingest.markdown import date_in, lines_of, read
 from recollect.text.words import SPACELESS
 

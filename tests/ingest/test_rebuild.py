@@ -13,7 +13,7 @@ import pytest
 
 from recollect import Mind
 from recollect.ingest.folder import Event, FolderSettings
-from recollect.workspace import Workspace
+from recollect.systems.openclaw.workspace import Workspace
 from tests.conftest import Clock
 from tests.ingest.kit import VAULT, Counting, assert_exact, chunks, write
 from tests.store.looking import sql
@@ -127,15 +127,15 @@ def test_nothing_is_built_anew_while_the_folder_is_away(root: Path, path: Path) 
 KILLED = """
 import os, signal, sys
 from recollect.ingest.folder import FolderSettings
-from recollect.workspace import Workspace
+from recollect.systems.openclaw.workspace import Workspace
 done = []
 def die(event):
     done.append(event)
     if len(done) == 3:
         os.kill(os.getpid(), signal.SIGKILL)
 settings = FolderSettings(layout="vault", tokens=40, overlap=0)
-import recollect.ingest.syncing
-recollect.ingest.syncing.GROUP_BYTES = 1  # a transaction for each file
+import recollect.ingest.sync
+recollect.ingest.sync.GROUP_BYTES = 1  # a transaction for each file
 with Workspace(sys.argv[1], db=sys.argv[2], embedder=None, settings=settings) as space:
     space.sync(die)
 """

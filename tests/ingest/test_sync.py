@@ -18,7 +18,7 @@ import pytest
 
 from recollect import InvalidInput, Mind, StoreError
 from recollect.ingest.folder import Event, FolderSettings
-from recollect.workspace import Workspace, followed
+from recollect.systems.openclaw.workspace import Workspace, followed
 from tests.ingest.kit import VAULT, Counting, assert_exact, chunks, paths, write
 from tests.store.looking import sql
 
@@ -447,7 +447,7 @@ def test_what_may_not_be_read_is_said_and_kept_as_it_was() -> None:
 NOBODY = """
 import json, os, sys
 from recollect.ingest.folder import FolderSettings
-from recollect.workspace import Workspace
+from recollect.systems.openclaw.workspace import Workspace
 def look(root, db):
     with Workspace(root, db=db, embedder=None, settings=FolderSettings(layout="vault")) as space:
         report = space.sync()

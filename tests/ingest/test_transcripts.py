@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from recollect.ingest.folder import FolderSettings
 from recollect.ingest.transcripts import Turn, read
-from recollect.workspace import Workspace
+from recollect.systems.openclaw.workspace import Workspace
 from tests.ingest.kit import Counting, write
 
 SESSIONS = FolderSettings(sources=("memory", "sessions"))

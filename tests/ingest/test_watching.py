@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recollect.ingest.folder import FolderSettings, SyncReport
-from recollect.workspace import Workspace
+from recollect.systems.openclaw.workspace import Workspace
 from tests.ingest.kit import VAULT, chunks, write
 
 PATIENCE = 20.0  # seconds that a loaded machine is given; usually it takes a fraction of one

@@ -13,7 +13,7 @@ import pytest
 
 from recollect import InvalidInput, Mind, StoreError
 from recollect.ingest.imports import detect
-from recollect.robots import Robot
+from recollect.systems.robotmem.robot import Robot
 from tests.ingest_imports import kit
 
 PEERS = Path(os.environ.get("RECOLLECT_BENCH_CACHE", Path.home() / ".cache" / "recollect-bench"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect import InvalidInput, Mind
-from recollect.upkeep.pages import pages
+from recollect.upkeep.markdown_export import pages
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-PAGE = (ROOT / "docs/recipes/robotmem.md").read_text("utf-8")
+PAGE = (ROOT / "docs/systems/robotmem.md").read_text("utf-8")
 
 
 def run(*command: str, folder: Path) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from recollect import Filter, Near, Not
-from recollect.model.admission import admits
 from recollect.model.filter import All, AnyFilter
+from recollect.model.matching import admits
 
 KNOWN: dict[str, Any] = {
     "kind": "note",

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import InvalidInput, Memory, Mind
-from recollect.model.check import clean, from_micros, micros, moment
+from recollect.model.validation import clean, from_micros, micros, moment
 
 NINE = datetime(2025, 3, 14, 9, 30, tzinfo=UTC)
 

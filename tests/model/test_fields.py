@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from recollect import InvalidInput, Memory, Mind, NotFound, Use
 from recollect.model import STATUSES, Changes, Details
-from recollect.model.portable import memory_from, to_json
+from recollect.model.json_records import memory_from, to_json
 
 NOON = datetime(2025, 6, 1, 12, 30, 15, 123456, tzinfo=UTC)
 FULL = Memory(

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from recollect import Filter, Mind
-from recollect.recall.question import ContentWords
-from recollect.recipes import named
+from recollect.recall.query_parsing import ContentWords
+from recollect.recall.registry import get_recipe
 
 from .kit import BAG, NOON, ids, nodes, open_mind
 
@@ -69,7 +69,7 @@ def bm25(query: list[str], records: list[dict[str, Any]], k1: float = 1.2, b: fl
     return scores
 
 
-PLAIN = replace(named("default"), read=[ContentWords()])  # a single word is no beginning of others
+PLAIN = replace(get_recipe("default"), read=[ContentWords()])  # a single word is no beginning of others
 
 
 def word_scores(mind: Mind, query: list[str], **options: Any) -> dict[str, float]:

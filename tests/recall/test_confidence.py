@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import Filter, InvalidInput, Mind, NotFound
-from recollect.recall.cache import QueryCache
 from recollect.recall.confidence import Confidence
-from recollect.recipes import RECIPES, named
+from recollect.recall.query_cache import QueryCache
+from recollect.recall.registry import RECIPES, get_recipe
 
 from .kit import BAG, WOVEN, Moody, Woven, ids, open_mind, step, texts, told
 
@@ -138,7 +138,7 @@ def test_a_memory_without_a_vector_leaves_the_cosine_to_the_others(path: Path) -
 def test_a_recipe_without_a_measure_has_none_and_cannot_abstain(mind: Mind, recipe: str) -> None:
     recall = mind.recall(OURS, recipe=recipe)
     assert len(recall) > 0
-    if named(recipe).confidence is not None:
+    if get_recipe(recipe).confidence is not None:
         assert recall.confidence is not None
         return
     assert recall.confidence is None
@@ -149,11 +149,11 @@ def test_a_recipe_without_a_measure_has_none_and_cannot_abstain(mind: Mind, reci
 
 
 def test_the_default_recipe_has_one() -> None:
-    assert named("default").confidence is not None
+    assert get_recipe("default").confidence is not None
 
 
 def test_a_recipe_of_ones_own_can_have_another_threshold(mind: Mind) -> None:
-    strict = replace(named("default"), name="strict", confidence=Confidence(threshold=1.0))
+    strict = replace(get_recipe("default"), name="strict", confidence=Confidence(threshold=1.0))
     assert list(mind.recall(OURS, recipe=strict, abstain=True)) == []
     assert mind.recall(OURS, recipe=strict)
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from recollect import Filter, InvalidInput, Mind, Recall
-from recollect.recall.cache import QueryCache
-from recollect.recipes import named
+from recollect.recall.query_cache import QueryCache
+from recollect.recall.registry import get_recipe
 
 from ..conftest import Clock
 from .kit import BAG, Moody, texts
@@ -100,7 +100,7 @@ def test_nothing_is_stale_after_a_write(cached: Mind, path: Path, clock: Clock, 
         {"filter": {"context": {"done": True}}},
         {"as_of": "2024-01-01"},
         {"recipe": "openclaw", "min_score": 0.1},
-        {"recipe": named("openmem")},
+        {"recipe": get_recipe("openmem")},
     ],
     ids=["k", "recipe", "tags", "a number", "a truth", "as_of", "a setting", "a recipe of one's own"],
 )

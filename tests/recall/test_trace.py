@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Filter
-from recollect.recipes import named
+from recollect.recall.registry import get_recipe
 
 from .kit import Moody, open_mind, step
 
@@ -20,7 +20,7 @@ def test_the_trace_has_every_step_in_order_with_its_time(tmp_path: Path) -> None
     with open_mind(tmp_path / "memory.db") as mind:
         mind.remember_many(CUPS)
         trace = mind.recall("where is the cup?", k=2).trace
-    recipe = named("default")
+    recipe = get_recipe("default")
     assert [(each.kind, each.name) for each in trace.steps] == [
         ("filter", "mask"),
         *(("read", type(reading).__name__) for reading in recipe.read),

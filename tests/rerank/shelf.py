@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from recollect import Mind, Recall, Recipe
+from recollect.recall.default import default
 from recollect.recall.recipe import Stage
-from recollect.recipes.default import default
 
 
 @contextmanager

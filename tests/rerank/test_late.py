@@ -10,10 +10,10 @@ import pytest
 from recollect import Mind
 from recollect.embed import TokenEmbedder, TokenVectors
 from recollect.embed.local import LocalEmbedder
+from recollect.recall.default import default
 from recollect.recall.stages.rerank import Rerank
-from recollect.recipes.default import default
 from recollect.rerank import LateInteraction, Reranker, checked
-from recollect.rerank.late import content
+from recollect.rerank.late_interaction import content
 
 MEMORIES = [
     "Anna likes to eat at the new place near the station.",

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import InvalidInput, Mind
-from recollect.recall.arithmetic import leaf, product
+from recollect.recall.expressions import leaf, product
 from recollect.recall.hits import Hits, Operation, Rescore
 from recollect.recall.run import Run
 from recollect.recall.stages import Recency

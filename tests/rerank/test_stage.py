@@ -196,7 +196,7 @@ def test_a_reranker_that_hangs_does_not_keep_the_program_alive() -> None:
 import time
 from recollect import Mind
 from recollect.recall.stages.rerank import Rerank
-from recollect.recipes.default import default
+from recollect.recall.default import default
 
 class Hanging:
     name = "hanging"

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from recollect import Mind, StoreError
+from recollect.systems.openclaw.workspace import Workspace
 from recollect.upkeep.doctor import Doctor
-from recollect.workspace import Workspace
 from tests.ingest.kit import VAULT, write
 from tests.recall.kit import NOON, WOVEN, Woven, ids, open_mind, step, told
 from tests.store.looking import assert_whole, sql

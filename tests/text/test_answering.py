@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.text.answering import asks_when, says_when, share_of_questions
+from recollect.text.questions import asks_when, says_when, share_of_questions
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.text.grams import GramIndex, grams
+from recollect.text.trigrams import GramIndex, grams
 
 some_word = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8) | st.text(
     "abc$é東👍", max_size=8

@@ -6,7 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.query import Every, Phrase, Prefix, Some, Tree, Without, Word, describe, expand, parse, wanted
+from recollect.text.query_language import (
+    Every,
+    Phrase,
+    Prefix,
+    Some,
+    Tree,
+    Without,
+    Word,
+    describe,
+    expand,
+    parse,
+    wanted,
+)
 
 pytestmark = pytest.mark.contract("J18")
 SIGNS = st.sampled_from(

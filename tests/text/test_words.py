@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.text.stop import ENGLISH
+from recollect.text.stopwords import ENGLISH
 from recollect.text.words import fold, stem, words
 
 any_text = st.text(st.characters(), max_size=60)  # surrogates too

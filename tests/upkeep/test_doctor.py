@@ -14,8 +14,8 @@ import pytest
 from recollect import Mind
 from recollect.embed import Embedder
 from recollect.store.sqlite.migrations import APPLICATION_ID, MIGRATIONS
+from recollect.systems.openclaw.workspace import Workspace
 from recollect.upkeep.doctor import Doctor, Report
-from recollect.workspace import Workspace
 from tests.recall.kit import WOVEN
 from tests.store.looking import held, sql, texts
 

@@ -22,7 +22,7 @@ from bench.sets import Set
 from recollect.embed import Embedder, checked
 from recollect.evaluation import DEPTH, Answer, Question
 from recollect.model.filter import All, Filter, Not
-from recollect.store.terms import embedding_text
+from recollect.store.text_fields import embedding_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import IO
 
 from recollect.errors import InvalidInput
-from recollect.ingest.imports import chats, databases, plain
-from recollect.ingest.imports.bringing import Imported, Rehearsal, Strictly, bring, rehearse
+from recollect.ingest.imports import chats, databases
+from recollect.ingest.imports import tables as plain
+from recollect.ingest.imports.importer import Imported, Rehearsal, Strictly, bring, rehearse
 from recollect.ingest.imports.sources import BROKEN, Item, Source, elements, is_folder, is_zip, parts, reading
-from recollect.model import check
+from recollect.model import validation as check
 from recollect.store.foreign import is_database, opened
 
 __all__ = ["KINDS", "Imported", "Item", "Kind", "Rehearsal", "Strictly", "bring", "detect", "read", "rehearse"]

@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from recollect.ingest.episodes import KIND as SESSION
 from recollect.ingest.imports.sources import Item, Source
+from recollect.ingest.sessions import KIND as SESSION
 from recollect.model import JsonObject
 from recollect.store.foreign import Foreign, opened
 

@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from recollect.recall.arithmetic import Expr
+from recollect.recall.expressions import Expr
 from recollect.recall.hits import Found, nothing
 from recollect.recall.recipe import Cue, Plan
 from recollect.recall.run import Run

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
-from recollect.recall.arithmetic import Expr, leaf, product, ratio, total
 from recollect.recall.cues.words import EVERYWHERE
+from recollect.recall.expressions import Expr, leaf, product, ratio, total
 from recollect.recall.hits import Found
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip

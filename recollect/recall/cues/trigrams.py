@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from recollect.recall.arithmetic import Expr
 from recollect.recall.cues.words import EVERYWHERE, explained
+from recollect.recall.expressions import Expr
 from recollect.recall.hits import Found
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from recollect.recall.arithmetic import Expr, leaf, product, total
+from recollect.recall.expressions import Expr, leaf, product, total
 from recollect.recall.hits import Found
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows, Term, WordMatches, WordQuery
-from recollect.store.terms import FIELDS
+from recollect.store.text_fields import FIELDS
 
 EVERYWHERE = dict.fromkeys(FIELDS, 1.0)
 

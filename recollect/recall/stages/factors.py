@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from recollect.model.check import micros
-from recollect.recall.arithmetic import leaf, product
+from recollect.model.validation import micros
+from recollect.recall.expressions import leaf, product
 from recollect.recall.hits import Hits, Operation, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows

@@ -10,7 +10,7 @@ import numpy as np
 
 from recollect.errors import InvalidInput
 from recollect.model import Memory
-from recollect.recall.arithmetic import Expr, difference, leaf, product, ratio, total
+from recollect.recall.expressions import Expr, difference, leaf, product, ratio, total
 from recollect.recall.hits import Annotate, Hits, Operation, Reorder, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.rerank import Reranker, RerankError, checked, resolve

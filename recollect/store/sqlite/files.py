@@ -11,10 +11,10 @@ import apsw
 from recollect.model import JsonObject
 from recollect.store.base import FileState, HeldChunk
 from recollect.store.sqlite.connections import fetch
-from recollect.store.sqlite.records import ENCODED
+from recollect.store.sqlite.rows import ENCODED
 
 if TYPE_CHECKING:
-    from recollect.store.sqlite.change import SqliteChange
+    from recollect.store.sqlite.transaction import SqliteChange
 
 STATE = "path, size, modified, inode, hash, problem"
 OF_FILES = "SELECT c.row FROM chunks c JOIN files f ON f.file = c.file WHERE f.collection = ?"

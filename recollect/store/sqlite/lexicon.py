@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from recollect.store.base import Floats, Rows, Term, TermMatch, WordMatches, WordQuery, as_term
 from recollect.store.sqlite.arrays import best
 from recollect.store.sqlite.connections import fetch
-from recollect.store.sqlite.image import Image
-from recollect.store.sqlite.masks import SlotMask, Slots
+from recollect.store.sqlite.index import Image
 from recollect.store.sqlite.phrases import occurrences
-from recollect.store.terms import FIELDS
-from recollect.text.grams import GramIndex, letter_sets, one_apart
-from recollect.text.query import Every, Some, Tree, Without, describe
+from recollect.store.sqlite.scope import SlotMask, Slots
+from recollect.store.text_fields import FIELDS
+from recollect.text.query_language import Every, Some, Tree, Without, describe
+from recollect.text.trigrams import GramIndex, letter_sets, one_apart
 from recollect.text.words import fold, stem, words
 
 NONE: Floats = np.empty(0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from recollect.store.base import Floats, Rows
 from recollect.store.sqlite.connections import fetch
-from recollect.store.terms import FIELDS
+from recollect.store.text_fields import FIELDS
 from recollect.text.words import fold, words
 
 LISTS = ("keywords", "tags", "entities")

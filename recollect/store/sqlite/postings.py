@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from recollect.store.base import Floats
 from recollect.store.sqlite.arrays import stable_order
-from recollect.store.terms import FIELDS
+from recollect.store.text_fields import FIELDS
 
 # One word of one memory: which, where and how often (7 bytes).
 ENTRY = np.dtype([("term", "<u4"), ("field", "u1"), ("times", "<u2")])

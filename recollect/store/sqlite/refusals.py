@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.model import check
+from recollect.model import validation as check
 from recollect.model.conditions import distance, judge, operators, resolve
 from recollect.model.filter import MISSING
 from recollect.store.base import Refusal
-from recollect.store.sqlite.image import Image
+from recollect.store.sqlite.index import Image
 
 
 def refusal(image: Image, slot: int, label: str, name: str, wanted: Any) -> Refusal:

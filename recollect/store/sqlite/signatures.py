@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.sqlite.connections import fetch
-from recollect.store.sqlite.image import Image
-from recollect.store.terms import NUMBER
+from recollect.store.sqlite.index import Image
+from recollect.store.text_fields import NUMBER
 from recollect.text.signatures import Signature, directions, packed
 
 AT_ONCE = 1 << 10  # words whose directions are summed at a time: few enough to stay near the processor

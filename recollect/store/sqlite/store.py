@@ -16,15 +16,16 @@ from threading import Lock
 import apsw
 
 from recollect.errors import InvalidInput, NotFound, StoreError
-from recollect.model import Edge, EntityEdge, JsonObject, Memory, check
-from recollect.model.check import from_micros, micros
+from recollect.model import Edge, EntityEdge, JsonObject, Memory
+from recollect.model import validation as check
+from recollect.model.validation import from_micros, micros
 from recollect.store.base import FileState, Space, StoreStatus, Touch, Undone, check_space
-from recollect.store.sqlite.change import SqliteChange
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, gate, saying
 from recollect.store.sqlite.files import read_chunk_ids, read_embedded, read_files, read_folders
-from recollect.store.sqlite.image import Follower, active_space
-from recollect.store.sqlite.records import ENCODED, SELECT, SELECT_USE, as_values, from_row
-from recollect.store.sqlite.view import SqliteView, read_relations
+from recollect.store.sqlite.index import Follower, active_space
+from recollect.store.sqlite.rows import ENCODED, SELECT, SELECT_USE, as_values, from_row
+from recollect.store.sqlite.snapshot import SqliteView, read_relations
+from recollect.store.sqlite.transaction import SqliteChange
 
 log = logging.getLogger("recollect")
 RECALL_TIMES = 20  # A17: how many moments of recall are kept

@@ -1,0 +1,73 @@
+"""The recipes by name. A recipe's module is imported when it is first used; packages can add recipes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from recollect.errors import InvalidInput
+from recollect.recall.recipe import Recipe
+
+RecipeFactory = Callable[..., Recipe]  # its keywords are the recipe's settings
+BUILT_IN = {
+    "default": "recollect.recall.default",
+    "abmind": "recollect.systems.abmind.recipe",
+    "jeffsbrain": "recollect.systems.jeffsbrain.recipe",
+    "openclaw": "recollect.systems.openclaw.recipe",
+    "openmem": "recollect.systems.openmem.recipe",
+    "qmd": "recollect.systems.qmd.recipe",
+    "robotmem": "recollect.systems.robotmem.recipe",
+}
+ENTRY_POINTS = "recollect.recipes"  # the group under which other packages register a recipe factory
+
+
+class RecipeRegistry(Mapping[str, RecipeFactory]):
+    """Recipe factories by name: ours, then those of installed packages. An own name cannot be taken over."""
+
+    def __getitem__(self, name: str) -> RecipeFactory:
+        if name in BUILT_IN:
+            factory: RecipeFactory = getattr(import_module(BUILT_IN[name]), name)
+            return factory
+        return _plugins()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*BUILT_IN, *(name for name in _plugins() if name not in BUILT_IN)])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+RECIPES = RecipeRegistry()
+
+
+def get_recipe(recipe: str | Recipe, /, **settings: Any) -> Recipe:
+    """A recipe as it is, or by its name with settings of its own: ``get_recipe("openmem", max_hops=3)``."""
+    if isinstance(recipe, Recipe):
+        if settings:
+            raise InvalidInput(f"Settings ({', '.join(settings)}) go with a recipe's name, not with a finished recipe.")
+        return recipe
+    if not isinstance(recipe, str) or recipe not in RECIPES:
+        raise InvalidInput(f"There is no recipe {recipe!r}; there are: {', '.join(RECIPES)}.")
+    if not settings:
+        return _without_settings(recipe)
+    factory = RECIPES[recipe]
+    known = factory.__kwdefaults__ or {}
+    unknown = [name for name in settings if name not in known]
+    if unknown:
+        allowed = f"its settings are: {', '.join(known)}" if known else "it has no settings"
+        raise InvalidInput(f"The recipe {recipe!r} has no setting {unknown[0]!r}; {allowed}.")
+    return factory(**settings)
+
+
+@cache
+def _without_settings(name: str) -> Recipe:
+    """Built once: recipes do not change."""
+    return RECIPES[name]()
+
+
+@cache
+def _plugins() -> dict[str, RecipeFactory]:
+    return {each.name: each.load() for each in entry_points(group=ENTRY_POINTS)}

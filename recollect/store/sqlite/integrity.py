@@ -1,0 +1,313 @@
+"""The health of a file: whether its indexes are those of its texts, its vectors are sound, and how that is mended."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.model import Memory
+from recollect.model.validation import micros
+from recollect.store.base import Space
+from recollect.store.sqlite.connections import Connections, fetch, saying
+from recollect.store.sqlite.files import read_folders
+from recollect.store.sqlite.index import active_space
+from recollect.store.sqlite.integrity_rules import EXAMPLES, MISFIT, RULES, Finding
+from recollect.store.sqlite.migrations import MIGRATIONS
+from recollect.store.sqlite.postings import ENTRY
+from recollect.store.sqlite.rows import ENCODED, SELECT, from_row
+from recollect.store.sqlite.store import SqliteStore
+from recollect.store.sqlite.transaction import MOST_TIMES, SqliteChange
+from recollect.store.text_fields import embedding_text, field_words
+from recollect.text.words import stem
+
+LENGTH_ERROR = 0.01  # of a unit vector in float16
+TORN = (
+    "Pages of the file are torn: a bad disk, or a copy that was made while it was written. Some memories cannot be "
+    "read. Put a backup in its place, or carry over what can be read with recollect export."
+)
+
+
+def _examine(connection: apsw.Connection, now: int) -> Iterator[Finding]:
+    """Everything that is wrong inside the file, in the order in which it is to be mended."""
+    damage = [told for (told,) in fetch(connection, "PRAGMA integrity_check(20)") if told != "ok"]
+    if damage:
+        yield _damaged(damage)
+        if not all(map(_is_index, damage)):
+            return  # what is read of a torn file proves nothing
+    for look in (_tables, *(rule.look for rule in RULES), _misworded, _misstemmed, _unsound, _indexes):
+        if finding := look(connection, now):
+            yield finding
+            if look is _tables and look(connection, now):
+                return  # nobody has mended it, and the rest would trip over it
+
+
+def _is_index(told: str) -> bool:
+    return " index " in f" {told} "
+
+
+def _damaged(damage: Sequence[str]) -> Finding:
+    only_indexes = all(map(_is_index, damage))
+    return Finding(
+        "damage",
+        "error",
+        f"SQLite's own check finds: {damage[0]}" + (f" (and {len(damage) - 1} more)" if damage[1:] else ""),
+        "An index does not agree with its table: some memories are not found by id or are there twice."
+        if only_indexes
+        else TORN,
+        "builds the indexes anew" if only_indexes else "",
+        _rebuild if only_indexes else None,
+        tuple(damage[:EXAMPLES]),
+    )
+
+
+def _rebuild(change: SqliteChange) -> None:
+    """Our own indexes go, and are missed and made again once what they hold has been mended; SQLite's are rebuilt."""
+    for name, (kind, _) in _shape().items():
+        if kind == "index":
+            change.connection.execute(f"DROP INDEX IF EXISTS {name}")
+    change.connection.execute("REINDEX")
+
+
+def _run(change: SqliteChange, *statements: str) -> None:
+    for sql in statements:
+        change.connection.execute(sql)
+
+
+@cache
+def _shape() -> dict[str, tuple[str, str]]:
+    """Name → kind and statement of every table and index that the migrations make."""
+    fresh = apsw.Connection(":memory:")
+    for script in MIGRATIONS.values():
+        fresh.execute(script).fetchall()
+    made = fetch(fresh, "SELECT name, type, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+    return {name: (kind, sql) for name, kind, sql in made if not name.startswith("sqlite_")}
+
+
+def _tables(connection: apsw.Connection, _: int) -> Finding | None:
+    return _misshapen(connection, "table")
+
+
+def _indexes(connection: apsw.Connection, _: int) -> Finding | None:
+    return _misshapen(connection, "index")
+
+
+def _misshapen(connection: apsw.Connection, kind: str) -> Finding | None:
+    held = {name for (name,) in fetch(connection, "SELECT name FROM sqlite_schema")}
+    missing = {name: sql for name, (made, sql) in _shape().items() if made == kind and name not in held}
+    if not missing:
+        return None
+    what = f"The file lacks the {kind} {', '.join(missing)}."
+    if "memories" in missing:
+        return Finding("missing table", "error", what, "The memories themselves are gone: put a backup in its place.")
+    return Finding(
+        f"missing {kind}",
+        "error",
+        what,
+        f"Another program has changed it. {'What was in there is gone.' if kind == 'table' else 'Searches are slow.'}",
+        f"makes the {kind} anew" + (", empty" if kind == "table" else ""),
+        lambda change: _run(change, *missing.values()),
+    )
+
+
+def _misworded(connection: apsw.Connection, _: int) -> Finding | None:
+    """Are the words in the index those of the texts?"""
+    vocabulary = dict(fetch(connection, "SELECT term, word FROM vocabulary"))
+    entries = dict(fetch(connection, "SELECT row, entries FROM words"))
+    wrong = [
+        (row, memory.id)
+        for row, memory in _memories(connection)
+        if row not in entries or _unpacked(entries[row], vocabulary) != _words(memory)
+    ]
+    if not wrong:
+        return None
+
+    def mend(change: SqliteChange) -> None:
+        for row, _ in wrong:
+            change.reindex(row)
+
+    return Finding(
+        "words that are not those of the text",
+        "error",
+        f"Memories that are indexed under other words than those of their texts: {len(wrong)}.",
+        "Searches by words miss them, or find them wrongly; where the words are missing altogether, recalls fail.",
+        "indexes their texts anew",
+        mend,
+        tuple(id for _, id in wrong[:EXAMPLES]),
+    )
+
+
+def _words(memory: Memory) -> dict[tuple[int, str], int]:
+    return {
+        (field, word): min(times, MOST_TIMES) for field, counts in field_words(memory) for word, times in counts.items()
+    }
+
+
+def _unpacked(packed: bytes, vocabulary: dict[int, str]) -> dict[tuple[int, str], int] | None:
+    if len(packed) % ENTRY.itemsize:
+        return None
+    read = np.frombuffer(packed, dtype=ENTRY).tolist()
+    return {(field, vocabulary.get(term, "")): times for term, field, times in read}
+
+
+def _misstemmed(connection: apsw.Connection, _: int) -> Finding | None:
+    """Is every word looked up under the stem that questions will ask for?"""
+    known = fetch(connection, "SELECT term, word, stem FROM vocabulary")
+    wrong = [(stem(word), term) for term, word, held in known if held != stem(word)]
+    if not wrong:
+        return None
+    return Finding(
+        "stems of another stemmer",
+        "warning",
+        f"Words that are kept under another stem than today's: {len(wrong)}.",
+        "Another version of the stemmer wrote them; other forms of these words do not find them.",
+        "stems them anew",
+        lambda change: _executemany(change, "UPDATE vocabulary SET stem = ? WHERE term = ?", wrong),
+    )
+
+
+def _executemany(change: SqliteChange, sql: str, values: Sequence[tuple[object, ...]]) -> None:
+    change.connection.executemany(sql, values)
+
+
+def _unsound(connection: apsw.Connection, _: int) -> Finding | None:
+    """Is every vector finite, and of unit length?"""
+    sql = f"SELECT space, row, vector FROM vectors WHERE NOT ({MISFIT})"
+    wrong = [(space, row) for space, row, packed in connection.execute(sql) if not _is_sound(packed)]
+    if not wrong:
+        return None
+
+    def mend(change: SqliteChange) -> None:
+        for table in ENCODED:
+            _executemany(change, f"DELETE FROM {table} WHERE space = ? AND row = ?", wrong)
+
+    return Finding(
+        "vectors that are none",
+        "error",
+        f"Vectors that hold NaN or infinity, or are not of unit length: {len(wrong)}.",
+        "Their memories come first or last in every search by meaning, whatever was asked.",
+        "removes them, and makes them anew if the embedder is there",
+        mend,
+        tuple(str(row) for _, row in wrong[:EXAMPLES]),
+    )
+
+
+def _is_sound(packed: bytes) -> bool:
+    length = float(np.linalg.norm(_vector(packed)))
+    return length == 0 or abs(length - 1) < LENGTH_ERROR  # NaN is neither
+
+
+def _vector(packed: bytes) -> NDArray[np.float64]:
+    return np.frombuffer(packed, dtype=np.float16).astype(np.float64)
+
+
+class Patient:
+    """A file under examination. It is opened for reading: looking changes nothing."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._connections = Connections(path, readonly=True, durable=True)
+
+    @property
+    def pending(self) -> list[str]:
+        """Steps of the file's shape that are still to be taken."""
+        applied = {name for (name,) in self._fetch("SELECT name FROM migrations")}
+        return [name for name in MIGRATIONS if name not in applied]
+
+    def findings(self, now: datetime) -> list[Finding]:
+        with saying(self.path):
+            return list(_examine(self._connections.get(), micros(now)))
+
+    @property
+    def space(self) -> Space | None:
+        """The model whose vectors are searched."""
+        with saying(self.path):
+            held = active_space(self._connections.get())
+        return held[1] if held else None
+
+    def vectors(self) -> dict[str, NDArray[np.float64]]:
+        """The sound vectors that are searched, by the ids of their memories."""
+        held = self._fetch(
+            "SELECT m.id, v.vector FROM vectors v JOIN memories m ON m.row = v.row JOIN spaces s ON s.space = v.space "
+            "WHERE s.active AND m.status <> 'forgotten' AND length(v.vector) = 2 * s.dim ORDER BY v.row"
+        )
+        return {id: _vector(packed) for id, packed in held if _is_sound(packed)}
+
+    def tokenless(self) -> set[str]:
+        """The ids of memories that have a vector and no tokens beside it, or torn ones."""
+        sql = (
+            "SELECT m.id FROM vectors v JOIN memories m ON m.row = v.row JOIN spaces s ON s.space = v.space "
+            "LEFT JOIN sketches k ON k.space = v.space AND k.row = v.row "
+            "WHERE s.active AND (ifnull(length(k.sketch), 0) = 0 OR length(k.sketch) % ((s.dim + 7) / 8) <> 0)"
+        )
+        return {id for (id,) in self._fetch(sql)}
+
+    def folders(self) -> dict[str, str]:
+        """The roots of the folders whose files are memories, by collection."""
+        with saying(self.path):
+            return {name: str(record["root"]) for name, record in read_folders(self._connections.get()).items()}
+
+    def texts(self) -> dict[str, str]:
+        """What an embedder reads of each memory, by id."""
+        with saying(self.path):
+            read = _memories(self._connections.get())
+            return {each.id: embedding_text(each) for _, each in read if each.status != "forgotten"}
+
+    def back_up(self, to: str) -> None:
+        """A copy of the whole file, as it is now."""
+        held = self._connections.get()
+        with saying(to), contextlib.closing(apsw.Connection(to)) as new, new.backup("main", held, "main") as copy:
+            copy.step()
+
+    def close(self) -> None:
+        self._connections.close()
+
+    def _fetch(self, sql: str) -> list[Any]:
+        with saying(self.path):
+            return fetch(self._connections.get(), sql)
+
+
+def mend(path: str, clock: Callable[[], datetime], fresh: Mapping[str, tuple[str, Any]], space: Space | None) -> None:
+    """Mend what can be mended in one transaction; ``fresh`` has a text and its vector for ids that need one."""
+    store = SqliteStore(path, clock)
+    try:
+        with store.change("doctor") as change:
+            for finding in _examine(change.connection, micros(clock())):
+                if finding.mend is not None:
+                    finding.mend(change)
+            if space is not None:
+                rows = {change.row_with(id, text): vector for id, (text, vector) in fresh.items()}
+                rows.pop(None, None)  # it has another text by now
+                if rows:
+                    change.embed([row for row in rows if row is not None], list(rows.values()), space)
+            _finish(change)
+    finally:
+        store.close()
+
+
+def empty_log(path: str) -> None:
+    """Write the log's pages into the file, so that it may begin anew."""
+    connections = Connections(path, readonly=False, durable=True)
+    with saying(path):
+        connections.get().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    connections.close()
+
+
+def _finish(change: SqliteChange) -> None:
+    """Let every image be made anew, and undo pass this change by: there is nothing in it to take back."""
+    change.connection.execute("UPDATE memories SET changed = ?", (change.begin(),))
+    change.connection.execute("UPDATE changes SET undone = 1 WHERE version = ?", (change.begin(),))
+
+
+def _memories(connection: apsw.Connection) -> Iterator[tuple[int, Memory]]:
+    for row, *values in connection.execute(f"SELECT m.row, {SELECT} FROM memories m"):
+        try:
+            yield int(row), from_row(values)
+        except (ValueError, TypeError):  # its details cannot be read: a rule of its own says so
+            continue

@@ -1,0 +1,334 @@
+"""The filter mask of one recall: which slots may come back, and for the others, what keeps them out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import InvalidInput
+from recollect.model import validation as check
+from recollect.model.conditions import check_conditions, check_near, distance, judge
+from recollect.model.filter import All, AnyFilter, Filter, Near, Not
+from recollect.model.memory import STATUSES
+from recollect.store.base import Floats, Refusal, Rows
+from recollect.store.sqlite.index import Image
+from recollect.store.sqlite.refusals import refusal
+
+HOUR = 3_600e6  # microseconds
+MOST_MEMOS = 64  # answers kept for a version
+MANNERS = ("confidence_decay", "expired")  # how other conditions are judged; none of their own
+Slots = NDArray[np.bool_]
+CODED = ("collection", "user", "session", "speaker", "role", "kind", "topic", "tier", "source", "status")
+
+
+Condition = tuple[str, Slots, str, Any]  # what it is, who passes, and of a filter's: its name and what it wants
+
+
+@dataclass(slots=True)
+class SlotMask:
+    """Slots that pass every condition. Conditions keep their names, so that a refusal can be explained."""
+
+    image: Image
+    slots: Slots
+    scope: Slots  # the collections asked for: what word statistics are made of
+    scope_key: tuple[str, ...]
+    conditions: list[Condition] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        return int(np.count_nonzero(self.slots))
+
+    def has(self, rows: Rows) -> Slots:
+        slots = self.image.slots(rows)
+        return np.asarray((slots >= 0) & self.slots[slots]) if len(self.slots) else slots >= 0
+
+    def unknown(self, row: int) -> bool:
+        return int(self.image.slots(np.array([row]))[0]) < 0
+
+    def reason(self, row: int) -> Refusal | None:
+        slot = int(self.image.slots(np.array([row]))[0])
+        if slot < 0:
+            return Refusal("it is not in the store")
+        for label, passing, name, wanted in self.conditions:
+            if not passing[slot]:
+                return refusal(self.image, slot, label, name, wanted) if name else Refusal(label)
+        return None
+
+
+class MaskMaker:
+    """Evaluates filters over an image. Every answer is two masks: certainly yes, certainly no."""
+
+    def __init__(
+        self, image: Image, column: Callable[[str], Any], last_accessed: Callable[[], tuple[Rows, Floats]]
+    ) -> None:
+        self.image = image
+        self.column = column
+        self.last_accessed = last_accessed
+        self.now = 0
+        self.size = len(image.rows)
+
+    def make(
+        self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
+    ) -> SlotMask:
+        """The mask for a filter; where time has no say in it, the same one again until something is written."""
+        self.now = check.micros(now)
+        key = None if as_of or hidden or self._dated() or _fades(filter) else ("mask", repr(filter), tuple(statuses))
+        if key is None:
+            return self._made(filter, statuses, now, as_of, hidden)
+        known: SlotMask | None = self.image.memo.get(key)
+        if known is None:
+            known = self._made(filter, statuses, now, as_of, hidden)
+            self._keep(key, known)
+        return known
+
+    def _dated(self) -> bool:
+        """Is there any memory whose time begins or ends?"""
+        dated: bool | None = self.image.memo.get("dated")
+        if dated is None:
+            moments = (self.column(name) for name in ("valid_from", "valid_to", "expires"))
+            dated = self.image.memo["dated"] = not all(np.isnan(each).all() for each in moments)
+        return dated
+
+    def _made(
+        self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
+    ) -> SlotMask:
+        forgotten = self._coded("status", ("forgotten",))
+        conditions: list[Condition] = [("it is not in the store", self.image.alive, "", None)]
+        if not hidden:
+            conditions.append(("it was forgotten", ~forgotten, "", None))
+        asked = _positive(filter, "status")
+        status = self._coded("status", asked or statuses) if hidden else self._standing(asked or statuses)
+        conditions.append((f"its status is none of: {', '.join(asked or statuses)}", status, "", None))
+        if as_of:
+            conditions.append((f"it is not valid at {now.isoformat()}", self._valid(), "", None))
+        elif not hidden:
+            conditions.append(("it is not valid yet", ~(self.column("valid_from") > self.now), "", None))
+        if not hidden and not _asks_for_expired(filter):
+            conditions.append(("it has expired", ~(self.column("expires") <= self.now), "", None))
+        conditions += [(label, yes, name, wanted) for label, (yes, _), name, wanted in self._named(filter)]
+        slots = conditions[0][1].copy()
+        for _, passing, _, _ in conditions[1:]:
+            slots &= passing
+        collections = _positive(filter, "collection")
+        scope = self.image.alive & ~forgotten
+        if collections:
+            scope &= self._coded("collection", collections)
+        return SlotMask(self.image, slots, scope, tuple(sorted(set(collections))), conditions)
+
+    def _named(self, filter: AnyFilter | None) -> list[tuple[str, tuple[Slots, Slots], str, Any]]:
+        """The conditions joined by AND at the top, one by one, so that each can be named."""
+        match filter:
+            case None:
+                return []
+            case All():
+                return [each for part in filter.of for each in self._named(part)]
+            case Not():
+                _no_manners(filter.of)
+                yes, no = self._all(filter.of)
+                return [(f"not ({describe(filter.of)})", (no, yes), "not", filter.of)]
+            case Filter():
+                if filter.expired not in (None, True, False):
+                    raise InvalidInput(f"expired must be true or false, not {check.short(filter.expired)}.")
+                decay = (
+                    1.0 if filter.confidence_decay is None else check.unit(filter.confidence_decay, "confidence_decay")
+                )
+                judged = [(self._condition(name, wanted, decay), name, wanted) for name, wanted in given(filter)]
+                return [(f"{name}={shown(wanted)}", pair, name, wanted) for pair, name, wanted in judged]
+        raise InvalidInput(f"filter must be a Filter, not {check.short(filter)}.")
+
+    def _all(self, filter: AnyFilter) -> tuple[Slots, Slots]:
+        yes, no = np.ones(self.size, np.bool_), np.zeros(self.size, np.bool_)
+        for _, (part_yes, part_no), _, _ in self._named(filter):
+            yes &= part_yes
+            no |= part_no
+        return yes, no
+
+    def _condition(self, name: str, value: Any, decay: float) -> tuple[Slots, Slots]:
+        if name == "status":
+            unknown = [each for each in check.one_or_more(value, name) if each not in STATUSES]
+            if unknown:
+                raise InvalidInput(f"There is no status {unknown[0]!r}; there are: {', '.join(STATUSES)}.")
+            return _decided(self._standing(check.one_or_more(value, name)))
+        if name in CODED:
+            return _decided(self._coded(name, check.one_or_more(value, name)))
+        match name:
+            case "tags":
+                return _decided(self._tagged(check.one_or_more(value, name)))
+            case "path":
+                return _decided(self._under(check.string(value, name)))
+            case "classification":
+                return _decided(self.column(name) <= check.whole(value, name))
+            case "min_confidence":
+                return _decided(self._confident(check.unit(value, name), decay))
+            case "since":
+                return _decided(self.column("created") >= check.micros(check.moment(value, name)))
+            case "until":
+                return _decided(self.column("created") < check.micros(check.moment(value, name)))
+            case "context":
+                check_conditions(value)
+                return self._judged(repr(value), lambda context: judge(context, value))
+            case _:
+                check_near(value)
+                return self._judged("", lambda context: _within(context, value))
+
+    def _coded(self, name: str, values: Sequence[str]) -> Slots:
+        column = self.column(name)
+        index = self.image.codes[name]
+        known = [index[value] for value in values if value in index]
+        if len(known) == 1:
+            return np.asarray(column == known[0])
+        return np.isin(column, known)
+
+    def _tagged(self, tags: Sequence[str]) -> Slots:
+        wanted = set(tags)
+        if not wanted:
+            return np.ones(self.size, np.bool_)
+        held = self.column("tags")
+        return self._where(slot for slot, has in list(held.items()) if slot < self.size and wanted <= set(has))
+
+    def _under(self, path: str) -> Slots:
+        index = dict(self.image.codes["path"]) if "path" in self.image.columns else None
+        column = self.column("path")
+        index = index if index is not None else dict(self.image.codes["path"])
+        matching = [
+            code for held, code in index.items() if held == path or (path[-1:] == "/" and held.startswith(path))
+        ]
+        return np.isin(column, matching)
+
+    def _judged(self, key: str, judgement: Callable[[Any], bool | None]) -> tuple[Slots, Slots]:
+        """Judged once a version; an empty context is judged too."""
+        known: tuple[Slots, Slots] | None = self.image.memo.get(key)
+        if known is None:
+            contexts = self.column("context")
+            answers = {slot: judgement(held) for slot, held in list(contexts.items()) if slot < self.size}
+            bare = judgement({})
+            known = yes, no = np.full(self.size, bare is True), np.full(self.size, bare is False)
+            for slot, answer in answers.items():
+                yes[slot], no[slot] = answer is True, answer is False
+            if key:
+                self._keep(key, known)
+        return known
+
+    def _keep(self, key: Hashable, answer: Any) -> None:
+        """For as long as nothing is written, and not too many are kept; other threads may clear them at any time."""
+        if len(self.image.memo) > MOST_MEMOS:
+            self.image.memo.clear()
+        self.image.memo[key] = answer
+
+    def _confident(self, least: float, decay: float) -> Slots:
+        """confidence × decay ^ days ≥ least, days since the last access, or since creation without one.
+
+        Time counts in whole hours: what was kept a moment ago has the confidence that it was kept with.
+        """
+        confidence = np.nan_to_num(self.column("confidence"))
+        if decay == 1.0:
+            return np.asarray(confidence >= least)
+        passing = self._unfaded(self.column("created"), confidence, decay) >= least
+        if (passing | (confidence < least)).all():  # an access could only lift what passes already
+            return np.asarray(passing)
+        seen = self.column("created").copy()
+        rows, moments = self.last_accessed()
+        slots = self.image.slots(rows)
+        known = slots >= 0
+        seen[slots[known]] = np.maximum(seen[slots[known]], moments[known])
+        return np.asarray(self._unfaded(seen, confidence, decay) >= least)
+
+    def _unfaded(self, seen: Floats, confidence: Floats, decay: float) -> Floats:
+        days = np.maximum(0.0, (self.now - seen) // HOUR / 24)
+        return np.asarray(confidence * decay**days)
+
+    def _standing(self, statuses: Sequence[str]) -> Slots:
+        """Memories with one of these statuses at the moment: until valid_to one is active, from then on superseded."""
+        ends = self.column("valid_to")
+        dated = ~np.isnan(ends) & self._coded("status", ("active", "superseded"))
+        passing = self._coded("status", statuses) & ~dated
+        if "active" in statuses:
+            passing |= dated & (ends > self.now)
+        if "superseded" in statuses:
+            passing |= dated & (ends <= self.now)
+        return np.asarray(passing)
+
+    def _valid(self) -> Slots:
+        """Valid in [valid_from or created, valid_to)."""
+        start = self.column("valid_from")
+        start = np.where(np.isnan(start), self.column("created"), start)
+        return np.asarray((start <= self.now) & ~(self.column("valid_to") <= self.now))
+
+    def _where(self, slots: Any) -> Slots:
+        mask = np.zeros(self.size, np.bool_)
+        mask[np.fromiter(slots, dtype=np.int64)] = True
+        return mask
+
+
+def _decided(yes: Slots) -> tuple[Slots, Slots]:
+    return yes, ~yes
+
+
+def _within(context: Any, near: Near) -> bool | None:
+    apart = distance(context, near)
+    if apart is None:
+        return None
+    return apart <= near.within or math.isclose(apart, near.within)  # 1.3 − 1.2 is a little more than 0.1
+
+
+def given(filter: Filter) -> list[tuple[str, Any]]:
+    """The conditions that a filter names."""
+    pairs = ((each.name, getattr(filter, each.name)) for each in fields(filter))
+    return [(name, value) for name, value in pairs if value is not None and name not in MANNERS]
+
+
+def shown(value: Any) -> str:
+    """A wanted value as a person would write it."""
+    match value:
+        case Near():
+            return f"{value.field} within {value.within:g} of {list(value.target)}"
+        case _:
+            return check.short(value, 120)
+
+
+def describe(filter: AnyFilter) -> str:
+    match filter:
+        case Filter():
+            return " and ".join(f"{name}={shown(value)}" for name, value in given(filter))
+        case Not():
+            return f"not ({describe(filter.of)})"
+        case All():
+            return " and ".join(map(describe, filter.of))
+
+
+def _fades(filter: AnyFilter | None) -> bool:
+    """Does the answer of a filter change while nothing is written?"""
+    if isinstance(filter, All):
+        return any(map(_fades, filter.of))
+    if isinstance(filter, Not):
+        return _fades(filter.of)
+    return isinstance(filter, Filter) and filter.confidence_decay is not None
+
+
+def _asks_for_expired(filter: AnyFilter | None) -> bool:
+    if isinstance(filter, All):
+        return any(map(_asks_for_expired, filter.of))
+    return isinstance(filter, Filter) and filter.expired is True
+
+
+def _no_manners(filter: AnyFilter) -> None:
+    """What says how to judge cannot be negated."""
+    parts = filter.of if isinstance(filter, All) else (filter,)
+    for part in parts:
+        if isinstance(part, Filter) and part.expired is not None:
+            raise InvalidInput("expired cannot stand in a negation: it is no condition, it lets memories in.")
+
+
+def _positive(filter: AnyFilter | None, name: str) -> tuple[str, ...]:
+    """The values that a filter asks for under a name, outside of any negation."""
+    if isinstance(filter, All):
+        asked = [values for part in filter.of if (values := _positive(part, name))]
+        return tuple(value for value in asked[0] if all(value in other for other in asked)) if asked else ()
+    value = getattr(filter, name, None) if isinstance(filter, Filter) else None
+    return () if value is None else check.one_or_more(value, name)

@@ -1,0 +1,1 @@
+"""The described memory systems: one folder for each, with its recipe and everything that only it uses."""

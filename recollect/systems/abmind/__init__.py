@@ -1,0 +1,1 @@
+"""abmind: staged recall by full text, vectors, signatures, notes and relations."""

@@ -1,0 +1,138 @@
+"""Small boosts: for a like situation, for feeling, and for having been recalled at intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+import numpy as np
+
+from recollect.model.validation import from_micros
+from recollect.recall.expressions import leaf, product, total
+from recollect.recall.hits import Hits, Operation, Rescore
+from recollect.recall.run import Run, Skip
+from recollect.store.base import Floats, Rows
+
+DAY = 86_400.0  # seconds
+
+
+def stored(run: Run, name: str, keys: Rows) -> Floats:
+    """A number of each hit; NaN for guests, which have none."""
+    values = np.full(len(keys), np.nan)
+    values[keys > 0] = run.view.numbers(name, keys[keys > 0])
+    return values
+
+
+def time_of_day(hour: int) -> str:
+    """morning 6–11, afternoon 12–17, evening 18–22, night 23–5."""
+    return (
+        "morning" if 6 <= hour < 12 else "afternoon" if 12 <= hour < 18 else "evening" if 18 <= hour < 23 else "night"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """The moment of the question, as the caller sees it. Days are counted from Sunday = 0; None is not said."""
+
+    hour: int | None = None
+    day: int | None = None
+    topic: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBoost:
+    """+ hour for the same time of day, + day for the same weekday (half for the same kind of day), + topic (A11).
+
+    A memory's hour and day are those of its creation, in the caller's time zone.
+    """
+
+    now: Situation | None = None
+    zone: tzinfo | None = None  # None is the machine's own
+    hour: float = 0.02
+    day: float = 0.015
+    topic: float = 0.03
+    name: str = "context boost"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+        if self.now is None:
+            raise Skip("no current context was given")
+        created = [
+            None if at != at else from_micros(int(at)).astimezone(self.zone) for at in stored(run, "created", hits.keys)
+        ]
+        topics = iter(run.view.strings("topic", hits.keys[hits.keys > 0]))
+        same_topic = [next(topics) == self.now.topic if key > 0 else False for key in hits.keys.tolist()]
+        boosts = (
+            leaf([self._hour(at) for at in created], "same time of day"),
+            leaf([self._day(at) for at in created], "same weekday, or half for the same kind of day"),
+            leaf(np.where(same_topic, self.topic, 0.0) * bool(self.now.topic), "same topic"),
+        )
+        if not any(boost.values.any() for boost in boosts):
+            raise Skip("no memory here is of a like situation")
+        return [Rescore(total("after context", hits.score, *boosts))]
+
+    def _hour(self, created: datetime | None) -> float:
+        asked = self.now.hour if self.now else None
+        if created is None or asked is None:
+            return 0.0
+        return self.hour if time_of_day(created.hour) == time_of_day(asked) else 0.0
+
+    def _day(self, created: datetime | None) -> float:
+        asked = self.now.day if self.now else None
+        if created is None or asked is None:
+            return 0.0
+        day = created.isoweekday() % 7
+        if day == asked:
+            return self.day
+        return self.day / 2 if (day in (0, 6)) == (asked in (0, 6)) else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class EmotionBoost:
+    """+ min(most, a_point × |emotion|): enough to break a tie (A12)."""
+
+    a_point: float = 0.02
+    most: float = 0.10
+    name: str = "emotion boost"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+        feeling = np.abs(np.nan_to_num(stored(run, "emotion", hits.keys)))
+        if not feeling.any():
+            raise Skip("no candidate has an emotion")
+        boost = np.minimum(self.most, self.a_point * feeling)
+        label = f"emotion: {self.a_point:g} × |emotion|, at most {self.most:g}"
+        return [Rescore(total("after emotion", hits.score, leaf(boost, label)))]
+
+
+@dataclass(frozen=True, slots=True)
+class Spacing:
+    """× a factor for the mean interval between a memory's recalls: what was spaced out is kept better (A13)."""
+
+    factors: Sequence[tuple[float, float]] = ((7.0, 1.3), (1.0, 1.15))  # from so many days on, longest first
+    last: int = 20  # recalls that count
+    name: str = "spacing boost"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+        uses = iter(run.view.uses(hits.keys[hits.keys > 0]))
+        means = [
+            _mean_interval(next(uses).recall_times[-self.last :]) if key > 0 else None for key in hits.keys.tolist()
+        ]
+        factor = np.array([self._factor(mean) for mean in means])
+        if (factor == 1).all():
+            raise Skip("no candidate was recalled at intervals")
+
+        def label(at: int) -> str:
+            mean = means[at]
+            return "spacing: recalled less than twice" if mean is None else f"spacing: recalled every {mean:.1f} days"
+
+        return [Rescore(product("after spacing", hits.score, leaf(factor, label)))]
+
+    def _factor(self, mean: float | None) -> float:
+        return next((factor for days, factor in self.factors if mean is not None and mean >= days), 1.0)
+
+
+def _mean_interval(times: Sequence[datetime]) -> float | None:
+    """Days from one recall to the next, on average; None for fewer than two."""
+    if len(times) < 2:
+        return None
+    return (max(times) - min(times)).total_seconds() / DAY / (len(times) - 1)

@@ -1,0 +1,161 @@
+"""Notes: paragraphs of Markdown files that somebody wrote at the end of a day, a week or a quarter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recollect.model import Memory
+from recollect.model.matching import Span
+from recollect.recall.expressions import Expr, leaf
+from recollect.recall.hits import Found
+from recollect.recall.recipe import Depth, times
+from recollect.recall.run import Run, Skip
+from recollect.store.base import Rows
+from recollect.systems.abmind.paragraphs import Paragraph, front_matter, paragraphs
+from recollect.text.words import stem, words
+
+PERIODS = ("daily", "weekly", "quarterly")
+WEEK = re.compile(r"(\d{4})-?W(\d{2})", re.IGNORECASE)
+QUARTER = re.compile(r"(\d{4})-?Q([1-4])", re.IGNORECASE)
+DAY = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?")
+STRINGS = ("user", "collection", "session", "topic", "tier")  # what a note may say of itself in front matter
+ALIKE = 80  # characters that make two paragraphs of one time the same
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A file, read."""
+
+    path: str  # from the folder of notes
+    period: str  # daily, weekly or quarterly
+    about: dict[str, Any]  # what the file says of itself
+    paragraphs: tuple[tuple[Paragraph, frozenset[str]], ...]  # each with the stems of its words and its heading's
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Paragraphs that have a word of the question, in ``consolidation/{daily,weekly,quarterly}/*.md`` (A8)."""
+
+    name: str = "notes"
+    folder: str | PathLike[str] | None = None
+    zone: tzinfo | None = None  # in which days begin; None is the machine's own
+    worth: float = 0.5
+    depth: Depth = times(3)
+
+    def find(self, run: Run) -> Found:
+        if self.folder is None:
+            raise Skip("no folder of notes was given")
+        folder = Path(self.folder).expanduser() / "consolidation"
+        if not folder.is_dir():
+            raise Skip(f"there is no folder {folder}")
+        asked = {stem(term.word): term.word for term in run.question.terms}
+        found: dict[tuple[str, datetime | None], tuple[tuple[Any, ...], Memory]] = {}
+        matched: dict[str, None] = {}
+        refused = 0
+        for note, span in self._notes(run, folder):
+            here = [(paragraph, stems & asked.keys()) for paragraph, stems in note.paragraphs]
+            here = [(paragraph, stems) for paragraph, stems in here if stems]
+            if here and not run.admits({"kind": "note", "path": note.path, "created": span, **note.about}):
+                refused += len(here)
+                continue
+            start = None if span is None else span[0]
+            for paragraph, stems in here:
+                order = (-len(stems), -(start.timestamp() if start else 0.0), note.path, paragraph.first)
+                found.setdefault((paragraph.text[:ALIKE], start), (order, _guest(note, paragraph, start)))
+                matched.update(dict.fromkeys(asked[each] for each in stems))
+        best = [memory for _, memory in sorted(found.values(), key=lambda each: each[0])][: self.depth(run.k)]
+        keys = np.array([run.guest(memory) for memory in best], dtype=np.int64)
+        score = leaf(np.full(len(keys), self.worth), f"{self.name}: a paragraph of a note")
+        return Found(self.name, keys, score, len(found), {"how": _told(best, list(matched), refused)})
+
+    def score(self, run: Run, rows: Rows) -> Expr:
+        return leaf(np.zeros(len(rows)), f"{self.name}: a memory is no note")
+
+    def _notes(self, run: Run, folder: Path) -> Iterator[tuple[Note, Span | None]]:
+        unreadable = []
+        for period in PERIODS:
+            for path in sorted(folder.glob(f"{period}/*.md")):
+                try:
+                    known = path.stat()
+                    note = _read(str(path), period, known.st_mtime_ns, known.st_size)
+                except OSError as problem:
+                    unreadable.append(f"{path.name}: {problem.strerror}")
+                    continue
+                yield note, span_of(path.stem, period, self.zone)
+        if unreadable:
+            run.note("unreadable", unreadable)
+
+
+@lru_cache(maxsize=4096)
+def _read(path: str, period: str, changed: int, size: int) -> Note:
+    """A file, read once as long as it does not change."""
+    text = Path(path).read_text("utf-8", "replace")
+    said = front_matter(text)
+    about: dict[str, Any] = {name: said[name] for name in STRINGS if said.get(name)}
+    if re.fullmatch(r"-?\d{1,9}", said.get("classification", "")):
+        about["classification"] = int(said["classification"])
+    read = tuple((each, frozenset(map(stem, words(f"{each.heading}\n{each.text}")))) for each in paragraphs(text))
+    return Note("/".join(Path(path).parts[-3:]), period, about, read)
+
+
+def span_of(name: str, period: str, zone: tzinfo | None) -> Span | None:
+    """The days that a file is about, by its name: daily_2025-03-14, weekly_2025-W11, quarterly_2025-Q1.
+
+    A date in the name is the first day; a name without one tells no time.
+    """
+    try:
+        if week := WEEK.search(name):
+            first = date.fromisocalendar(int(week[1]), int(week[2]), 1)
+        elif quarter := QUARTER.search(name):
+            first = date(int(quarter[1]), int(quarter[2]) * 3 - 2, 1)
+        elif day := DAY.search(name):
+            first = date(int(day[1]), int(day[2]), int(day[3] or 1))
+        else:
+            return None
+        match period:
+            case "daily":
+                after = first + timedelta(days=1)
+            case "weekly":
+                after = first + timedelta(days=7)
+            case _:
+                months = first.month + 2
+                after = date(first.year + months // 12, months % 12 + 1, 1)
+        return _midnight(first, zone), _midnight(after, zone)
+    except (ValueError, OverflowError):  # the thirteenth month
+        return None
+
+
+def _midnight(day: date, zone: tzinfo | None) -> datetime:
+    naive = datetime.combine(day, time())
+    return (naive.replace(tzinfo=zone) if zone is not None else naive.astimezone()).astimezone(UTC)
+
+
+def _guest(note: Note, paragraph: Paragraph, start: datetime | None) -> Memory:
+    return Memory(
+        paragraph.text,
+        title=paragraph.heading,
+        id=f"note:{note.path}#L{paragraph.first}-L{paragraph.last}",
+        kind="note",
+        source=note.period,
+        path=note.path,
+        lines=(paragraph.first, paragraph.last),
+        confidence=None,
+        created=start,
+        **note.about,
+    )
+
+
+def _told(best: list[Memory], matched: list[str], refused: int) -> str:
+    periods = " and ".join(period for period in PERIODS if any(each.source == period for each in best))
+    told = f"{periods} notes mention " + ", ".join(f"“{word}”" for word in matched[:6]) if best else ""
+    left_out = f"the filter left out {refused} that match" if refused else ""
+    return "; ".join(each for each in (told, left_out) if each) or "no note has a word of the question"

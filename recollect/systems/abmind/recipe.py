@@ -1,0 +1,215 @@
+"""As abmind recalls: words fill the places when they can; meaning, signatures, notes and names come to their help.
+
+    question ─▶ content words ─▶ Sf full text, trigrams ─┐ fewer than k?
+                     │           Se meaning ◀────────────┤
+                     │           Ss signatures ◀─────────┘
+                     ├─────────▶ S6 notes                     ┌─ each candidate once,
+                     └─────────▶ S8 names                     ▼  with the score of its first finder
+                                  all of them ─▶ first come ─▶ penalty ─▶ context ─▶ emotion ─▶ spacing
+                                                                 ─▶ MMR ─▶ enrichment ─▶ best k
+
+The document is ``docs/systems/abmind.md``; the numbers carry the ids of the contract.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import timedelta, tzinfo
+from os import PathLike
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from recollect.errors import InvalidInput
+from recollect.model import Filter
+from recollect.model import validation as check
+from recollect.model.memory import When
+from recollect.recall.cues import Parallel, Until, Vectors, Words
+from recollect.recall.fusion import FirstCome
+from recollect.recall.query_parsing import ContentWords
+from recollect.recall.recipe import Cue, Recipe, fixed, times
+from recollect.recall.stages import Touching
+from recollect.systems.abmind.boosts import ContextBoost, EmotionBoost, Situation, Spacing
+from recollect.systems.abmind.confirmation import Unconfirmed
+from recollect.systems.abmind.diversity import Diversity
+from recollect.systems.abmind.enrichment import Enrichment
+from recollect.systems.abmind.full_text import Fuzzy
+from recollect.systems.abmind.full_text_score import Worth
+from recollect.systems.abmind.limits import AtLeast, Off
+from recollect.systems.abmind.notes import Notes
+from recollect.systems.abmind.relations import Relations
+from recollect.systems.abmind.signatures import Signatures
+from recollect.systems.abmind.similar_words import Alike
+
+POOL = 1000  # full-text matches that are weighed by A5
+SETTING = "RECOLLECT_ABMIND_"  # and the document's name of a setting (A18)
+MODES = {"hybrid": ("Sf", "Se", "Ss"), "keyword": ("Sf",), "embedding": ("Se",), "signature": ("Ss",)}
+DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
+
+
+def abmind(
+    *,
+    current_context: Mapping[str, Any] | None = None,
+    notes: str | PathLike[str] | None = None,
+    user_id: str | None = None,
+    max_classification: int | None = None,
+    time_start: When | None = None,
+    time_end: When | None = None,
+    topic: str | None = None,
+    tier: str | None = None,
+    include_expired: bool = False,
+    search_mode: str | None = None,
+    embedding_enabled: bool | None = None,
+    similarity_threshold: float | None = None,
+    signature_bits: int | None = None,
+    decay_days: float | None = None,
+    decay_floor: float | None = None,
+    emotion_boost: float | None = None,
+    timezone: str | tzinfo | None = None,
+) -> Recipe:
+    """Stages Sf → Se → Ss → S6 → S8 in order of priority, boosts, and a rerank for diversity.
+
+    ``notes`` is the folder that holds ``consolidation/{daily,weekly,quarterly}``; ``current_context`` may say ``hour``,
+    ``dayOfWeek`` (0 is Sunday) and ``topic``; ``timezone`` is the caller's (when left out, the machine's). What is None
+    from ``search_mode`` to ``emotion_boost`` is read from the environment.
+    """
+    zone = _zone(timezone)
+    mode = _mode(search_mode)
+    embedding = _on(embedding_enabled, "EMBEDDING_ENABLED")
+    bits = _bits(signature_bits)
+    threshold = _number(similarity_threshold, "EMBEDDING_SIMILARITY_THRESHOLD", 0.5, -1.0, 1.0)
+    worth = Worth(
+        decay_days=_number(decay_days, "RECALL_DECAY_DAYS", 365.0, 1e-9),
+        decay_floor=_number(decay_floor, "RECALL_DECAY_FLOOR", 0.3, 0.0, 1.0),
+        emotion_boost=_number(emotion_boost, "RECALL_EMOTION_BOOST", 0.1),
+    )
+
+    sf = Fuzzy(  # A3, A5
+        "Sf",
+        lookups=(
+            Words("full text", {"text": 1.0}, depth=fixed(POOL)),
+            Alike("trigrams", {"text": 1.0, "keywords": 1.0}, depth=fixed(POOL)),
+        ),
+        last_resort=Alike("original trigrams", {"original": 1.0}, depth=fixed(POOL)),
+        worth=worth,
+        depth=times(3),
+    )
+    se = AtLeast(Vectors("Se", depth=times(3)), threshold, how="cosine similarity to the question")  # A6
+    ss = Signatures("Ss", bits=bits, least=0.65, depth=fixed(5))  # A7
+
+    def active(cue: Cue) -> Cue:
+        return cue if cue.name in MODES[mode] else Off(cue.name, f"the search mode is {mode}")
+
+    return Recipe(
+        name="abmind",
+        about="Words first; meaning, signatures, notes and names where they are needed; boosts and diversity.",
+        k=5,
+        filter=_filter(user_id, max_classification, time_start, time_end, topic, tier, include_expired),  # A4
+        read=[ContentWords()],
+        cues=Parallel(
+            Until(active(sf), active(se) if embedding else Off("Se", "embedding is off"), active(ss)),  # A1, A2
+            Notes("S6", notes, zone, worth=0.5),  # A8
+            Relations("S8", worth=0.6),  # A9
+        ),
+        fuse=FirstCome(),  # A16
+        stages=[
+            Unconfirmed(of="Sf", by="Se", factor=0.5),  # A10
+            ContextBoost(_situation(current_context), zone, hour=0.02, day=0.015, topic=0.03),  # A11
+            EmotionBoost(a_point=0.02, most=0.10),  # A12
+            Spacing(factors=((7, 1.3), (1, 1.15))),  # A13
+            Diversity(share=0.7),  # A14
+            Enrichment(zone),  # A15
+        ],
+        after=[Touching(("recall",))],  # A17
+        report=lambda trace: {"stages": trace.stages()},  # A1, A19
+    )
+
+
+def _filter(
+    user: str | None,
+    classification: int | None,
+    start: When | None,
+    end: When | None,
+    topic: str | None,
+    tier: str | None,
+    expired: bool,
+) -> Filter | None:
+    """A4, both ends of the time included; None when nothing is asked for."""
+    until = None if end is None else check.moment(end, "time_end") + timedelta(microseconds=1)
+    asked = Filter(
+        user=user,
+        classification=classification,
+        since=None if start is None else check.moment(start, "time_start"),
+        until=until,
+        topic=topic,
+        tier=tier,
+        expired=True if expired else None,
+    )
+    return None if asked == Filter() else asked
+
+
+def _situation(said: Mapping[str, Any] | None) -> Situation | None:
+    """The current context, checked."""
+    if said is None:
+        return None
+    if not isinstance(said, Mapping) or (unknown := said.keys() - {"hour", "dayOfWeek", "day_of_week", "topic"}):
+        wrong = f"not {check.short(said)}" if not isinstance(said, Mapping) else f"not {min(map(str, unknown))!r}"
+        raise InvalidInput(f"current_context may say hour, dayOfWeek and topic, {wrong}.")
+    hour, topic = said.get("hour"), said.get("topic")
+    day = said.get("dayOfWeek", said.get("day_of_week"))
+    if isinstance(day, str) and day.strip().lower() in DAYS:
+        day = DAYS.index(day.strip().lower())
+    if hour is not None and not 0 <= check.whole(hour, "hour") <= 23:
+        raise InvalidInput(f"hour must be between 0 and 23, not {hour}.")
+    if day is not None and not 0 <= check.whole(day, "dayOfWeek") <= 6:
+        raise InvalidInput(f"dayOfWeek must be between 0 (Sunday) and 6, or a day's name, not {day}.")
+    return Situation(hour, day, None if topic is None else check.string(topic, "topic"))
+
+
+def _zone(said: str | tzinfo | None) -> tzinfo | None:
+    if said is None or isinstance(said, tzinfo):
+        return said
+    try:
+        return ZoneInfo(check.string(said, "timezone"))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidInput(f"timezone must be a name such as 'Europe/Paris', not {said!r}.") from None
+
+
+# Settings: as given, or from the environment, or as the document has them (A18).
+
+
+def _said(given: Any, name: str) -> Any:
+    return given if given is not None else os.environ.get(SETTING + name, "").strip() or None
+
+
+def _number(given: float | None, name: str, otherwise: float, low: float = -1e9, high: float = 1e9) -> float:
+    said = _said(given, name)
+    if isinstance(said, str):
+        try:
+            said = float(said)
+        except ValueError:
+            raise InvalidInput(f"{SETTING}{name} must be a number, not {said!r}.") from None
+    return otherwise if said is None else check.number(said, name.lower(), low, high)
+
+
+def _bits(given: int | None) -> int:
+    bits = _number(given, "SIGNATURE_BITS", 256, 8, 4096)
+    if bits % 8:
+        raise InvalidInput(f"signature_bits must be a multiple of 8, not {bits:g}.")
+    return int(bits)
+
+
+def _mode(given: str | None) -> str:
+    mode = _said(given, "MEMORY_SEARCH_MODE") or "hybrid"
+    if mode not in MODES:
+        raise InvalidInput(f"search_mode must be one of {', '.join(MODES)}, not {mode!r}.")
+    return str(mode)
+
+
+def _on(given: bool | None, name: str) -> bool:
+    said = _said(given, name)
+    if isinstance(said, str) and said.lower() in ("true", "1", "yes", "on", "false", "0", "no", "off"):
+        said = said.lower() in ("true", "1", "yes", "on")
+    if said not in (None, True, False):
+        raise InvalidInput(f"{name.lower()} must be true or false, not {said!r}.")
+    return said is not False

@@ -1,0 +1,46 @@
+"""Signatures: memories whose bit signature is like that of the question, without a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recollect.recall.expressions import Expr, leaf
+from recollect.recall.hits import Found
+from recollect.recall.recipe import Depth, fixed
+from recollect.recall.run import Run, Skip
+from recollect.store.base import Floats, Rows
+from recollect.text.signatures import likeness, signature
+from recollect.text.words import words
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """Hamming similarity of signatures, for what the cues before it have not found already (A7)."""
+
+    name: str = "signatures"
+    bits: int = 256
+    least: float = 0.65
+    depth: Depth = fixed(5)
+
+    def find(self, run: Run) -> Found:
+        rows = run.view.all_rows(run.mask)
+        alike = self._likeness(run, rows)
+        seen = np.concatenate([np.empty(0, np.int64), *(each.keys for each in run.found.values())])
+        near = np.flatnonzero((alike >= self.least) & ~np.isin(rows, seen))
+        best = near[np.lexsort((rows[near], -alike[near]))][: self.depth(run.k)]
+        detail = {"how": f"signatures with at least {self.least:.0%} of {self.bits} bits in common"}
+        return Found(self.name, rows[best], self._labelled(alike[best]), len(near), detail)
+
+    def score(self, run: Run, rows: Rows) -> Expr:
+        return self._labelled(self._likeness(run, rows))
+
+    def _likeness(self, run: Run, rows: Rows) -> Floats:
+        asked = words(run.question.text)
+        if not asked:
+            raise Skip("the question has no words to look up")
+        return likeness(signature(asked, self.bits), run.view.signatures(self.bits, rows), self.bits)
+
+    def _labelled(self, alike: Floats) -> Expr:
+        return leaf(alike, f"{self.name}: share of {self.bits} bits that are equal")

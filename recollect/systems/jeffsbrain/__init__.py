@@ -1,0 +1,1 @@
+"""Jeffs Brain: a query language, a retry ladder, rank fusion, intent and reranking."""

@@ -1,0 +1,135 @@
+"""Intent: questions for advice favour preferences, questions for facts favour single events (J7–J10).
+
+The patterns are those of Jeffs Brain, character for character, and know English only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from recollect.model import Memory
+from recollect.recall.expressions import Expr, leaf, product
+from recollect.recall.hits import Hits, Operation, Rescore
+from recollect.recall.run import Run, Skip
+
+# ASCII for \b. \s knows white space beyond ASCII, too: ``readable`` turns it into tabs, which no blank matches.
+_pattern = partial(re.compile, flags=re.IGNORECASE | re.ASCII)
+BLANKS = dict.fromkeys([0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF], "\t")
+
+PREFERENCE_QUERY_RE = _pattern(
+    r"\b(?:recommend|suggest|recommendation|suggestion|tips?|advice|ideas?|what should i|which should i)\b"
+)
+ENUMERATION_OR_TOTAL_QUERY_RE = _pattern(r"\b(?:how many|count|total|in total|sum|add up|list|what are all)\b")
+FIRST_PERSON_FACT_LOOKUP_RE = _pattern(r"\b(?:did i|have i|was i|were i)\b")
+FACT_LOOKUP_VERB_RE = _pattern(
+    r"\b(?:pick(?:ed)? up|bought|ordered|spent|earned|sold|drove|travelled|traveled|watched|visited|completed|finished|submitted|booked)\b"  # noqa: E501
+)
+PREFERENCE_NOTE_RE = _pattern(
+    r"\b(?:prefer(?:s|red)?|like(?:s|d)?|love(?:s|d)?|want(?:s|ed)?|need(?:s|ed)?|avoid(?:s|ed)?|dislike(?:s|d)?|hate(?:s|d)?|enjoy(?:s|ed)?|interested in|looking for)\b"  # noqa: E501
+)
+GENERIC_NOTE_RE = _pattern(
+    r"\b(?:tips?|advice|suggest(?:ion|ed)?s?|recommend(?:ation|ed)?s?|ideas?|options?|guide|tracking|tracker|checklist)\b"
+)
+ROLLUP_NOTE_RE = _pattern(
+    r"\b(?:roll-?up|summary|recap|overview|aggregate|combined|overall|in total|totalled?|totalling)\b"
+)
+ATOMIC_EVENT_NOTE_RE = _pattern(
+    r"\b(?:i|we)\s+(?:picked up|bought|ordered|spent|earned|sold|drove|travelled|traveled|went|watched|visited|completed|finished|started|booked|got|took|submitted)\b"  # noqa: E501
+)
+DATE_TAG_RE = _pattern(r"\[(?:date|observed on):")
+
+Row = tuple[float, str]  # a row of a table that holds: its factor and its name
+GLOBAL = "memory/global/"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A memory as the patterns read it: its path, and path, title, summary and content together, in lower case."""
+
+    path: str
+    text: str
+
+    @classmethod
+    def of(cls, memory: Memory) -> Note:
+        joined = "\n".join((memory.path, memory.title, memory.summary, memory.text))
+        return cls(memory.path.lower(), readable(joined))
+
+
+def readable(text: str) -> str:
+    return text.lower().translate(BLANKS)
+
+
+def is_preference_query(query: str) -> bool:
+    return bool(PREFERENCE_QUERY_RE.search(readable(query)))
+
+
+def is_concrete_fact_query(query: str) -> bool:
+    asked = readable(query)
+    personal = FIRST_PERSON_FACT_LOOKUP_RE.search(asked) and FACT_LOOKUP_VERB_RE.search(asked)
+    return bool(ENUMERATION_OR_TOTAL_QUERY_RE.search(asked) or personal)
+
+
+def preference_rows(note: Note) -> list[Row]:
+    """J8: the rows that hold. The first two exclude each other."""
+    rows: list[Row] = []
+    everywhere = GLOBAL in note.path
+    if everywhere and "user-preference-" in note.path:
+        rows.append((2.35, "a user's preference"))
+    elif everywhere and PREFERENCE_NOTE_RE.search(note.text):
+        rows.append((2.1, "a global note of a preference"))
+    if not everywhere and GENERIC_NOTE_RE.search(note.text):
+        rows.append((0.82, "a generic note"))
+    if ROLLUP_NOTE_RE.search(note.text):
+        rows.append((0.9, "a roll-up"))
+    return rows
+
+
+def concrete_fact_rows(note: Note) -> list[Row]:
+    """J9: the rows that hold. The table wins over the prose: 0.75 needs the generic pattern."""
+    rows: list[Row] = []
+    rollup = bool(ROLLUP_NOTE_RE.search(note.text))
+    dated = DATE_TAG_RE.search(note.text) or ATOMIC_EVENT_NOTE_RE.search(note.text)
+    concrete = "user-fact-" in note.path or "milestone-" in note.path or bool(not rollup and dated)
+    if concrete:
+        rows.append((2.2, "a single fact"))
+    if rollup:
+        rows.append((0.45, "a roll-up"))
+    if not concrete and GLOBAL not in note.path and GENERIC_NOTE_RE.search(note.text):
+        rows.append((0.75, "a generic note"))
+    return rows
+
+
+INTENTS: tuple[tuple[str, Callable[[str], bool], Callable[[Note], list[Row]]], ...] = (
+    ("preference", is_preference_query, preference_rows),
+    ("concrete fact", is_concrete_fact_query, concrete_fact_rows),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """× the factors of the table for each intent that the question shows; equal scores keep their order (J10)."""
+
+    name: str = "intent"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+        shown = [(name, rows) for name, detects, rows in INTENTS if detects(run.question.text)]
+        if not shown:
+            raise Skip("the question shows no intent")
+        run.note("intents", [name for name, _ in shown])
+        notes = [Note.of(memory) for memory in run.memories(hits.keys)]
+        factors = [self._factor(name, [rows(note) for note in notes]) for name, rows in shown]
+        whole = factors[0] if len(factors) == 1 else product("both intents", *factors)
+        return [Rescore(product("after intent", hits.score, whole))]
+
+    def _factor(self, name: str, rows: list[list[Row]]) -> Expr:
+        values = np.array([np.prod([1.0, *(factor for factor, _ in held)]) for held in rows])
+
+        def label(at: int) -> str:
+            return f"{name}: " + (" × ".join(f"{factor:g} ({why})" for factor, why in rows[at]) or "nothing applies")
+
+        return leaf(values, label)

@@ -1,0 +1,151 @@
+"""Hybrid search by mode: which leg answers, when a reranker is spared, and the whole as data (J2, J4, J16, J17)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from recollect.recall.fusion import ReciprocalRank
+from recollect.recall.hits import Found, Hits
+from recollect.recall.run import Run
+from recollect.recall.stages.conditions import Condition
+from recollect.recall.trace import Step, Trace
+from recollect.rerank import Reranker
+
+Mode = Literal["auto", "bm25", "semantic", "hybrid"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+LEXICAL, VECTOR, RERANK = "bm25", "vector", "rerank"  # the legs and the reranker, as the trace names them
+WINDOW, AGREE = 3, 2  # J4: positions that are compared, and how many of them must agree
+REASONS = ("unanimity", "no_reranker", "mode_off")  # why the reranker was not asked; see also Report
+
+
+class ByMode:
+    """Reciprocal ranks of both legs, or of the one that the mode asks for.
+
+    Without a vector leg (no embedder, or it failed, or was late, or nothing has a vector) every mode is bm25.
+    """
+
+    name = "reciprocal rank"
+
+    def __init__(self, mode: Mode, k: float = 60) -> None:
+        self.mode = mode
+        self.k = k
+        self._ranks = ReciprocalRank(k, by_path=True)
+
+    def fuse(self, run: Run, found: list[Found]) -> Hits:
+        mode = "bm25" if not _ran(run.trace, VECTOR) else "hybrid" if self.mode == "auto" else self.mode
+        leg = {"bm25": LEXICAL, "semantic": VECTOR}.get(mode)
+        hits = self._ranks.fuse(run, [each for each in found if leg in (None, each.cue)])
+        run.note("mode", mode)
+        return hits
+
+
+def agreements(first: Sequence[int], second: Sequence[int]) -> int | None:
+    """How many of the first three positions hold the same; None when that is no unanimity (J4)."""
+    if min(len(first), len(second)) < WINDOW:
+        return None
+    agreed = sum(a == b for a, b in zip(first[:WINDOW], second[:WINDOW], strict=True))
+    return agreed if agreed >= AGREE else None
+
+
+def spared(rerank: bool, reranker: Reranker | str | None) -> Condition:
+    """A reranker is not asked when it is switched off, not there, or both legs agree on the head anyway."""
+
+    def reason(run: Run, hits: Hits) -> str:
+        if not rerank:
+            return "mode_off"
+        if reranker is None:
+            return "no_reranker"
+        none = np.empty(0, dtype=np.int64)
+        legs = [run.found[leg].keys if leg in run.found else none for leg in (LEXICAL, VECTOR)]
+        agreed = agreements(legs[0].tolist(), legs[1].tolist())
+        if agreed is None:
+            return ""
+        run.note("agreements", agreed)
+        return "unanimity"
+
+    return reason
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The trace of a hybrid search as Jeffs Brain names it: every name is always there, None where it does not apply.
+
+    ``rungs`` are the steps of the lexical leg; the first is the strategy "initial", the others have the step's name.
+    """
+
+    mode: Mode
+    rungs: Sequence[str]
+    candidate_k: int
+    rerank_top_n: int
+    rrf_k: float
+
+    def __call__(self, trace: Trace) -> dict[str, Any]:
+        steps = {step.name: step for step in trace.steps if step.kind in ("cue", "stage")}
+        lexical = [steps[name] for name in self.rungs if name in steps]
+        vector = steps.get(VECTOR)
+        fused = next((step for step in trace.steps if step.kind == "fuse"), Step("fuse", ""))
+        rerank = steps.get(RERANK, Step("stage", RERANK, "skipped", "mode_off"))
+        mode = fused.detail.get("mode")
+        wrong = [("bm25", step) for step in lexical] + [("vector", vector), ("fusion", fused)]
+        wrong += [("fusion", steps.get("intent")), ("rerank", rerank)]
+        failed = [(stage, step.reason) for stage, step in wrong if step and step.outcome == "failed"]
+        stage, detail = failed[0] if failed else (None, None)
+        return {
+            "mode": mode,
+            "requestedMode": self.mode,
+            "fellBackToBM25": mode == "bm25" and self.mode != "bm25" and not (self.mode == "auto" and _bare(vector)),
+            "originalQuery": trace.query,
+            "compiledQuery": lexical[0].detail.get("query", "") if lexical else "",
+            "candidateK": self.candidate_k,
+            "rrfK": self.rrf_k,
+            "rerankTopN": self.rerank_top_n,
+            "bm25Count": sum(step.after or 0 for step in lexical),
+            "vectorCount": (vector.after or 0) if vector else 0,
+            "fusedCount": fused.after or 0,
+            "bm25Elapsed": _elapsed(*lexical),
+            "vectorElapsed": _elapsed(vector),
+            "fusionElapsed": _elapsed(fused, steps.get("intent")),
+            "rerankElapsed": _elapsed(rerank),
+            "totalElapsed": round(trace.milliseconds, 3),
+            "embedderUsed": bool(vector and vector.outcome == "ran"),
+            "reranked": "reranker" in rerank.detail and rerank.outcome == "ran",
+            "rerankProvider": rerank.detail.get("reranker"),
+            "rerankSkippedReason": _skipped(fused, rerank),
+            "unanimity": {"agreements": rerank.detail["agreements"]} if "agreements" in rerank.detail else None,
+            "attempts": [
+                {"strategy": self._strategy(step), "query": step.detail.get("query", ""), "hits": step.after}
+                for step in lexical
+                if step.outcome == "ran"
+            ],
+            "errorStage": stage,
+            "errorDetail": detail,
+        }
+
+    def _strategy(self, step: Step) -> str:
+        return "initial" if step.name == self.rungs[0] else step.name
+
+
+def _ran(trace: Trace, leg: str) -> bool:
+    return any(step.outcome == "ran" for step in trace.steps if (step.kind, step.name) == ("cue", leg))
+
+
+def _bare(vector: Step | None) -> bool:
+    """Was there no embedder, so that auto means bm25 and nothing fell?"""
+    return vector is None or vector.reason == "there is no embedder"
+
+
+def _skipped(fused: Step, rerank: Step) -> str | None:
+    if not fused.after:
+        return "empty_candidates"
+    if rerank.outcome != "skipped":
+        return None
+    return rerank.reason if rerank.reason in REASONS else "deadline"
+
+
+def _elapsed(*steps: Step | None) -> float:
+    """In milliseconds."""
+    return round(sum(step.milliseconds for step in steps if step), 3)

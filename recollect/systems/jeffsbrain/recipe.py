@@ -1,0 +1,105 @@
+"""Jeffs Brain: a query language with a ladder for empty answers, reciprocal ranks, intent, and a spared reranker.
+
+question ─▶ bm25 ─▶ (nothing? strongest term ─▶ sanitised ─▶ its strongest ─▶ spelling of slugs) ┐
+      │                                                                                         ├─▶ reciprocal rank
+      └───▶ vector ─────────────────────────────────────────────────────────────────────────────┘         │
+                 best 10 ◀─ rerank the first 20, unless both legs agree on the head ◀─ × intent ◀──────────┘
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from recollect.errors import InvalidInput
+from recollect.model import Memory
+from recollect.model import validation as check
+from recollect.recall.cues import Ladder, Parallel, Vectors
+from recollect.recall.recipe import Cue, Recipe
+from recollect.recall.stages import Touching, When
+from recollect.recall.stages.rerank import Rerank
+from recollect.rerank import Reranker
+from recollect.systems.jeffsbrain.intent import Intent
+from recollect.systems.jeffsbrain.modes import LEXICAL, MODES, VECTOR, ByMode, Mode, Report, spared
+from recollect.systems.jeffsbrain.query_cue import Admitting, Asked
+from recollect.systems.jeffsbrain.retry import sanitise_query, strongest_term
+from recollect.systems.jeffsbrain.slugs import SlugTrigrams
+from recollect.text.query_language import Aliases
+
+WEIGHTS = {"path": 3.0, "title": 10.0, "summary": 5.0, "tags": 4.0, "text": 1.0}  # J18
+
+
+def jeffsbrain(
+    *,
+    mode: Mode = "auto",  # J2
+    rerank: bool = True,  # J3
+    reranker: Reranker | str | None = None,  # "late" for the local one
+    rerank_top_n: int = 20,  # J3
+    candidate_k: int = 60,  # J3: of each leg
+    rrf_k: float = 60,  # J1: 0 or less means 60
+    skip_retry_ladder: bool = False,  # J11
+    aliases: Mapping[str, str | Sequence[str]] | None = None,  # J18: other names of a word
+    trigram_chunks: Sequence[Memory | Mapping[str, Any]] | None = None,  # J13: in the place of the store's slugs
+) -> Recipe:
+    """Hybrid retrieval with a retry ladder, as the Jeffs Brain SDKs describe it."""
+    if mode not in MODES:
+        raise InvalidInput(f"mode must be one of {', '.join(MODES)}, not {check.short(mode)}.")
+    if check.whole(candidate_k, "candidate_k") < 1 or check.whole(rerank_top_n, "rerank_top_n") < 1:
+        raise InvalidInput("candidate_k and rerank_top_n must be at least 1.")
+    k = rrf_k if check.number(rrf_k, "rrf_k") > 0 else 60
+
+    def depth(results: int) -> int:
+        return max(candidate_k, results)  # B3: who asks for more gets more
+
+    known = _aliases(aliases or {})
+    ladder: list[Cue] = [
+        Asked(LEXICAL, fields=WEIGHTS, aliases=known, depth=depth),  # J18
+        Asked("strongest_term", _strongest, WEIGHTS, known, depth),  # J11, J12
+        Asked("refreshed_sanitised", sanitise_query, WEIGHTS, known, depth),  # SQLite needs no refresh before it
+        Asked("refreshed_strongest", lambda query: strongest_term(sanitise_query(query)), WEIGHTS, known, depth),
+        SlugTrigrams(_chunks(trigram_chunks), depth, least=0.3, name="trigram_fuzzy"),  # J13
+    ]
+    lexical = Ladder(*ladder[: 1 if skip_retry_ladder else None])
+    legs = lexical if mode == "bm25" else Parallel(lexical, Vectors(VECTOR, depth))  # J2: bm25 in every mode
+    return Recipe(
+        name="jeffsbrain",
+        about="A query language, a ladder for empty answers, reciprocal ranks, intent and a spared reranker.",
+        k=10,  # J3
+        cues=Admitting(legs, WEIGHTS, known),  # J18: NOT holds for both legs and for every rung
+        fuse=ByMode(mode, k),  # J1, J2, J16
+        stages=[
+            Intent(),  # J7–J10
+            When(Rerank(reranker, head=rerank_top_n), unless=spared(rerank, reranker)),  # J4–J6
+        ],
+        after=[Touching(("access",))],
+        report=Report(mode, [each.name for each in ladder], candidate_k, rerank_top_n, k),  # J17
+    )
+
+
+def _strongest(query: str) -> str:
+    """J11: skipped when it would only ask the same again."""
+    term = strongest_term(query)
+    return "" if term == query.strip().lower() else term
+
+
+def _aliases(given: Mapping[str, str | Sequence[str]]) -> Aliases:
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"aliases must be a mapping of words to other names, not {check.short(given)}.")
+    return {
+        check.string(word, "alias"): check.strings([names] if isinstance(names, str) else names, f"aliases of {word!r}")
+        for word, names in given.items()
+    }
+
+
+def _chunks(given: Sequence[Memory | Mapping[str, Any]] | None) -> list[Memory] | None:
+    return None if given is None else [_chunk(each) for each in given]
+
+
+def _chunk(given: Memory | Mapping[str, Any]) -> Memory:
+    """id, path, title, summary and content, or a Memory."""
+    if isinstance(given, Mapping):
+        said = {"text" if name == "content" else name: value for name, value in given.items()}
+        given = Memory(**check.details({"text": "", **said}))
+    if not isinstance(given, Memory) or not given.id:
+        raise InvalidInput(f"A chunk is a mapping with an id and a path, or a Memory, not {check.short(given)}.")
+    return given

@@ -1,0 +1,1 @@
+"""OpenClaw memory search: the recipe, and Workspace with its tools over a folder of Markdown."""

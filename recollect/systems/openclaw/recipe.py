@@ -1,0 +1,55 @@
+"""OpenClaw memory search: meaning counts 0.7, keywords 0.3, and what scores too little stays out.
+
+question ─▶ vectors  ─▶ max(0, cosine) × 0.7 ┐
+      │     24 candidates                    ├─▶ sum ─▶ score ≥ 0.35 ─▶ best 6
+      └───▶ keywords ─▶ r ÷ (1 + r)   × 0.3  ┘          (free places: rows with all words)
+            AND, then OR
+"""
+
+from __future__ import annotations
+
+from recollect.errors import InvalidInput
+from recollect.model import validation as check
+from recollect.recall.cues import Parallel, Vectors
+from recollect.recall.fusion import Blend, Share
+from recollect.recall.query_parsing import EveryWord
+from recollect.recall.recipe import Recipe, times
+from recollect.recall.stages import Touching
+from recollect.systems.openclaw.keywords import Keywords
+from recollect.systems.openclaw.min_score import MinScore
+
+MIN_SCORE = 0.35  # O11
+FIELDS = dict.fromkeys(("text", "title", "tags", "keywords"), 1.0)  # front matter speaks for a note, too
+
+
+def openclaw(
+    *,
+    min_score: float | None = None,  # O11: one that is given is never undercut
+    vector_weight: float = 0.7,  # O10
+    text_weight: float = 0.3,  # O10
+    candidate_multiplier: int = 4,  # O9
+) -> Recipe:
+    """Hybrid search with the weights, thresholds and candidate counts of OpenClaw's memory_search."""
+    whole = check.number(vector_weight, "vector_weight", low=0.0) + check.number(text_weight, "text_weight", low=0.0)
+    if not whole:
+        raise InvalidInput("vector_weight and text_weight cannot both be 0.")
+    least = MIN_SCORE if min_score is None else check.number(min_score, "min_score", low=-1.0, high=1.0)
+    depth = times(max(1, check.whole(candidate_multiplier, "candidate_multiplier")))
+    return Recipe(
+        name="openclaw",
+        about="Meaning 0.7 and keywords 0.3, with a minimum score; as OpenClaw searches Markdown memory.",
+        k=6,  # O11
+        read=[EveryWord(match="exact")],  # O7: tokens of every script
+        cues=Parallel(
+            Vectors(depth=depth),  # O6, O9
+            Keywords(depth=depth, fields=FIELDS),  # O7, O9: AND, then OR fills up
+            beside=True,  # O9: the question is embedded while keywords are looked up
+        ),
+        fuse=Blend(
+            Share("vectors", vector_weight / whole, over="itself"),  # O6: 1 − distance, at least 0
+            Share("words", text_weight / whole, over="saturated"),  # O8: r ÷ (1 + r)
+            fill=False,  # O10: a missing leg counts 0
+        ),
+        stages=[MinScore(least, fill_from="words" if min_score is None else None)],  # O11
+        after=[Touching(("access",))],
+    )

@@ -1,0 +1,1 @@
+"""OpenMem: recall by words, spreading activation and competition, without vectors."""

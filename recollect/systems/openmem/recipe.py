@@ -1,0 +1,62 @@
+"""OpenMem: memories are cued by words, activation spreads along edges, and they compete for recall. No vectors.
+
+question ─▶ words (text, summary, entities) ─▶ ÷ best ─▶ spread ─▶ compete ─▶ contradict ─▶ pack
+            top_k × 4 candidates                activation  2 hops   weighted    weaker      token
+                                                            × ½      sum         × 0.3       budget
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from recollect.errors import InvalidInput
+from recollect.model import validation as check
+from recollect.recall.cues import Parallel, Words
+from recollect.recall.fusion import Blend, Share
+from recollect.recall.query_parsing import EveryWord
+from recollect.recall.recipe import Recipe, times
+from recollect.recall.stages import Touching
+from recollect.systems.openmem.competition import Compete
+from recollect.systems.openmem.packing import Pack
+from recollect.systems.openmem.spreading import Contradict, Spread
+
+WEIGHTS = {"activation": 0.5, "recency": 0.2, "strength": 0.2, "confidence": 0.1}  # M5
+MOST_HOPS = 100  # an explanation names every hop; more than these nobody reads
+
+
+def openmem(
+    *,
+    max_hops: int = 2,  # M4
+    decay_per_hop: float = 0.5,  # M4
+    weights: Mapping[str, float] | None = None,  # M5: activation, recency, strength, confidence, one by one
+    token_budget: int | None = None,  # M11
+) -> Recipe:
+    """Deterministic recall by words and graph, as OpenMem describes it."""
+    if check.count(max_hops, "max_hops") > MOST_HOPS:
+        raise InvalidInput(f"max_hops is at most {MOST_HOPS}, and {max_hops} is more.")
+    budget = None if token_budget is None else check.count(token_budget, "token_budget")
+    return Recipe(
+        name="openmem",
+        about="Words seed activation, it spreads along edges, memories compete. No embeddings.",
+        k=10,
+        statuses=("active", "superseded", "contradicted"),  # M9: penalised, not hidden
+        read=[EveryWord(match="exact")],  # M1: no input is a syntax error
+        cues=Parallel(Words(fields={"text": 1.0, "summary": 1.0, "entities": 1.0}, depth=times(4))),  # M1
+        fuse=Blend(Share("words", 1.0, over="best"), fill=False),  # M2: score ÷ best
+        stages=[
+            Spread(hops=max_hops, decay=check.unit(decay_per_hop, "decay_per_hop")),  # M3, M4
+            Compete(weights={**WEIGHTS, **_checked({} if weights is None else weights)}, rate=0.05),  # M5, M6, M9
+            Contradict(penalty=0.3),  # M10
+            Pack(budget=budget, characters=4),  # M11
+        ],
+        after=[Touching(("access",))],  # M11
+    )
+
+
+def _checked(weights: Mapping[str, float]) -> dict[str, float]:
+    if not isinstance(weights, Mapping):
+        raise InvalidInput(f"weights are names and numbers, such as {{'recency': 0.4}}, not {check.short(weights)}.")
+    unknown = [name for name in weights if name not in WEIGHTS]
+    if unknown:
+        raise InvalidInput(f"There is no weight {unknown[0]!r}; there are: {', '.join(WEIGHTS)}.")
+    return {name: check.number(weight, f"the weight of {name}", low=0.0) for name, weight in weights.items()}

@@ -1,0 +1,1 @@
+"""QMD: the alternative search backend that OpenClaw names."""

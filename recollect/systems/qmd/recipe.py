@@ -1,0 +1,46 @@
+"""QMD: ranks of two legs fused, other wordings beside the question, and a reranker that is heard more further down.
+
+question ─▶ words, vectors ─▶ (expansion unless the signal is strong) ─▶ reciprocal rank ─▶ position-aware blend
+            × 2                × 1 each                                   + bonus for the top   with a reranker
+"""
+
+from __future__ import annotations
+
+from recollect.recall.cues import Vectors, Words
+from recollect.recall.fusion import ReciprocalRank
+from recollect.recall.query_parsing import ContentWords
+from recollect.recall.recipe import Recipe, fixed
+from recollect.recall.stages import Touching
+from recollect.recall.stages.rerank import PositionBlend
+from recollect.rerank import Reranker
+from recollect.systems.qmd.expansion import Expand, Expanded, strong_signal
+
+
+def qmd(
+    *,
+    expand: Expand | None = None,  # a question into other wordings of it; an LLM, or a rule
+    reranker: Reranker | str | None = "late",
+    rerank_top: int = 40,
+) -> Recipe:
+    """Reciprocal rank fusion, query expansion and a position-aware blend with a reranker, as QMD does it (O21)."""
+    return Recipe(
+        name="qmd",
+        about="Reciprocal ranks of words and vectors, then a reranker blended in by position.",
+        k=6,
+        read=[ContentWords()],
+        cues=Expanded(
+            Words(depth=fixed(50)),
+            Vectors(depth=fixed(50)),
+            expand=expand,
+            strong=strong_signal("words", top=0.85, gap=0.15),  # O21
+        ),
+        fuse=ReciprocalRank(
+            k=60,
+            weights={"words": 2.0, "vectors": 2.0},  # O21: the original lists count twice
+            bonus=(0.05, 0.02, 0.02),  # O21: rank 1; ranks 2 and 3
+        ),
+        stages=[
+            PositionBlend(reranker, head=rerank_top, weights=((3, 0.75), (10, 0.60), (None, 0.40))),  # O21
+        ],
+        after=[Touching(("access",))],
+    )

@@ -1,0 +1,90 @@
+"""robotmem: ranks of full text and vectors fused, the real world counts more, then order in space.
+
+question ─▶ plain terms ─▶ words   (text, summary, paths, entities) ┐
+      │                    n × 2 candidates                         ├─▶ reciprocal rank ─▶ × 1.5 if real
+      └──────────────────▶ nearest (cosine distance)                ┘    k = 60                  │
+                           n × 2 candidates                                                      ▼
+before any cut: collection, status, confidence, session,              ÷ best ◀─ best n ◀─ nearest in space first
+context_filter, max_distance (with the last two: n × 4)
+
+The question ``*`` within a session is no search: it replays the episode, oldest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from recollect.errors import InvalidInput
+from recollect.model import validation as check
+from recollect.model.filter import Filter
+from recollect.recall.cues import Parallel, Words
+from recollect.recall.fusion import ReciprocalRank
+from recollect.recall.hits import Hits
+from recollect.recall.recipe import Recipe, times
+from recollect.recall.run import Run
+from recollect.recall.stages import Touching, When
+from recollect.systems.robotmem.nearest import Nearest
+from recollect.systems.robotmem.normalise import Normalise
+from recollect.systems.robotmem.query_terms import PlainTerms
+from recollect.systems.robotmem.replay import Instead, Replay
+from recollect.systems.robotmem.source_weight import SourceWeight
+from recollect.systems.robotmem.spatial_sort import SpatialSort
+
+FIELDS = {"text": 1.0, "summary": 1.0, "path": 1.0, "entities": 1.0}  # R4: path covers files, too
+MODES = {"vectors + words": "hybrid", "words": "bm25_only", "vectors": "vec_only"}  # R7
+RECORDS = Filter(kind="session")  # what is noted of an episode as a whole is no part of it
+
+
+def robotmem(
+    *,
+    n: int = 5,  # R1: unless the call says how many
+    min_confidence: float = 0.3,  # R9
+    collection: str | None = None,  # without one: wherever the mind looks
+    session_id: str | None = None,  # R10
+    context_filter: Mapping[str, Any] | None = None,  # R12
+    spatial_sort: Mapping[str, Any] | None = None,  # R13: {"field": …, "target": […], "max_distance": …}
+    rrf_k: float = 60,  # R6
+    real_weight: float = 1.5,  # R8
+    confidence_decay: float = 0.99,  # R17: a day; 1 for none
+) -> Recipe:
+    """Hybrid recall of a robot's experience, with structured filters and order in space, as robotmem does it."""
+    session = None if session_id == "" else session_id
+    space = None if spatial_sort is None else SpatialSort.read(spatial_sort)
+    fetch = times(2) if context_filter is None and space is None else times(4)  # R2
+    search = Parallel(Words(fields=FIELDS, depth=fetch), Nearest(depth=fetch))  # R4, R5; R16: each may fail alone
+    return Recipe(
+        name="robotmem",
+        about="Reciprocal ranks of words and vectors; real beats simulated; structured filters and order in space.",
+        k=n,
+        clamp=(1, 100),  # R1
+        statuses=("active",),  # R4
+        filter=Filter(  # R2: before the cut
+            collection=collection,
+            session=session,  # R10
+            min_confidence=min_confidence,  # R9
+            confidence_decay=confidence_decay,  # R17
+            context=context_filter,  # R12
+            near=None if space is None else space.cutoff,  # R13
+        )
+        & ~RECORDS,
+        read=[PlainTerms()],  # R3
+        cues=search if session is None else Instead(Replay(depth=fetch), search),  # R10
+        fuse=ReciprocalRank(k=_above_zero(rrf_k), modes=MODES),  # R6, R7
+        stages=[
+            When(SourceWeight(real_weight), unless=_replayed),  # R8
+            *([] if space is None else [space]),  # R13
+            Normalise(),  # R14
+        ],
+        after=[Touching(("access", "return"))],  # R15
+    )
+
+
+def _replayed(run: Run, hits: Hits) -> str:
+    return "an episode is replayed in its own order" if "replay" in run.found and len(run.found["replay"].keys) else ""
+
+
+def _above_zero(rrf_k: float) -> float:
+    if check.number(rrf_k, "rrf_k") <= 0:
+        raise InvalidInput(f"rrf_k must be above 0, not {check.short(rrf_k)}.")
+    return rrf_k

@@ -1,0 +1,76 @@
+"""Order in space: the candidates nearest to a point come first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from recollect.errors import InvalidInput
+from recollect.model import validation as check
+from recollect.model.conditions import distance
+from recollect.model.filter import Near
+from recollect.recall.hits import Annotate, Hits, Operation, Reorder
+from recollect.recall.run import Run
+
+SHAPE = '{"field": "spatial.position", "target": [1.3, 0.7, 0.42], "max_distance": 0.1}, the last of them optional'
+
+
+@dataclass(frozen=True, slots=True)
+class SpatialSort:
+    """Nearest first by √Σ(aᵢ − tᵢ)²; what has no usable coordinates comes last. Scores stay.
+
+    ``cutoff`` is the filter that a largest distance asks for: it belongs before the search, into ``Recipe.filter``.
+    """
+
+    field: str  # a dot path in the context
+    target: Sequence[float]
+    max_distance: float | None = None
+    name: str = "spatial sort"
+
+    @classmethod
+    def read(cls, given: object) -> SpatialSort:
+        """From a mapping as users write it, or an InvalidInput that says what is wrong with it."""
+        if not isinstance(given, Mapping):
+            raise InvalidInput(f"spatial_sort must be an object such as {SHAPE}; not {check.short(given)}.")
+        unknown = [key for key in given if key not in ("field", "target", "max_distance")]
+        missing = [key for key in ("field", "target") if key not in given]
+        if unknown or missing:
+            wrong = f"has no {missing[0]!r}" if missing else f"knows no {unknown[0]!r}"
+            raise InvalidInput(f"spatial_sort {wrong}; it looks like {SHAPE}.")
+        field, far = check.string(given["field"], "spatial_sort.field"), given.get("max_distance")
+        if not field.strip():
+            raise InvalidInput("spatial_sort.field is blank; it names coordinates, such as 'spatial.position'.")
+        return cls(
+            field=field,
+            target=point(given["target"], "spatial_sort.target"),
+            max_distance=None if far is None else check.number(far, "spatial_sort.max_distance", low=0.0),
+        )
+
+    @property
+    def cutoff(self) -> Near | None:
+        return None if self.max_distance is None else Near(self.field, self.target, self.max_distance)
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+        near = Near(self.field, self.target, math.inf)
+        found = [distance(context, near) for context in run.view.contexts(hits.keys)]
+        apart = np.array([math.inf if each is None else each for each in found])
+        remarks = {
+            key: [f"no usable coordinates at {self.field}" if each is None else f"{each:.4g} away from the target"]
+            for key, each in zip(hits.keys.tolist(), found, strict=True)
+        }
+        order = np.argsort(apart, kind="stable")  # equally far: as they were
+        return [Reorder(order, f"nearest to {list(self.target)} at {self.field}"), Annotate(remarks)]
+
+
+def point(given: Any, name: str) -> tuple[float, ...]:
+    """Coordinates: a list, tuple or array of at least one finite number."""
+    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, (str, Mapping)) else []
+    numbers = [float(each) for each in listed if isinstance(each, Real) and not isinstance(each, bool)]
+    if not numbers or len(numbers) < len(listed) or not all(map(math.isfinite, numbers)):
+        raise InvalidInput(f"{name} must be a list of numbers, such as [1.3, 0.7, 0.42], not {check.short(given)}.")
+    return tuple(numbers)

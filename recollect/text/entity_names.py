@@ -1,0 +1,50 @@
+"""Names in a text, found without a model: those that are known, and runs of capitalised words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from recollect.text.stopwords import ENGLISH
+
+# A run of capitalised words, with small joiners inside: "Bank of England", "Mrs Okafor", "UR5e".
+RUN = re.compile(r"\b[A-Z][\w’'&-]*(?:[ \t]+(?:(?:of|de|van|von|da|del|la)[ \t]+)?[A-Z][\w’'&-]*)*")
+SENTENCE_START = re.compile(r"(?:^|[.!?:;\n“”\"(—–-][\s“”\"(]*)$")
+POSSESSIVE = re.compile(r"[’']s?$")
+
+
+def names(text: str, known: Iterable[str] = ()) -> list[str]:
+    """Names in the order of their first mention, each once.
+
+    A known name counts wherever it stands as words of its own, in any case. A single capitalised word that begins a
+    sentence is no evidence of a name, unless it is capitalised elsewhere, too.
+
+    >>> names("Yesterday Anna met Mrs Okafor at the Bank of England. Anna paid.")
+    ['Anna', 'Mrs Okafor', 'Bank of England']
+    """
+    found: dict[str, tuple[int, str]] = {}
+    for name in known:
+        match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) if name.strip() else None
+        if match:
+            found[name.casefold()] = (match.start(), name)
+    for start, name, certain in _runs(text):
+        if certain and name.casefold() not in found:
+            found[name.casefold()] = (start, name)
+    return [name for _, name in sorted(found.values())]
+
+
+def _runs(text: str) -> list[tuple[int, str, bool]]:
+    """Capitalised runs: where, what, and whether they are more than the beginning of a sentence."""
+    found = [(match.start(), match.group().split()) for match in RUN.finditer(text)]
+    alone = {POSSESSIVE.sub("", " ".join(words)) for _, words in found}
+    runs = []
+    for start, words in found:
+        begins = SENTENCE_START.search(text[:start]) is not None
+        tail = POSSESSIVE.sub("", " ".join(words[1:]))
+        if begins and tail and (words[0].lower() in ENGLISH or tail in alone):  # "The Bank", "Yesterday Anna"
+            start, words, begins = start + len(words[0]) + 1, words[1:], False
+        name = POSSESSIVE.sub("", " ".join(words))
+        if name and name.lower() not in ENGLISH:
+            runs.append((start, name, not begins or len(words) > 1 or not name[1:].islower()))
+    certain = {name for _, name, sure in runs if sure}
+    return [(start, name, sure or name in certain) for start, name, sure in runs]
