@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from recollect import Mind
-from recollect.robots import Robot
+from recollect.systems.robotmem.robot import Robot
 
 HERE = Path(__file__).parent
 DATABASE = HERE / "pick_and_place.db"

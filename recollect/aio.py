@@ -27,13 +27,13 @@ from recollect.recall.context import Context
 from recollect.recall.expressions import Explanation
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Verdict
-from recollect.store.base import Undone
+from recollect.store.base import UndoResult
 from recollect.upkeep.consolidate import Period
 from recollect.upkeep.probes import Probes
 
 if TYPE_CHECKING:
     from recollect.ingest.imports import Imported
-    from recollect.upkeep.markdown_export import Written as Pages
+    from recollect.upkeep.markdown_export import ExportResult
 
 
 class Mind:
@@ -104,7 +104,7 @@ class Mind:
     async def decay(self, rate: float = 0.01) -> int:
         return await asyncio.to_thread(self.sync.decay, rate)
 
-    async def undo(self) -> Undone | None:
+    async def undo(self) -> UndoResult | None:
         return await asyncio.to_thread(self.sync.undo)
 
     async def show(self, id: str) -> Memory:
@@ -150,7 +150,7 @@ class Mind:
     async def import_from(self, source: str | PathLike[str], kind: str | None = None, **options: Any) -> Imported:
         return await asyncio.to_thread(self.sync.import_from, source, kind, **options)
 
-    async def export_markdown(self, folder: str | PathLike[str], **options: Any) -> Pages:
+    async def export_markdown(self, folder: str | PathLike[str], **options: Any) -> ExportResult:
         return await asyncio.to_thread(self.sync.export_markdown, folder, **options)
 
     async def embed_missing(self, **options: Any) -> int:

@@ -34,7 +34,7 @@ from recollect.recall.query_cache import Answers, QueryCache
 from recollect.recall.recipe import Recipe
 from recollect.recall.registry import get_recipe
 from recollect.recall.results import Recall, Verdict
-from recollect.store.base import Change, Space, Store, StoreStatus, Undone, Written
+from recollect.store.base import Space, Store, StoreStatus, Transaction, UndoResult, WriteResult
 from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.embedding_cache import VectorsCache
 from recollect.text.entity_names import names
@@ -44,7 +44,7 @@ from recollect.upkeep.probes import Probes, probe
 
 if TYPE_CHECKING:
     from recollect.ingest.imports.importer import Counting, Imported
-    from recollect.upkeep.markdown_export import Written as Pages
+    from recollect.upkeep.markdown_export import ExportResult
 
 log = logging.getLogger("recollect")
 AnyFilterOrMapping = AnyFilter | Mapping[str, Any]
@@ -139,8 +139,8 @@ class Mind:
         """Correct a memory in place. Its earlier content stays in its history and is found no more."""
         (whole,) = self._store.resolve([id])
         said: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
-        with self._store.change("edit") as change:
-            written = change.revise(whole, partial(_edited, change, said))
+        with self._store.transaction("edit") as transaction:
+            written = transaction.revise(whole, partial(_edited, transaction, said))
         if written.what == "changed":
             self._keeper.mend([whole])
         return self.show(whole)
@@ -148,30 +148,30 @@ class Mind:
     def forget(self, *ids: str, reason: str = "") -> int:
         """Let memories go: no recall returns them. ``undo`` brings them back."""
         whole = self._store.resolve(ids)
-        with self._store.change("forget", check.string(reason, "reason")) as change:
-            written = [change.revise(id, lambda memory: replace(memory, status="forgotten")) for id in whole]
+        with self._store.transaction("forget", check.string(reason, "reason")) as transaction:
+            written = [transaction.revise(id, lambda memory: replace(memory, status="forgotten")) for id in whole]
         return sum(each.what == "changed" for each in written)
 
     def link(self, source: str, target: str, kind: str = "supports", weight: float = 1.0) -> Edge:
         """Connect two memories. The same link again sets its weight."""
         source, target = self._store.resolve([source, target])
         edge = check.edge(source, target, kind, weight)
-        with self._store.change("link") as change:
-            change.link(edge)
+        with self._store.transaction("link") as transaction:
+            transaction.link(edge)
         return self._stored(edge)
 
     def unlink(self, source: str, target: str, kind: str | None = None) -> int:
         """Remove the links of a kind (or all) from one memory to another; how many there were."""
         source, target = self._store.resolve([source, target])
-        with self._store.change("unlink") as change:
-            return change.unlink(source, target, kind)
+        with self._store.transaction("unlink") as transaction:
+            return transaction.unlink(source, target, kind)
 
     def relate(self, subject: str, relation: str, object: str, weight: float = 1.0, **owner: Any) -> EntityEdge:
         """Connect two names: ``relate("alice", "works_with", "bob")``."""
         owner.setdefault("collection", self.collection or "main")
         edge = entity_edge_from({"subject": subject, "relation": relation, "object": object, "weight": weight, **owner})
-        with self._store.change("relate") as change:
-            change.relate(edge)
+        with self._store.transaction("relate") as transaction:
+            transaction.relate(edge)
         return edge
 
     def supersede(self, old: str, new: str | Memory, /, **details: Unpack[Details]) -> Memory:
@@ -197,16 +197,16 @@ class Mind:
         """Make a memory stronger, up to 1."""
         (whole,) = self._store.resolve([id])
         more = check.unit(amount, "amount")
-        with self._store.change("reinforce") as change:
-            change.revise(whole, lambda memory: reinforced(memory, more))
+        with self._store.transaction("reinforce") as transaction:
+            transaction.revise(whole, lambda memory: reinforced(memory, more))
         return self.show(whole)
 
     def decay(self, rate: float = 0.01) -> int:
         """Let all memories fade: strength × exp(−rate × days since the last decay, or creation); how many did."""
-        with self._store.change("decay") as change:
-            return change.decay(check.number(rate, "rate", low=0.0), self.collection)
+        with self._store.transaction("decay") as transaction:
+            return transaction.decay(check.number(rate, "rate", low=0.0), self.collection)
 
-    def undo(self) -> Undone | None:
+    def undo(self) -> UndoResult | None:
         """Take back the last change to this file; None when there is nothing left to take back."""
         undone = self._store.undo()
         if undone and undone.ids:
@@ -292,11 +292,11 @@ class Mind:
         """Memories that pass a filter, newest first; forgotten ones only when the filter names that status."""
         first = check.count(offset, "offset")
         last = None if limit is None else first + check.count(limit, "limit")
-        with self._store.view() as view:
+        with self._store.snapshot() as snapshot:
             known = tuple(each for each in STATUSES if each != "forgotten")
-            mask = view.mask(self._scoped(filter), known, self.clock(), hidden=True)
-            rows = view.newest(mask)[first:last]
-            return view.memories(rows)
+            scope = snapshot.scope(self._scoped(filter), known, self.clock(), hidden=True)
+            rows = snapshot.newest(scope)[first:last]
+            return snapshot.memories(rows)
 
     def edges(self, *ids: str) -> Sequence[Edge]:
         """The links of these memories, or all links."""
@@ -342,9 +342,9 @@ class Mind:
             raise NotFound(f"There are no memories of the session {session!r}.")
         summary = session_summary(session, list(reversed(held)), summarise)
 
-        def link(change: Change, written: Sequence[Written]) -> None:
+        def link(transaction: Transaction, written: Sequence[WriteResult]) -> None:
             for memory in held:
-                change.link(check.edge(written[0].id, memory.id, "mentions", 1.0))
+                transaction.link(check.edge(written[0].id, memory.id, "mentions", 1.0))
 
         (written,) = self._keeper.write("consolidate", [summary], also=link)
         return self.show(written.id)
@@ -359,17 +359,17 @@ class Mind:
     def export(self) -> Iterator[JsonObject]:
         """Everything as JSON objects: memories (forgotten ones too) with use and history, links, names' connections."""
         yield {"type": "recollect", "format": EXPORT_FORMAT}
-        with self._store.view() as view:
-            mask = view.mask(self._scoped(None), STATUSES, self.clock(), hidden=True)
-            rows = view.all_rows(mask)
+        with self._store.snapshot() as snapshot:
+            scope = snapshot.scope(self._scoped(None), STATUSES, self.clock(), hidden=True)
+            rows = snapshot.all_rows(scope)
         carried = set()
         for start in range(0, len(rows), AT_ONCE):
             some = rows[start : start + AT_ONCE]
-            with self._store.view() as view:
-                ids = view.ids(some)
+            with self._store.snapshot() as snapshot:
+                ids = snapshot.ids(some)
             before = {id: list(self._store.former(id)) for id in ids}  # first: what is edited meanwhile is not lost
-            with self._store.view() as view:
-                memories = view.memories(some)
+            with self._store.snapshot() as snapshot:
+                memories = snapshot.memories(some)
             for memory in memories:
                 carried.add(memory.id)
                 yield {"type": "memory", **to_json(memory)}
@@ -384,7 +384,7 @@ class Mind:
 
     def export_markdown(
         self, folder: str | PathLike[str], *, filter: AnyFilterOrMapping | None = None, force: bool = False
-    ) -> Pages:
+    ) -> ExportResult:
         """Write Markdown pages by session, topic or day; ``force`` writes over foreign and edited files."""
         from recollect.upkeep import markdown_export as pages
 
@@ -416,11 +416,11 @@ class Mind:
             except InvalidInput as problem:
                 raise InvalidInput(f"Record {number}: {problem}") from None
 
-        def remind(change: Change, written: Sequence[Written]) -> None:
+        def remind(transaction: Transaction, written: Sequence[WriteResult]) -> None:
             added = {each.id: each.row for each in written if each.what == "added"}  # others have their own history
             for former, until in formers:
                 if former.id in added:
-                    change.set_former(added[former.id], former, until)
+                    transaction.set_former(added[former.id], former, until)
 
         return receipt(self._keeper.write("import", memories, progress, edges, relations, also=remind))
 
@@ -603,11 +603,11 @@ def _check_format(record: Mapping[str, Any]) -> None:
         raise InvalidInput(f"this export has format {record.get('format')!r}; this version reads {EXPORT_FORMAT}.")
 
 
-def _edited(change: Change, said: Mapping[str, Any], memory: Memory) -> Memory:
+def _edited(transaction: Transaction, said: Mapping[str, Any], memory: Memory) -> Memory:
     """The memory with these changes. What a file says is changed there."""
     new = check.changed(memory, said)
     of_a_file = memory.path and new.text != memory.text
-    if of_a_file and memory.id in {each.id for each in change.files.chunks(memory.collection, memory.path)}:
+    if of_a_file and memory.id in {each.id for each in transaction.files.chunks(memory.collection, memory.path)}:
         raise InvalidInput(f"{memory.id} is a part of the file {memory.path}: change the file, and sync its folder.")
     return new
 

@@ -155,9 +155,9 @@ def test_a_record_with_all_settings_as_earlier_versions_wrote_it_counts_as_given
     with Workspace(notes, db=db, embedder=None) as space:
         space.sync()
         merged = asdict(FolderSettings(extra_paths=("wiki",), sources=("memory", "sessions"), tokens=200, overlap=20))
-        with space.mind.store.change("sync") as change:
+        with space.mind.store.transaction("sync") as transaction:
             (held,) = followed(space.mind).values()
-            change.files.set_folder(space.collection, {**held, "settings": merged})
+            transaction.files.set_folder(space.collection, {**held, "settings": merged})
     said = folder(configured(notes, memorySearch={"extraPaths": ["docs"], "chunking": {"tokens": 300, "overlap": 30}}))
     with Workspace(notes, db=db, embedder=None, defaults=said) as space:
         space.sync()

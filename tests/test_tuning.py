@@ -165,7 +165,7 @@ def test_shares_stay_shares_whatever_the_factors(path: Path) -> None:
         ({"words": -1}, "words must be at least 0"),
         ({"session": 1.5}, "session must be between 0 and 1"),
         ({"assistant": "half"}, "assistant must be a number"),
-        ({"colour": 1}, "has no setting 'colour'; it has: words, vectors"),
+        ({"colour": 1}, "has no setting 'colour'; its settings are: words, vectors"),
     ],
 )
 def test_a_wrong_setting_is_told(mind: Mind, settings: dict[str, Any], problem: str) -> None:

@@ -143,25 +143,25 @@ class Folder:
     def drop(self, store: Store) -> int:
         """Take the folder out of the memory, with all chunks of its files; how many there were."""
         self._clear(store)
-        with store.change("sync") as change:
-            return change.files.clear(self.collection)
+        with store.transaction("sync") as transaction:
+            return transaction.files.clear(self.collection)
 
     def _clear(self, store: Store, but: str = "") -> None:
         """Remove what was built for this collection and has not taken its place."""
         for name, record in store.folders().items():
             if record["stands_in_for"] == self.collection and name != but:
-                with store.change("sync", durable=False) as change:
-                    change.files.clear(name)
+                with store.transaction("sync", durable=False) as transaction:
+                    transaction.files.clear(name)
 
     def _switch(self, store: Store, target: str) -> None:
         """Put what was built into its place, unless another process did so meanwhile; then ours is not whole."""
-        with store.change("sync", durable=False) as change:
-            held, built = change.files.folder(self.collection), change.files.folder(target)
+        with store.transaction("sync", durable=False) as transaction:
+            held, built = transaction.files.folder(self.collection), transaction.files.folder(target)
             if built is None or (held is not None and held["identity"] == self.settings.identity):
-                change.files.clear(target)
+                transaction.files.clear(target)
                 return
-            change.files.switch(target, self.collection)
-            change.files.set_folder(self.collection, {**built, "stands_in_for": ""})
+            transaction.files.switch(target, self.collection)
+            transaction.files.set_folder(self.collection, {**built, "stands_in_for": ""})
 
     def _scan(self, now: datetime) -> Scan:
         scan = self.scanner().scan()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from recollect.model import Memory
 from recollect.model.conditions import equal
 from recollect.model.filter import Filter
-from recollect.store.base import Floats, Rows, Store, Term, View, WordQuery
+from recollect.store.base import Floats, Rows, Snapshot, Store, Term, WordQuery
 from recollect.text.words import stem, words
 
 Vector = NDArray[np.float32]
@@ -107,10 +107,10 @@ def adds_nothing(context: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
 
 def twin_of(store: Store, memory: Memory, now: datetime, vector: Vector | None) -> Twin | None:
     """The active memory of the same collection and kind that already says all this."""
-    with store.view() as view:
-        mask = view.mask(Filter(collection=memory.collection, kind=memory.kind), ("active",), now)
-        rows, cosines = _candidates(view, mask, memory, vector)
-        others = view.memories(rows)
+    with store.snapshot() as snapshot:
+        scope = snapshot.scope(Filter(collection=memory.collection, kind=memory.kind), ("active",), now)
+        rows, cosines = _candidates(snapshot, scope, memory, vector)
+        others = snapshot.memories(rows)
     mine, best, found = Said(memory.text), 0.0, None
     for other, cosine in zip(others, cosines.tolist(), strict=True):
         alike, because = likeness(mine, Said(other.text), cosine)
@@ -146,17 +146,17 @@ def _worth(memory: Memory) -> tuple[int, float, float]:
     return len(repr(memory.context)), memory.confidence or 0.0, -created
 
 
-def _candidates(view: View, mask: Any, memory: Memory, vector: Vector | None) -> tuple[Rows, Floats]:
+def _candidates(snapshot: Snapshot, scope: Any, memory: Memory, vector: Vector | None) -> tuple[Rows, Floats]:
     """What shares the words or lies near and has all of the context; its cosines, NaN where a vector is missing."""
 
     def having_it_all(rows: Rows) -> Rows:
-        known = [adds_nothing(memory.context, context) for context in view.contexts(rows)]
+        known = [adds_nothing(memory.context, context) for context in snapshot.contexts(rows)]
         return rows[np.array(known, dtype=np.bool_)][:READ]
 
     terms = tuple(Term(word, match="exact") for word in dict.fromkeys(words(memory.text)))
-    rows = having_it_all(view.lexicon.search(WordQuery(terms, {"text": 1.0}), mask, FETCHED).rows)
-    near = np.empty(0, np.int64) if vector is None else having_it_all(view.nearest(vector, mask, FETCHED)[0])
+    rows = having_it_all(snapshot.lexicon.search(WordQuery(terms, {"text": 1.0}), scope, FETCHED).rows)
+    near = np.empty(0, np.int64) if vector is None else having_it_all(snapshot.nearest(vector, scope, FETCHED)[0])
     if vector is None or not len(near):
         return rows, np.full(len(rows), np.nan)
     both = np.unique(np.concatenate([rows, near]))
-    return both, view.cosines(vector, both)
+    return both, snapshot.cosines(vector, both)

@@ -32,11 +32,11 @@ def end(store: Store, id: str, ended: datetime, outcome_score: float | None, mer
     What is merged stays readable: superseded, and linked to the one that stays.
     """
     outcome = {"ended": ended.isoformat(), "outcome_score": outcome_score}
-    with store.change("end session") as change:
-        change.revise(id, lambda memory: _told(memory, outcome))
+    with store.transaction("end session") as transaction:
+        transaction.revise(id, lambda memory: _told(memory, outcome))
         for gone, twin in merged.items():
-            change.link(Edge(gone, twin.memory.id, "same_as"))
-            change.revise(gone, _superseded)
+            transaction.link(Edge(gone, twin.memory.id, "same_as"))
+            transaction.revise(gone, _superseded)
 
 
 def _told(memory: Memory, outcome: Mapping[str, Any]) -> Memory:

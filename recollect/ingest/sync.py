@@ -19,7 +19,7 @@ from recollect.ingest.scan import Content, Found, Scan, read_file
 from recollect.ingest.writer import AT_ONCE, Bare, embed_all
 from recollect.model import JsonObject, Memory
 from recollect.model.memory import Clock
-from recollect.store.base import Change, Encoded, FileState, HeldChunk, Space, Store
+from recollect.store.base import Encoded, FileState, Space, Store, StoredChunk, Transaction
 from recollect.store.text_fields import embedding_text
 
 if TYPE_CHECKING:
@@ -134,9 +134,9 @@ class Run:
                 group = []
         self._drop(sorted(gone - self.report.renamed.keys()))
         if touched:
-            with self._change() as change:
+            with self._change() as transaction:
                 for state in touched:
-                    change.files.keep(self.collection, state)
+                    transaction.files.keep(self.collection, state)
 
     def _is_full(self, group: Sequence[Draft]) -> bool:
         if self.embedder is not None:
@@ -181,26 +181,26 @@ class Run:
     # Writing.
 
     @contextmanager
-    def _change(self) -> Iterator[Change]:
+    def _change(self) -> Iterator[Transaction]:
         """A transaction, unless others have taken the folder out meanwhile, or have cut it in another way."""
-        with self.store.change("sync", durable=False) as change:
-            held = change.files.folder(self.collection)
+        with self.store.transaction("sync", durable=False) as transaction:
+            held = transaction.files.folder(self.collection)
             if self.begun if held is None else held["identity"] != self.folder.settings.identity:
                 raise Overtaken(
                     f"Another process took {self.folder.root} out of the memory, or indexed it with other settings, "
                     "while it was read. Sync again."
                 )
-            yield change
+            yield transaction
 
     def _write(self, group: Sequence[Draft], done: int, total: int) -> None:
         """Whole files, some of them in one transaction: each by itself would write the same pages over and over."""
         vectors = self._vectors(group)
-        with self._change() as change:
+        with self._change() as transaction:
             # What goes, goes last: another file may have its text now, and takes its vector over.
-            gone = [row for draft in group for row in self._write_file(change, draft, vectors)]
-            change.remove(gone)
-            if (held := change.files.folder(self.collection)) is not None:
-                change.files.set_folder(self.collection, {**held, "busy": time.time()})
+            gone = [row for draft in group for row in self._write_file(transaction, draft, vectors)]
+            transaction.remove(gone)
+            if (held := transaction.files.folder(self.collection)) is not None:
+                transaction.files.set_folder(self.collection, {**held, "busy": time.time()})
         self.report.chunks_removed += len(gone)
         for at, draft in enumerate(group, 1):
             self._problem(draft.state.path, draft.state.problem, bool(draft.chunks))
@@ -210,15 +210,15 @@ class Run:
                 getattr(self.report, draft.what).append(draft.state.path)
             self.tell(Event(draft.what, draft.state.path, done - len(group) + at, total))
 
-    def _write_file(self, change: Change, draft: Draft, vectors: Vectors) -> list[int]:
+    def _write_file(self, transaction: Transaction, draft: Draft, vectors: Vectors) -> list[int]:
         """Write the chunks of a file; the rows of those that it has no longer."""
-        files, path = change.files, draft.state.path
+        files, path = transaction.files, draft.state.path
         if draft.was != path and files.state(self.collection, path) is not None:  # somebody else was faster
             draft.was = path
-        held: dict[bytes, list[HeldChunk]] = {}
+        held: dict[bytes, list[StoredChunk]] = {}
         for chunk in files.chunks(self.collection, draft.was):
             held.setdefault(chunk.digest, []).append(chunk)
-        kept: list[tuple[HeldChunk, Memory]] = []
+        kept: list[tuple[StoredChunk, Memory]] = []
         fresh: list[tuple[bytes, Memory]] = []
         for digest, memories in draft.chunks.items():
             known = held.get(digest, [])
@@ -226,24 +226,24 @@ class Run:
             fresh += [(digest, memory) for memory in memories[len(known) :]]
             held[digest] = known[len(memories) :]
         for chunk, memory in kept:
-            change.revise(chunk.id, partial(_following, memory))
+            transaction.revise(chunk.id, partial(_following, memory))
         digests = [digest for digest, _ in fresh]
-        rows = [change.remember(memory).row for _, memory in fresh]
+        rows = [transaction.remember(memory).row for _, memory in fresh]
         files.own(files.keep(self.collection, draft.state, draft.was), rows, digests)
         if self.embedder is not None:
-            self._embed(change, rows, digests, vectors)
+            self._embed(transaction, rows, digests, vectors)
         self.report.chunks_added += len(fresh)
         self.report.chunks_kept += len(kept)
         return [chunk.row for chunks in held.values() for chunk in chunks]
 
-    def _embed(self, change: Change, rows: list[int], digests: list[bytes], vectors: Vectors) -> None:
+    def _embed(self, transaction: Transaction, rows: list[int], digests: list[bytes], vectors: Vectors) -> None:
         """The vectors that were made or, for a text that some chunk has already, that one's."""
         made = [(row, vectors[digest]) for row, digest in zip(rows, digests, strict=True) if digest in vectors]
         if made and self.embedder is not None:
             space = Space(self.embedder.name, self.embedder.dim)
-            change.embed([row for row, _ in made], [vector for _, vector in made], space)
+            transaction.embed([row for row, _ in made], [vector for _, vector in made], space)
         for row, digest in zip(rows, digests, strict=True):
-            if digest not in vectors and not change.files.adopt(row, digest) and digest not in self.refused:
+            if digest not in vectors and not transaction.files.adopt(row, digest) and digest not in self.refused:
                 self.bare = True
 
     def _vectors(self, group: Sequence[Draft]) -> Vectors:
@@ -301,8 +301,8 @@ class Run:
     def _drop(self, paths: Sequence[str]) -> None:
         if not paths:
             return
-        with self._change() as change:
-            self.report.chunks_removed += change.files.drop(self.collection, paths)
+        with self._change() as transaction:
+            self.report.chunks_removed += transaction.files.drop(self.collection, paths)
         for path in paths:
             self.report.removed.append(path)
             self.tell(Event("removed", path))
@@ -310,8 +310,8 @@ class Run:
     def _note(self, synced: datetime | None = None, busy: bool = False) -> None:
         """Write down what this folder is, and when all of it was in step, by which model."""
         model = self.embedder.name if self.embedder is not None and not self.failed else None
-        with self._change() as change:
-            held = change.files.folder(self.collection) or {}
+        with self._change() as transaction:
+            held = transaction.files.folder(self.collection) or {}
             record = {
                 "root": str(self.folder.root),
                 "settings": self.folder.given,
@@ -321,7 +321,7 @@ class Run:
                 "model": model if synced else None,
                 "busy": time.time() if busy else 0.0,
             }
-            change.files.set_folder(self.collection, record)
+            transaction.files.set_folder(self.collection, record)
 
     def _skip(self, path: str, reason: str) -> None:
         self.report.skipped[path] = reason

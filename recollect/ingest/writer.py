@@ -13,12 +13,12 @@ from recollect.embed import Embedder, TokenEmbedder, encode_most
 from recollect.errors import EmbeddingError, InvalidInput
 from recollect.model import Edge, EntityEdge, Memory, Use
 from recollect.model import validation as check
-from recollect.store.base import Change, Encoded, Space, Store, Written
+from recollect.store.base import Encoded, Space, Store, Transaction, WriteResult
 from recollect.store.text_fields import embedding_text
 
 log = logging.getLogger("recollect")
 Progress = Callable[[int, int], None]  # how many are done, of how many
-Also = Callable[[Change, Sequence[Written]], None]  # what else belongs into the transaction
+Also = Callable[[Transaction, Sequence[WriteResult]], None]  # what else belongs into the transaction
 AT_ONCE = 256  # texts an embedder gets at a time; rows read at a time
 UNUSED = Use()
 KEPT_BARE = "%s Memories are kept without vectors; embed_missing() makes up for it."
@@ -37,7 +37,7 @@ class Receipt:
     same: int
 
 
-def receipt(written: Sequence[Written]) -> Receipt:
+def receipt(written: Sequence[WriteResult]) -> Receipt:
     counts = Counter(each.what for each in written)
     return Receipt([each.id for each in written], counts["added"], counts["changed"], counts["same"])
 
@@ -69,47 +69,47 @@ class Keeper:
         edges: Sequence[Edge] = (),
         relations: Sequence[EntityEdge] = (),
         also: Also | None = None,
-    ) -> Sequence[Written]:
+    ) -> Sequence[WriteResult]:
         """Embed first, without holding the file; then one transaction for everything."""
         encoded = self._encoded([embedding_text(memory) for memory in memories], progress)
-        with self.store.change(verb) as change:
-            written = [change.remember(memory) for memory in memories]
+        with self.store.transaction(verb) as transaction:
+            written = [transaction.remember(memory) for memory in memories]
             for memory, each in zip(memories, written, strict=True):
                 if each.what == "added" and memory.use != UNUSED:
-                    change.set_use(each.row, memory.use)
+                    transaction.set_use(each.row, memory.use)
             fresh = _fresh(written, encoded)
             if fresh and self.embedder is not None:
-                change.embed([*fresh], [*fresh.values()], Space(self.embedder.name, self.embedder.dim))
+                transaction.embed([*fresh], [*fresh.values()], Space(self.embedder.name, self.embedder.dim))
             for edge in edges:
-                change.link(edge)
+                transaction.link(edge)
             for relation in relations:
-                change.relate(relation)
+                transaction.relate(relation)
             if also is not None:
-                also(change, written)
+                also(transaction, written)
         return written
 
     def supersede(self, old: str, memory: Memory, now: datetime) -> str:
         """Keep a memory that takes the place of another, from its valid_from or now on; its id."""
         at = memory.valid_from or now
 
-        def hand_over(change: Change, written: Sequence[Written]) -> None:
+        def hand_over(transaction: Transaction, written: Sequence[WriteResult]) -> None:
             new = written[0].id
             if new == old:
                 raise InvalidInput(
                     f"{old} cannot supersede itself: give the new memory an id or external id of its own."
                 )
-            change.revise(old, lambda held: superseded(held, at))
-            change.link(check.edge(new, old, "supersedes", 1.0))
+            transaction.revise(old, lambda held: superseded(held, at))
+            transaction.link(check.edge(new, old, "supersedes", 1.0))
 
         (written,) = self.write("supersede", [check.ordered(replace(memory, valid_from=at))], also=hand_over)
         return written.id
 
     def contradict(self, edge: Edge, loser: str | None) -> None:
         """Keep that two memories contradict each other and, when it is known, which of them is wrong."""
-        with self.store.change("contradict") as change:
-            change.link(edge)
+        with self.store.transaction("contradict") as transaction:
+            transaction.link(edge)
             if loser is not None:
-                change.revise(loser, contradicted)
+                transaction.revise(loser, contradicted)
 
     def mend(self, ids: Sequence[str] | None = None) -> None:
         """Embed what a change has left without a vector; when that fails, it can be made up for later."""
@@ -141,7 +141,7 @@ class Keeper:
         return done
 
 
-def _fresh(written: Sequence[Written], encoded: Sequence[Encoded | None]) -> dict[int, Encoded]:
+def _fresh(written: Sequence[WriteResult], encoded: Sequence[Encoded | None]) -> dict[int, Encoded]:
     """The vector of each row that was written, as it was written last, where there is one."""
     changed = {each.row for each in written if each.what != "same"}
     last = {each.row: at for at, each in enumerate(written) if each.row in changed}
@@ -167,11 +167,11 @@ def embed_all(
         texts = [embedding_text(memory) for memory in memories]
         encoded, refused = encode_most(embedder, texts)
         bare |= {memory.id: refused[text] for memory, text in zip(memories, texts, strict=True) if text in refused}
-        with store.change(verb) as change:
+        with store.transaction(verb) as transaction:
             # Meanwhile a memory may have got another text, or be gone: its vector would be that of the old one.
-            rows = [change.row_with(memory.id, text) for memory, text in zip(memories, texts, strict=True)]
+            rows = [transaction.row_with(memory.id, text) for memory, text in zip(memories, texts, strict=True)]
             still = {row: each for row, each in zip(rows, encoded, strict=True) if row is not None and each is not None}
-            change.embed([*still], [*still.values()], space)
+            transaction.embed([*still], [*still.values()], space)
         if progress is not None:
             progress(min(start + size, len(missing)), len(missing))
     if bare:

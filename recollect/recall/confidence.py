@@ -49,7 +49,7 @@ class Confidence:
     def _covered(self, run: Run, rows: Rows) -> float:
         if not run.question.terms:
             return 0.0
-        matches = run.view.lexicon.score(WordQuery(run.question.terms, EVERYWHERE, 1.2, 0.75), run.mask, rows)
+        matches = run.snapshot.lexicon.score(WordQuery(run.question.terms, EVERYWHERE, 1.2, 0.75), run.scope, rows)
         said = set(words(run.question.text, whole=True))  # not the pairs of letters that Chinese is looked up by, too
         about = [match for match in matches.terms if match.term.word in said] or matches.terms
         rarity = sum(match.idf for match in about)
@@ -59,7 +59,7 @@ class Confidence:
         if "vectors" not in run.found or not len(run.found["vectors"].keys) or not run.understood():
             return None
         try:
-            cosines = run.view.cosines(run.vector(), rows)
+            cosines = run.snapshot.cosines(run.vector(), rows)
         except Skip:
             return None
         known = cosines[~np.isnan(cosines)]

@@ -10,9 +10,9 @@ import numpy as np
 
 from recollect.model import Memory
 from recollect.recall.packing import Purse, tokens
-from recollect.recall.pipeline import Request, answered, given, mark, mask_of
+from recollect.recall.pipeline import Request, answered, given, mark, scope_of
 from recollect.recall.results import Recall
-from recollect.store.base import Store, View
+from recollect.store.base import Snapshot, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,21 @@ def context(store: Store, request: Request, budget: int) -> Context:
     found = given(store, replace(request, track=False), answer, start)
     best = [result.memory for result in found.packed(budget, _line)]
     purse = Purse(budget)
-    with store.view() as view:
-        told = [memory for memory in [*best, *_around(view, request, best)] if purse.spend(_line(memory))]
-        rows = {memory.id: view.row(memory.id) or 0 for memory in told}
+    with store.snapshot() as snapshot:
+        told = [memory for memory in [*best, *_around(snapshot, request, best)] if purse.spend(_line(memory))]
+        rows = {memory.id: snapshot.row(memory.id) or 0 for memory in told}
     told.sort(key=lambda memory: (*_moment(memory), rows[memory.id]))
     if request.track:
         mark(store, answer.run, [row for row in rows.values() if row])
     return Context("\n".join(map(_line, told)), told, budget - purse.left, found)
 
 
-def _around(view: View, request: Request, memories: Sequence[Memory]) -> Sequence[Memory]:
+def _around(snapshot: Snapshot, request: Request, memories: Sequence[Memory]) -> Sequence[Memory]:
     """What came right before and after each, as far as this recall may see it."""
-    rows = np.array([row for memory in memories if (row := view.row(memory.id)) is not None], dtype=np.int64)
-    beside = view.around(rows, 1).ravel()
+    rows = np.array([row for memory in memories if (row := snapshot.row(memory.id)) is not None], dtype=np.int64)
+    beside = snapshot.around(rows, 1).ravel()
     beside = beside[(beside >= 0) & ~np.isin(beside, rows)]
-    return view.memories(beside[mask_of(request, view).has(beside)])
+    return snapshot.memories(beside[scope_of(request, snapshot).has(beside)])
 
 
 def _moment(memory: Memory) -> tuple[object, ...]:

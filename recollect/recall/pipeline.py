@@ -21,7 +21,7 @@ from recollect.recall.results import Recall, Result, Verdict
 from recollect.recall.run import Run
 from recollect.recall.trace import Step, Trace
 from recollect.recall.why_not import judge
-from recollect.store.base import Mask, Store, View
+from recollect.store.base import Scope, Snapshot, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ def recall(store: Store, request: Request) -> Recall:
 def answered(store: Store, request: Request, start: float) -> Answer:
     """Search, without a mark of it."""
     query, k = checked(request)
-    with store.view() as view:
-        run = _begin(request, query, k, view, start)
+    with store.snapshot() as snapshot:
+        run = _begin(request, query, k, snapshot, start)
         hits = _search(run)
         shown = _cut(run, hits)
         confidence = _confidence(run, hits)  # not of what is shown: it does not depend on k
@@ -111,26 +111,26 @@ def checked(request: Request) -> tuple[str, int]:
     return query, k
 
 
-def _begin(request: Request, query: str, k: int, view: View, start: float) -> Run:
+def _begin(request: Request, query: str, k: int, snapshot: Snapshot, start: float) -> Run:
     """The filter comes first: one mask, for every cue, before any cut."""
     began = time.perf_counter()
-    mask, joined = mask_of(request, view), _joined(request)
-    trace = Trace(query, request.recipe.name, view.version, report=request.recipe.report)
+    scope, joined = scope_of(request, snapshot), _joined(request)
+    trace = Trace(query, request.recipe.name, snapshot.version, report=request.recipe.report)
     deadline = None if request.deadline is None else start + request.deadline
     now = request.as_of or request.now
     run = Run(
-        request.recipe, Question(query), k, view, mask, now, request.now, trace, request.embedder, deadline, joined
+        request.recipe, Question(query), k, snapshot, scope, now, request.now, trace, request.embedder, deadline, joined
     )
     with run.step("filter", "mask") as step:
-        step.after = mask.count
+        step.after = scope.count
     step.milliseconds = (time.perf_counter() - began) * 1e3
     return run
 
 
-def mask_of(request: Request, view: View) -> Mask:
+def scope_of(request: Request, snapshot: Snapshot) -> Scope:
     """The memories that may come back."""
     now = request.as_of or request.now
-    return view.mask(_joined(request), request.recipe.statuses, now, request.as_of is not None)
+    return snapshot.scope(_joined(request), request.recipe.statuses, now, request.as_of is not None)
 
 
 def _joined(request: Request) -> AnyFilter | None:
@@ -206,8 +206,8 @@ def _abstain(run: Run, shown: Hits, confidence: float, threshold: float) -> Hits
 def _why_not(store: Store, request: Request, run: Run, shown: Hits, id: str) -> Verdict:
     """Asked of a finished recall: the log answers; only what no cue found is scored again."""
     (whole,) = store.resolve([id])
-    with store.view() as view:
-        again = _begin(request, run.question.text, run.k, view, time.perf_counter())
+    with store.snapshot() as snapshot:
+        again = _begin(request, run.question.text, run.k, snapshot, time.perf_counter())
         again.deadline = None
         again.question, again.found = run.question, run.found
         return judge(run, again, shown, whole)

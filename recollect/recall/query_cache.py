@@ -29,7 +29,7 @@ from recollect.recall.pipeline import Answer, Request, answered, checked, given,
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall
 from recollect.recall.trace import Step, Trace
-from recollect.store.base import Floats, Store, View
+from recollect.store.base import Floats, Snapshot, Store
 
 TURNS = ("valid_from", "valid_to", "expires")  # moments at which the same question gets another answer
 OF_USE = ("uses", "use_numbers")
@@ -92,26 +92,26 @@ class Answers:
     def _again(self, store: Store, request: Request, key: Hashable) -> Answer | None:
         """The kept answer, with its memories read anew: their use may have changed."""
         now = check.micros(request.now)
-        with store.view() as view:
+        with store.snapshot() as snapshot:
             with self._lock:
-                kept = self._kept.get(key) if self._version == view.version else None
+                kept = self._kept.get(key) if self._version == snapshot.version else None
                 if kept is None or not kept.since <= now < kept.until:
                     return None
                 self._kept.move_to_end(key)
             told = Step("cache", "query", detail={"seconds ago": round((now - kept.since) / 1e6, 3)})
             run, shown = kept.answer.run, kept.answer.shown
             trace = replace(run.trace, steps=[told, *(step for step in run.trace.steps if step.kind != "after")])
-            run = replace(run, trace=trace, view=view, asked=request.now, _read={})
+            run = replace(run, trace=trace, snapshot=snapshot, asked=request.now, _read={})
             return replace(kept.answer, run=run, memories=run.memories(shown.keys))
 
-    def _turn(self, view: View, now: datetime) -> float:
+    def _turn(self, snapshot: Snapshot, now: datetime) -> float:
         """The next moment, in microseconds, at which a memory begins or ceases to hold, or expires."""
         version, turns = self._turns
-        if version != view.version:
-            rows = view.all_rows(view.mask(None, STATUSES, now, hidden=True))
-            moments = np.concatenate([view.numbers(name, rows) for name in TURNS])
+        if version != snapshot.version:
+            rows = snapshot.all_rows(snapshot.scope(None, STATUSES, now, hidden=True))
+            moments = np.concatenate([snapshot.numbers(name, rows) for name in TURNS])
             turns = np.sort(moments[~np.isnan(moments)])
-            self._turns = view.version, turns
+            self._turns = snapshot.version, turns
         at = int(np.searchsorted(turns, check.micros(now), side="right"))
         return float(turns[at]) if at < len(turns) else np.inf
 
@@ -128,7 +128,7 @@ class Answers:
 class _Watched:
     """A store whose view notes whether the use of memories was asked for, and when the next one turns."""
 
-    def __init__(self, store: Store, request: Request, turn: Callable[[View, datetime], float]) -> None:
+    def __init__(self, store: Store, request: Request, turn: Callable[[Snapshot, datetime], float]) -> None:
         self._store = store
         self._turn_of = turn
         self._now = request.now
@@ -136,20 +136,20 @@ class _Watched:
         self.turn = np.inf
 
     @contextmanager
-    def view(self) -> Iterator[Any]:
-        with self._store.view() as view:
-            self.turn = self._turn_of(view, self._now)
-            yield _WatchedView(view, self)
+    def snapshot(self) -> Iterator[Any]:
+        with self._store.snapshot() as snapshot:
+            self.turn = self._turn_of(snapshot, self._now)
+            yield _WatchedSnapshot(snapshot, self)
 
 
-class _WatchedView:
-    def __init__(self, view: View, watched: _Watched) -> None:
-        self._view, self._watched = view, watched
+class _WatchedSnapshot:
+    def __init__(self, snapshot: Snapshot, watched: _Watched) -> None:
+        self._snapshot, self._watched = snapshot, watched
 
     def __getattr__(self, name: str) -> Any:
         if name in OF_USE:
             self._watched.use_was_read = True
-        return getattr(self._view, name)
+        return getattr(self._snapshot, name)
 
 
 def _whole(trace: Trace) -> bool:

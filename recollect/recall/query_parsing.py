@@ -93,7 +93,7 @@ class Spelling:
         """The fewest slips away; of equals, one with the same letters (teh, the), and then the most frequent."""
         asked = word.lower()
         slips = 1 if word[0].isupper() or len(word) == self.shortest else self.slips
-        alike = run.view.lexicon.alike(asked, run.mask, 0.25, 24)
+        alike = run.snapshot.lexicon.alike(asked, run.scope, 0.25, 24)
         apart = {other: distance(asked, other, slips) for other, _ in alike if other.isalpha()}
         near = [other for other, between in apart.items() if between <= slips]
         frequency = dict(zip(near, _documents(near, "exact", run), strict=True))
@@ -112,7 +112,7 @@ def _documents(words: Sequence[str], match: Literal["stem", "exact", "prefix"], 
     if not words:
         return []
     query = WordQuery(tuple(Term(word.lower(), match=match) for word in words), dict.fromkeys(FIELDS, 1.0))
-    matches = run.view.lexicon.score(query, run.mask, np.empty(0, dtype=np.int64))
+    matches = run.snapshot.lexicon.score(query, run.scope, np.empty(0, dtype=np.int64))
     return [each.documents for each in matches.terms]
 
 

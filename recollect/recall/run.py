@@ -26,7 +26,7 @@ from recollect.recall.hits import Found, nothing
 from recollect.recall.query_parsing import Question
 from recollect.recall.recipe import Cue, Recipe
 from recollect.recall.trace import Step, Trace
-from recollect.store.base import Mask, Rows, View
+from recollect.store.base import Rows, Scope, Snapshot
 from recollect.text.slugs import path_or_name
 
 T = TypeVar("T")
@@ -74,8 +74,8 @@ class Run:
     recipe: Recipe
     question: Question
     k: int
-    view: View
-    mask: Mask
+    snapshot: Snapshot
+    scope: Scope
     now: datetime  # the moment that the question is about
     asked: datetime  # the moment at which it is asked
     trace: Trace
@@ -160,19 +160,19 @@ class Run:
         asked = keys.tolist()
         missing = [key for key in asked if key > 0 and key not in self._read]
         if missing:
-            self._read.update(zip(missing, self.view.memories(np.array(missing)), strict=True))
+            self._read.update(zip(missing, self.snapshot.memories(np.array(missing)), strict=True))
         return [self._read[key] if key > 0 else self.guests[-key - 1] for key in asked]
 
     def paths(self, keys: Rows) -> list[str]:
         """Where each memory stands: its path, else the slug of its title, else its id; guests, too."""
-        return self._told(keys, self.view.paths, lambda guest: path_or_name(guest.path, guest.title, guest.id))
+        return self._told(keys, self.snapshot.paths, lambda guest: path_or_name(guest.path, guest.title, guest.id))
 
     def texts(self, keys: Rows) -> list[str]:
         """What each memory says, for steps that look at no more of it; guests, too."""
-        return self._told(keys, self.view.texts, lambda guest: guest.text)
+        return self._told(keys, self.snapshot.texts, lambda guest: guest.text)
 
     def ids(self, keys: Rows) -> list[str]:
-        return self._told(keys, self.view.ids, lambda guest: guest.id)
+        return self._told(keys, self.snapshot.ids, lambda guest: guest.id)
 
     def _told(self, keys: Rows, stored: Callable[[Rows], list[T]], guest: Callable[[Memory], T]) -> list[T]:
         """What is told of each key, by the store or by the guest itself."""

@@ -15,7 +15,7 @@ UNJUDGED = "cannot judge it: it has nothing of what is compared"
 
 def judge(run: Run, again: Run, shown: Hits, id: str) -> Verdict:
     """Follow one memory through the log of a recall; only what its cues make of it is asked anew."""
-    row = again.view.row(id)
+    row = again.snapshot.row(id)
     if row is None:
         raise NotFound(f"There is no memory with the id {id!r}.")
     ranked = np.flatnonzero(shown.keys == row)
@@ -23,9 +23,9 @@ def judge(run: Run, again: Run, shown: Hits, id: str) -> Verdict:
         rank = int(ranked[0]) + 1
         score = float(shown.score.values[ranked[0]])
         return Verdict(id, True, "", f"It was returned, at rank {rank} with a score of {score:.4f}.", score)
-    if again.view.version != run.trace.version and run.mask.unknown(row):
+    if again.snapshot.version != run.trace.version and run.scope.unknown(row):
         return Verdict(id, False, "filter", "It was added or changed since this recall; ask again.")
-    refusal = run.mask.reason(row)
+    refusal = run.scope.reason(row)
     if refusal is not None:
         said = f"Left out before the search: {refusal.reason}."
         return Verdict(id, False, "filter", said, refusal.value, refusal.threshold)

@@ -102,7 +102,7 @@ class WordMatches:
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class EdgeArrays:
     """Edges between rows, as arrays."""
 
     sources: Rows
@@ -112,7 +112,7 @@ class Links:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class Exclusion:
     """Why a memory may not come back: in words and, where there is one, the number and what it should have been."""
 
     reason: str
@@ -120,7 +120,7 @@ class Refusal:
     threshold: float | None = None
 
 
-class Mask(Protocol):
+class Scope(Protocol):
     """The memories that may come back in this recall. Only the view that made it can use it."""
 
     @property
@@ -132,26 +132,26 @@ class Mask(Protocol):
     def unknown(self, row: int) -> bool:
         """Is the row none of the memories that this mask was made of?"""
 
-    def reason(self, row: int) -> Refusal | None:
+    def reason(self, row: int) -> Exclusion | None:
         """Why this row may not: the first condition that it fails, with its number where there is one."""
 
 
 class Lexicon(Protocol):
     """The words of all memories. Statistics are those of the mask's collections, not of the whole file."""
 
-    def search(self, query: WordQuery, mask: Any, limit: int) -> WordMatches: ...
+    def search(self, query: WordQuery, scope: Any, limit: int) -> WordMatches: ...
 
-    def score(self, query: WordQuery, mask: Any, rows: Rows) -> WordMatches:
+    def score(self, query: WordQuery, scope: Any, rows: Rows) -> WordMatches:
         """The same scores for given rows, in their order; 0 where nothing matches."""
 
-    def without(self, tree: Tree, fields: Mapping[str, float], mask: Any) -> Mask:
+    def without(self, tree: Tree, fields: Mapping[str, float], scope: Any) -> Scope:
         """The mask less the memories that a query describes; it gives that as the reason for them."""
 
-    def alike(self, word: str, mask: Any, least: float, limit: int) -> list[tuple[str, float]]:
+    def alike(self, word: str, scope: Any, least: float, limit: int) -> list[tuple[str, float]]:
         """Words of memories that may come back that share 3-grams with this one, most similar first."""
 
 
-class View(Protocol):
+class Snapshot(Protocol):
     """One snapshot, for one recall."""
 
     @property
@@ -163,18 +163,18 @@ class View(Protocol):
     def check_space(self, space: Space) -> None:
         """Refuse a model whose vectors could not be compared with those that are here."""
 
-    def mask(
+    def scope(
         self,
         filter: AnyFilter | None,
         statuses: Sequence[str],
         now: datetime,
         as_of: bool = False,
         hidden: bool = False,
-    ) -> Mask:
+    ) -> Scope:
         """``as_of`` takes ``now`` as the moment at which memories must hold; ``hidden`` lets in what no recall
         returns: the expired, and the forgotten when their status is asked for."""
 
-    def nearest(self, vector: NDArray[np.float32], mask: Any, limit: int) -> tuple[Rows, Floats]:
+    def nearest(self, vector: NDArray[np.float32], scope: Any, limit: int) -> tuple[Rows, Floats]:
         """Rows and cosines, nearest first."""
 
     def cosines(self, vector: NDArray[np.float32], rows: Rows) -> Floats:
@@ -204,7 +204,7 @@ class View(Protocol):
     def contexts(self, rows: Rows) -> list[JsonObject]:
         """The context of each row, to look at and not to change."""
 
-    def links(self, rows: Rows, kinds: Sequence[str] | None = None) -> Links:
+    def links(self, rows: Rows, kinds: Sequence[str] | None = None) -> EdgeArrays:
         """Edges from or to any of these rows, in a fixed order."""
 
     def use_numbers(self, name: str, rows: Rows) -> Floats:
@@ -231,13 +231,13 @@ class View(Protocol):
 
     def row(self, id: str) -> int | None: ...
 
-    def all_rows(self, mask: Any) -> Rows: ...
+    def all_rows(self, scope: Any) -> Rows: ...
 
-    def newest(self, mask: Any) -> Rows: ...
+    def newest(self, scope: Any) -> Rows: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """Where a memory was written, and what the write did."""
 
     row: int
@@ -259,7 +259,7 @@ class FileState:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldChunk:
+class StoredChunk:
     """A memory that is a chunk of a file; equal digests have equal vectors."""
 
     row: int
@@ -267,7 +267,7 @@ class HeldChunk:
     digest: bytes
 
 
-class FileChanges(Protocol):
+class FileTransaction(Protocol):
     """Folders and files inside one change. Their chunks are derived: they go for good, and undo leaves them alone."""
 
     def folder(self, collection: str) -> JsonObject | None: ...
@@ -276,7 +276,7 @@ class FileChanges(Protocol):
 
     def state(self, collection: str, path: str) -> FileState | None: ...
 
-    def chunks(self, collection: str, path: str) -> list[HeldChunk]:
+    def chunks(self, collection: str, path: str) -> list[StoredChunk]:
         """The chunks of a file, oldest first."""
 
     def keep(self, collection: str, state: FileState, was: str = "") -> int:
@@ -298,16 +298,16 @@ class FileChanges(Protocol):
         """Put a folder that was built under another name, out of sight, into the place of this one."""
 
 
-class Change(Protocol):
+class Transaction(Protocol):
     """One transaction, one entry in the history, one undo."""
 
     @property
-    def files(self) -> FileChanges: ...
+    def files(self) -> FileTransaction: ...
 
-    def remember(self, memory: Memory) -> Written:
+    def remember(self, memory: Memory) -> WriteResult:
         """Add it, or update the one with its id or external id; equal content changes nothing."""
 
-    def revise(self, id: str, revision: Callable[[Memory], Memory]) -> Written:
+    def revise(self, id: str, revision: Callable[[Memory], Memory]) -> WriteResult:
         """Change a memory as it is now, inside the transaction."""
 
     def decay(self, rate: float, collection: str | None) -> int:
@@ -346,7 +346,7 @@ class Touch:
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
+class UndoResult:
     """What an undo took back."""
 
     verb: str
@@ -380,12 +380,12 @@ class Store(Protocol):
     @property
     def readonly(self) -> bool: ...
 
-    def view(self) -> AbstractContextManager[View]: ...
+    def snapshot(self) -> AbstractContextManager[Snapshot]: ...
 
-    def change(self, verb: str, note: str = "", durable: bool = True) -> AbstractContextManager[Change]:
+    def transaction(self, verb: str, note: str = "", durable: bool = True) -> AbstractContextManager[Transaction]:
         """``durable=False`` does not wait for the disk: a pulled plug may take the change back, whole."""
 
-    def undo(self) -> Undone | None: ...
+    def undo(self) -> UndoResult | None: ...
 
     def check_space(self, space: Space) -> None:
         """Refuse a model whose vectors could not be compared with those that are here."""

@@ -35,7 +35,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ExportResult:
     """What an export to Markdown did."""
 
     memories: int
@@ -51,7 +51,7 @@ def pages(memories: Iterable[Memory]) -> list[Page]:
     return sorted((_page(*key, held) for key, held in groups.items()), key=lambda page: page.path)
 
 
-def write(folder: str | PathLike[str], memories: Sequence[Memory], force: bool = False) -> Written:
+def write(folder: str | PathLike[str], memories: Sequence[Memory], force: bool = False) -> ExportResult:
     """The pages as files. A file that is none of ours, or was edited since, is written over by force only."""
     made, root = pages(memories), Path(folder)
     try:
@@ -71,7 +71,7 @@ def write(folder: str | PathLike[str], memories: Sequence[Memory], force: bool =
             fresh.replace(path)
     except OSError as problem:
         raise InvalidInput(f"{problem.filename or root} cannot be written: {problem.strerror}.") from None
-    return Written(len(memories), len(made), [root / page.path for page in stale])
+    return ExportResult(len(memories), len(made), [root / page.path for page in stale])
 
 
 def _group(memory: Memory) -> tuple[str, str, str]:

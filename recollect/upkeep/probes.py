@@ -9,7 +9,7 @@ import numpy as np
 
 from recollect.embed import Embedder, checked
 from recollect.errors import RecollectError
-from recollect.store.base import Space, Store, Term, View, WordQuery
+from recollect.store.base import Snapshot, Space, Store, Term, WordQuery
 
 QUESTION = "Can this be found?"
 
@@ -32,9 +32,9 @@ class Probes:
 def probe(store: Store, embedder: Embedder | None, now: datetime) -> Probes:
     """Embed a question, and search by it and by its words; nothing is written."""
     try:
-        with store.view() as view:
+        with store.snapshot() as snapshot:
             embedding, vector = _embed(embedder)
-            return Probes(embedding, _vectors(view, embedder, vector, now), _words(view, now))
+            return Probes(embedding, _vectors(snapshot, embedder, vector, now), _words(snapshot, now))
     except RecollectError as problem:
         failed = Probe(False, str(problem))
         return Probes(_embed(embedder)[0], failed, failed)
@@ -50,18 +50,18 @@ def _embed(embedder: Embedder | None) -> tuple[Probe, np.ndarray | None]:
     return Probe(True, f"{embedder.name} gives {len(vector)} dimensions"), vector
 
 
-def _vectors(view: View, embedder: Embedder | None, vector: np.ndarray | None, now: datetime) -> Probe:
+def _vectors(snapshot: Snapshot, embedder: Embedder | None, vector: np.ndarray | None, now: datetime) -> Probe:
     if embedder is None or vector is None:
         return Probe(False, "a question cannot be embedded")
-    view.check_space(Space(embedder.name, len(vector)))
-    mask = view.mask(None, ("active",), now)
-    rows, cosines = view.nearest(vector, mask, limit=1)
+    snapshot.check_space(Space(embedder.name, len(vector)))
+    scope = snapshot.scope(None, ("active",), now)
+    rows, cosines = snapshot.nearest(vector, scope, limit=1)
     if not len(rows):
-        return Probe(True, "there are no vectors yet" if not mask.count else "no memory has a vector")
+        return Probe(True, "there are no vectors yet" if not scope.count else "no memory has a vector")
     return Probe(True, f"the nearest memory has a cosine of {cosines[0]:.2f}")
 
 
-def _words(view: View, now: datetime) -> Probe:
+def _words(snapshot: Snapshot, now: datetime) -> Probe:
     asked = WordQuery((Term("found"),), {"text": 1.0})
-    matches = view.lexicon.search(asked, view.mask(None, ("active",), now), 1)
+    matches = snapshot.lexicon.search(asked, snapshot.scope(None, ("active",), now), 1)
     return Probe(True, f"{matches.documents:,} memories are searched")

@@ -46,9 +46,9 @@ def told(vectors: Floats, texts: Sequence[str], question: Floats) -> Floats:
     """What a memory with these texts says of the likeness to the question's tokens."""
     with tempfile.TemporaryDirectory() as folder, Mind(Path(folder) / "memory.db", embedder=Given(vectors)) as mind:
         ids = mind.remember_many(texts).ids
-        with mind.store.view() as view:
-            rows = [view.row(id) for id in ids]
-            return view.token_likeness(question, np.array(rows))
+        with mind.store.snapshot() as snapshot:
+            rows = [snapshot.row(id) for id in ids]
+            return snapshot.token_likeness(question, np.array(rows))
 
 
 @settings(max_examples=15, deadline=None)
@@ -77,20 +77,20 @@ def test_the_same_bits_in_whatever_company() -> None:
     texts = [" ".join(str((7 * n + m) % 300) for m in range(n % 9 + 1)) for n in range(200)]
     with tempfile.TemporaryDirectory() as folder, Mind(Path(folder) / "memory.db", embedder=Given(vectors)) as mind:
         mind.remember_many(texts)
-        with mind.store.view() as view:
+        with mind.store.snapshot() as snapshot:
             rows = np.arange(1, 201)
-            together = view.token_likeness(question, rows)
+            together = snapshot.token_likeness(question, rows)
             for part in (rows[:1], rows[5:8], rows[::3], rows[::-1]):
-                assert np.array_equal(view.token_likeness(question, part), together[part - 1])
-            assert np.array_equal(view.token_likeness(question[2:3], rows)[:, 0], together[:, 2])
+                assert np.array_equal(snapshot.token_likeness(question, part), together[part - 1])
+            assert np.array_equal(snapshot.token_likeness(question[2:3], rows)[:, 0], together[:, 2])
 
 
 def test_a_row_without_tokens_is_not_a_number(tmp_path: Path) -> None:
     vectors = directions(2, 40)
     with Mind(tmp_path / "memory.db", embedder=None) as mind:
         mind.remember("nothing known of it")
-    with Mind(tmp_path / "memory.db", embedder=Given(vectors)) as mind, mind.store.view() as view:
-        assert np.isnan(view.token_likeness(vectors, np.array([1, 99, -1]))).all()
+    with Mind(tmp_path / "memory.db", embedder=Given(vectors)) as mind, mind.store.snapshot() as snapshot:
+        assert np.isnan(snapshot.token_likeness(vectors, np.array([1, 99, -1]))).all()
 
 
 # What is kept of a text.

@@ -108,8 +108,8 @@ def test_a_field_can_be_said_by_its_name(mind: Mind, name: str) -> None:
 @pytest.mark.parametrize("name", ["text", *SAID])
 def test_a_field_can_be_edited_and_the_others_stay(mind: Mind, name: str) -> None:
     before = mind.remember("plain", id="it")
-    change: Any = {name: getattr(FULL, name)}
-    after = mind.edit("it", **change)
+    transaction: Any = {name: getattr(FULL, name)}
+    after = mind.edit("it", **transaction)
     assert getattr(after, name) == getattr(FULL, name)
     assert replace(after, **{"updated": before.updated, name: getattr(before, name)}) == before
     assert mind.show("it") == after
@@ -118,9 +118,9 @@ def test_a_field_can_be_edited_and_the_others_stay(mind: Mind, name: str) -> Non
 @pytest.mark.parametrize("name", ["id", "use"])
 def test_an_edit_changes_neither_who_a_memory_is_nor_how_it_was_used(mind: Mind, name: str) -> None:
     before = mind.remember("plain", id="it")
-    change: Any = {name: getattr(FULL, name)}
+    transaction: Any = {name: getattr(FULL, name)}
     with pytest.raises(InvalidInput):
-        mind.edit("it", **change)
+        mind.edit("it", **transaction)
     assert mind.show("it") == before
 
 

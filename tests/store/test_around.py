@@ -31,12 +31,12 @@ def mind(path: Path) -> Iterator[Mind]:
 
 def around(mind: Mind, id: str, reach: int = 2) -> tuple[list[str], list[str]]:
     """The ids before a memory, nearest first, and those after it."""
-    with mind.store.view() as view:
-        row = view.row(id)
+    with mind.store.snapshot() as snapshot:
+        row = snapshot.row(id)
         assert row is not None
-        (found,) = view.around(np.array([row]), reach)
+        (found,) = snapshot.around(np.array([row]), reach)
         assert len(found) == 2 * reach
-        named = [view.ids(np.array([each]))[0] if each >= 0 else "" for each in found.tolist()]
+        named = [snapshot.ids(np.array([each]))[0] if each >= 0 else "" for each in found.tolist()]
     return [each for each in named[:reach] if each], [each for each in named[reach:] if each]
 
 
@@ -84,12 +84,12 @@ def test_what_another_user_said_in_a_session_of_that_name_does_not_come_between(
 
 
 def test_one_that_is_not_there_has_nothing_around_it(mind: Mind) -> None:
-    with mind.store.view() as view:
-        assert view.around(np.array([7]), 2).tolist() == [[-1] * 4]
-        assert view.around(np.empty(0, np.int64), 2).shape == (0, 4)
+    with mind.store.snapshot() as snapshot:
+        assert snapshot.around(np.array([7]), 2).tolist() == [[-1] * 4]
+        assert snapshot.around(np.empty(0, np.int64), 2).shape == (0, 4)
     mind.remember_many({"text": f"said {at}", "session": "monday"} for at in range(3))
-    with mind.store.view() as view:
-        assert view.around(np.array([99, -1]), 2).tolist() == [[-1] * 4] * 2
+    with mind.store.snapshot() as snapshot:
+        assert snapshot.around(np.array([99, -1]), 2).tolist() == [[-1] * 4] * 2
 
 
 def test_the_order_follows_every_change(mind: Mind) -> None:

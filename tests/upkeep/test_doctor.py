@@ -346,7 +346,7 @@ def test_a_long_log_is_written_into_the_file(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["store/sqlite/rules.py", "store/sqlite/health.py", "upkeep/doctor.py", "cli/health.py"]
+    "module", ["store/sqlite/integrity_rules.py", "store/sqlite/integrity.py", "upkeep/doctor.py", "cli/doctor.py"]
 )
 def test_every_finding_is_in_the_docs(module: str) -> None:
     page = (ROOT / "docs" / "operating.md").read_text("utf-8")

@@ -17,7 +17,7 @@ from recollect.ingest.imports.sources import Item
 from recollect.ingest.writer import KEPT_BARE, UNUSED, embed_all
 from recollect.model import Edge, EntityEdge, JsonObject, Memory
 from recollect.model.json_records import edge_from, entity_edge_from, memory_from
-from recollect.store.base import Change, Store
+from recollect.store.base import Store, Transaction
 
 log = logging.getLogger("recollect")
 Counting = Callable[[int, int | None], None]  # how many are done, of how many if that is known
@@ -82,9 +82,9 @@ def bring(
     work, waiting, read = _Work(bound, gone), iter(items), 0
     while batch := list(islice(waiting, AT_ONCE)):
         checked = list(work.checked(batch))
-        with store.change("import") as change:
+        with store.transaction("import") as transaction:
             for place, record in checked:
-                work.keep(change, place, record)
+                work.keep(transaction, place, record)
         read += len(batch)
         if progress is not None:
             progress(read, None)
@@ -139,24 +139,24 @@ class _Work:
                 except InvalidInput as problem:
                     self._fail(f"{item.place}: {problem}")
 
-    def keep(self, change: Change, place: str, record: Record) -> None:
+    def keep(self, transaction: Transaction, place: str, record: Record) -> None:
         try:
-            self.done[self._kept(change, record)] += 1
+            self.done[self._kept(transaction, record)] += 1
         except (InvalidInput, NotFound) as problem:
             self._fail(f"{place}: {problem}")
 
-    def _kept(self, change: Change, record: Record) -> str:
+    def _kept(self, transaction: Transaction, record: Record) -> str:
         if isinstance(record, Edge):
-            change.link(record)
+            transaction.link(record)
             return "links"
         if isinstance(record, EntityEdge):
-            change.relate(record)
+            transaction.relate(record)
             return "links"
         if record.id in self.gone or record.external_id in self.gone:
             return "same"
-        written = change.remember(record)
+        written = transaction.remember(record)
         if written.what == "added" and record.use != UNUSED:
-            change.set_use(written.row, record.use)
+            transaction.set_use(written.row, record.use)
         self.ids.append(written.id)
         return written.what
 

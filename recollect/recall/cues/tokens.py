@@ -48,7 +48,7 @@ class Tokens:
 
     def find(self, run: Run) -> Found:
         self._check(run)
-        everything = run.mask.count <= self.scan
+        everything = run.scope.count <= self.scan
         rows, pages = self._all(run) if everything else self._found(run)
         if not len(rows):
             raise Skip("there is nothing to compare with")
@@ -82,11 +82,11 @@ class Tokens:
             raise Skip("the embedder was not taught the letters of the question")
         run.tokens()  # a Skip where there are none, before anything is looked for
         if run.embedder is not None:
-            run.view.check_space(Space(run.embedder.name, run.embedder.dim))
+            run.snapshot.check_space(Space(run.embedder.name, run.embedder.dim))
 
     def _rarity(self, run: Run, words: list[str]) -> NDArray[np.float64]:
         """What each word counts: its idf if the question is about it, little if it is a stop word."""
-        matches = run.view.lexicon.score(WordQuery(run.question.terms, EVERYWHERE, 1.2, 0.75), run.mask, NOTHING)
+        matches = run.snapshot.lexicon.score(WordQuery(run.question.terms, EVERYWHERE, 1.2, 0.75), run.scope, NOTHING)
         idf = {stem(match.term.word): match.idf for match in matches.terms}
         return np.array([idf.get(stem(word), COMMON) if any(map(str.isalnum, word)) else 0.0 for word in words])
 
@@ -103,12 +103,12 @@ class Tokens:
 
     def _likeness(self, run: Run, rows: Rows) -> NDArray[np.float64]:
         """By row and token of the question: the nearest in the memory, or, for less, in what stands around it."""
-        around = run.view.around(rows, len(self.before))
+        around = run.snapshot.around(rows, len(self.before))
         every = np.unique(np.append(rows, around[around >= 0]))
-        met = np.maximum(run.view.token_likeness(run.tokens().vectors, every), 0.0)
+        met = np.maximum(run.snapshot.token_likeness(run.tokens().vectors, every), 0.0)
         best = met[np.searchsorted(every, rows)]
-        lent = np.where(run.mask.has(every)[:, None], np.nan_to_num(met), np.float32(0.0))
-        ends = np.array([role == "assistant" for role in run.view.strings("role", every)], dtype=np.bool_)
+        lent = np.where(run.scope.has(every)[:, None], np.nan_to_num(met), np.float32(0.0))
+        ends = np.array([role == "assistant" for role in run.snapshot.strings("role", every)], dtype=np.bool_)
         onward = np.where(ends[:, None], lent * np.float32(self.concluded), lent)
         shares = [*((onward, share) for share in self.before), *((lent, share) for share in self.after)]
         for neighbour, (theirs, share) in zip(around.T, shares, strict=True):
@@ -119,18 +119,18 @@ class Tokens:
 
     def _all(self, run: Run) -> tuple[Rows, NDArray[np.int64]]:
         """All that may come back, as one page."""
-        rows = run.view.all_rows(run.mask)
+        rows = run.snapshot.all_rows(run.scope)
         return rows, np.zeros(len(rows), dtype=np.int64)
 
     def _found(self, run: Run) -> tuple[Rows, NDArray[np.int64]]:
         """What others have found and what stands around it, and the first page of theirs that led to it."""
         keys = np.concatenate([NOTHING, *(found.keys for found in run.found.values())])
         ranks = np.concatenate([NOTHING, *(np.arange(len(found.keys)) for found in run.found.values())])
-        every = np.column_stack([keys, run.view.around(keys, len(self.before))])
+        every = np.column_stack([keys, run.snapshot.around(keys, len(self.before))])
         pages = np.repeat(ranks // self.depth(1), every.shape[1])
         order = np.argsort(pages, kind="stable")
         rows, first = np.unique(every.ravel()[order], return_index=True)
-        allowed = run.mask.has(rows)
+        allowed = run.scope.has(rows)
         return rows[allowed], pages[order][first][allowed]
 
 

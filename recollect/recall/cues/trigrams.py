@@ -30,12 +30,12 @@ class Trigrams:
 
     def find(self, run: Run) -> Found:
         query = self._query(run)
-        matches = run.view.lexicon.search(query, run.mask, self.depth(run.k))
+        matches = run.snapshot.lexicon.search(query, run.scope, self.depth(run.k))
         tried = {term.word: round(term.weight, 3) for term in query.terms}
         return Found(self.name, matches.rows, explained(self.name, matches), matches.found, {"instead": tried})
 
     def score(self, run: Run, rows: Rows) -> Expr:
-        return explained(self.name, run.view.lexicon.score(self._query(run), run.mask, rows))
+        return explained(self.name, run.snapshot.lexicon.score(self._query(run), run.scope, rows))
 
     def _query(self, run: Run) -> WordQuery:
         counts = run.found[self.of].detail.get("terms", {}) if self.of in run.found else {}
@@ -47,7 +47,7 @@ class Trigrams:
             raise Skip(f"too short to look for: {', '.join(missing)}" if missing else "every word was found as it is")
         best: dict[str, tuple[str, float]] = {}
         for word in unknown:
-            for other, similarity in run.view.lexicon.alike(word, run.mask, self.least, self.variants):
+            for other, similarity in run.snapshot.lexicon.alike(word, run.scope, self.least, self.variants):
                 form = stem(other)  # kettle and kettles are looked up as one
                 if similarity > best.get(form, ("", 0.0))[1]:
                     best[form] = (other, similarity)

@@ -24,19 +24,19 @@ class Vectors:
     depth: Depth = fixed(100)
 
     def find(self, run: Run) -> Found:
-        rows, cosines = run.view.nearest(self._asked(run), run.mask, self.depth(run.k))
-        if not len(rows) and run.mask.count:
+        rows, cosines = run.snapshot.nearest(self._asked(run), run.scope, self.depth(run.k))
+        if not len(rows) and run.scope.count:
             raise Skip("no memory here has a vector")
-        return Found(self.name, rows, self._labelled(cosines), run.mask.count)
+        return Found(self.name, rows, self._labelled(cosines), run.scope.count)
 
     def score(self, run: Run, rows: Rows) -> Expr:
-        return self._labelled(run.view.cosines(self._asked(run), rows))
+        return self._labelled(run.snapshot.cosines(self._asked(run), rows))
 
     def _asked(self, run: Run) -> NDArray[np.float32]:
         """The question's vector, if it can be compared with those that are here."""
         vector = run.vector()
         if run.embedder is not None:
-            run.view.check_space(Space(run.embedder.name, run.embedder.dim))
+            run.snapshot.check_space(Space(run.embedder.name, run.embedder.dim))
         return vector
 
     def _labelled(self, cosines: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Expr:

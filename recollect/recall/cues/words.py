@@ -29,12 +29,12 @@ class Words:
     every: bool = False  # all terms must be there
 
     def find(self, run: Run) -> Found:
-        matches = run.view.lexicon.search(self._query(run), run.mask, self.depth(run.k))
+        matches = run.snapshot.lexicon.search(self._query(run), run.scope, self.depth(run.k))
         counts = {written(match.term): match.here for match in matches.terms}
         return Found(self.name, matches.rows, explained(self.name, matches), matches.found, {"terms": counts})
 
     def score(self, run: Run, rows: Rows) -> Expr:
-        return explained(self.name, run.view.lexicon.score(self._query(run), run.mask, rows))
+        return explained(self.name, run.snapshot.lexicon.score(self._query(run), run.scope, rows))
 
     def _query(self, run: Run) -> WordQuery:
         if not run.question.terms:

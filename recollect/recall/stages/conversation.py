@@ -39,10 +39,10 @@ class Session:
     name: str = "session"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        sessions = run.view.strings("session", hits.keys)
+        sessions = run.snapshot.strings("session", hits.keys)
         if not any(sessions):
             raise Skip("no candidate has a session")
-        whose = (run.view.strings(name, hits.keys) for name in ("collection", "user"))
+        whose = (run.snapshot.strings(name, hits.keys) for name in ("collection", "user"))
         names = list(zip(*whose, sessions, strict=True))
         best: dict[tuple[str, ...], float] = {}
         lent = hits.score.values.copy()
@@ -50,7 +50,7 @@ class Session:
             if sessions[at]:
                 lent[at] = best[names[at]] = max(best.get(names[at], lent[at]), lent[at])
         first = _first_page(hits)
-        coherence = _coherence(run.view.vectors(hits.keys[first]), [names[at] for at in first.tolist()])
+        coherence = _coherence(run.snapshot.vectors(hits.keys[first]), [names[at] for at in first.tolist()])
         run.note("coherence", round(coherence, 3))
         share = self.share * min(1.0, max(0.0, self.loose + self.sharpness * coherence))
         own = product("its own", leaf(1 - share, "share"), hits.score)
@@ -70,7 +70,7 @@ class Speaker:
     name: str = "speaker"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        speakers = run.view.strings("speaker", hits.keys)
+        speakers = run.snapshot.strings("speaker", hits.keys)
         named = _named(set(speakers) - {""}, run.question.text)
         if named.isdisjoint(speakers[at] for at in _first_page(hits).tolist()):
             raise Skip("the question names nobody who speaks here")
@@ -87,7 +87,7 @@ class Role:
     name: str = "role"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        roles = run.view.strings("role", hits.keys)
+        roles = run.snapshot.strings("role", hits.keys)
         if self.factors.keys().isdisjoint(roles):
             raise Skip("no candidate was said by an assistant")
         if asks_assistant(run.question.text):
@@ -110,7 +110,7 @@ class Answering:
     name: str = "answering"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        people = [bool(speaker) for speaker in run.view.strings("speaker", hits.keys)[: self.head]]
+        people = [bool(speaker) for speaker in run.snapshot.strings("speaker", hits.keys)[: self.head]]
         when = asks_when(run.question.text)
         if not when and not any(people):
             raise Skip("nobody speaks here, and no time is asked for")
@@ -140,7 +140,7 @@ class Dates:
         named = spans(run.question.text, run.now)
         if not named:
             raise Skip("the question names no date")
-        created = run.view.numbers("created", hits.keys)
+        created = run.snapshot.numbers("created", hits.keys)
         inside = np.zeros(len(hits), dtype=np.bool_)
         for start, end in named:
             inside |= (created >= micros(start) - self.before * DAY) & (created < micros(end) + self.after * DAY)
@@ -173,13 +173,13 @@ class Resuming:
         told = statements(run.question.text)
         if told < self.statements or asks_what_was(run.question.text):
             raise Skip("the question is no message that goes on with a talk")
-        talks = np.array([session != "" for session in run.view.strings("session", hits.keys)], dtype=np.bool_)
+        talks = np.array([session != "" for session in run.snapshot.strings("session", hits.keys)], dtype=np.bool_)
         if not talks[_first_page(hits)].any():
             raise Skip("no candidate has a session")
         run.note("goes on with a talk", f"{told} statements")
-        away = np.abs((micros(run.now) - run.view.numbers("created", hits.keys)) / DAY)
-        after = run.view.around(hits.keys, self.reach)[:, self.reach :]
-        follow = run.mask.has(after.ravel()).reshape(after.shape).sum(axis=1)
+        away = np.abs((micros(run.now) - run.snapshot.numbers("created", hits.keys)) / DAY)
+        after = run.snapshot.around(hits.keys, self.reach)[:, self.reach :]
+        follow = run.scope.has(after.ravel()).reshape(after.shape).sum(axis=1)
         near = np.where(talks, 1 - self.share + self.share * np.exp2(-np.nan_to_num(away) / self.half_life), 1.0)
         end = np.where(talks, 1 - self.share * follow / self.reach, 1.0)
 

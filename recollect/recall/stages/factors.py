@@ -25,7 +25,9 @@ class Recency:
     name: str = "recency"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        ages = np.fmax(0.0, (micros(run.now) - run.view.numbers("created", hits.keys)) / DAY)  # 0 where none is known
+        ages = np.fmax(
+            0.0, (micros(run.now) - run.snapshot.numbers("created", hits.keys)) / DAY
+        )  # 0 where none is known
         factor = 1 - self.share + self.share * np.exp2(-ages / self.half_life)
         return [
             Rescore(product("after recency", hits.score, leaf(factor, lambda at: f"recency: {ages[at]:.1f} days old")))
@@ -44,7 +46,7 @@ class StatusFactor:
         if self.factors.keys().isdisjoint(statuses):
             raise Skip("all candidates are active")
         factor = np.array([self.factors.get(status, 1.0) for status in statuses])
-        stored = run.view.strings("status", hits.keys)
+        stored = run.snapshot.strings("status", hits.keys)
 
         def label(at: int) -> str:
             over = ", its time is over" if statuses[at] == "superseded" and stored[at] == "active" else ""
@@ -55,8 +57,8 @@ class StatusFactor:
 
 def standing(run: Run, keys: Rows) -> list[str]:
     """The status of each memory at the moment of the question: before valid_to it was active, after it superseded."""
-    stored = run.view.strings("status", keys)
-    ends = run.view.numbers("valid_to", keys)
+    stored = run.snapshot.strings("status", keys)
+    ends = run.snapshot.numbers("valid_to", keys)
     if np.isnan(ends).all():
         return stored
     now = micros(run.now)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import apsw
 
 from recollect.model import JsonObject
-from recollect.store.base import FileState, HeldChunk
+from recollect.store.base import FileState, StoredChunk
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.rows import ENCODED
 
 if TYPE_CHECKING:
-    from recollect.store.sqlite.transaction import SqliteChange
+    from recollect.store.sqlite.transaction import SqliteTransaction
 
 STATE = "path, size, modified, inode, hash, problem"
 OF_FILES = "SELECT c.row FROM chunks c JOIN files f ON f.file = c.file WHERE f.collection = ?"
@@ -43,12 +43,12 @@ def read_embedded(connection: apsw.Connection, digests: Sequence[bytes]) -> set[
     return {digest for digest in digests if connection.execute(sql, (digest,)).get is not None}
 
 
-class SqliteFiles:
+class SqliteFileTransaction:
     """What may be done to folders and files inside one transaction."""
 
-    def __init__(self, change: SqliteChange) -> None:
-        self.change = change
-        self.connection = change.connection
+    def __init__(self, transaction: SqliteTransaction) -> None:
+        self.change = transaction
+        self.connection = transaction.connection
 
     def folder(self, collection: str) -> JsonObject | None:
         record = self.connection.execute("SELECT record FROM folders WHERE collection = ?", (collection,)).get
@@ -63,12 +63,12 @@ class SqliteFiles:
             return FileState(*found)
         return None
 
-    def chunks(self, collection: str, path: str) -> list[HeldChunk]:
+    def chunks(self, collection: str, path: str) -> list[StoredChunk]:
         sql = (
             "SELECT c.row, m.id, c.digest FROM files f JOIN chunks c ON c.file = f.file "
             "JOIN memories m ON m.row = c.row WHERE f.collection = ? AND f.path = ? ORDER BY c.row"
         )
-        return [HeldChunk(*each) for each in fetch(self.connection, sql, (collection, path))]
+        return [StoredChunk(*each) for each in fetch(self.connection, sql, (collection, path))]
 
     def keep(self, collection: str, state: FileState, was: str = "") -> int:
         if was and was != state.path:

@@ -23,7 +23,7 @@ from recollect.store.sqlite.migrations import MIGRATIONS
 from recollect.store.sqlite.postings import ENTRY
 from recollect.store.sqlite.rows import ENCODED, SELECT, from_row
 from recollect.store.sqlite.store import SqliteStore
-from recollect.store.sqlite.transaction import MOST_TIMES, SqliteChange
+from recollect.store.sqlite.transaction import MOST_TIMES, SqliteTransaction
 from recollect.store.text_fields import embedding_text, field_words
 from recollect.text.words import stem
 
@@ -67,17 +67,17 @@ def _damaged(damage: Sequence[str]) -> Finding:
     )
 
 
-def _rebuild(change: SqliteChange) -> None:
+def _rebuild(transaction: SqliteTransaction) -> None:
     """Our own indexes go, and are missed and made again once what they hold has been mended; SQLite's are rebuilt."""
     for name, (kind, _) in _shape().items():
         if kind == "index":
-            change.connection.execute(f"DROP INDEX IF EXISTS {name}")
-    change.connection.execute("REINDEX")
+            transaction.connection.execute(f"DROP INDEX IF EXISTS {name}")
+    transaction.connection.execute("REINDEX")
 
 
-def _run(change: SqliteChange, *statements: str) -> None:
+def _run(transaction: SqliteTransaction, *statements: str) -> None:
     for sql in statements:
-        change.connection.execute(sql)
+        transaction.connection.execute(sql)
 
 
 @cache
@@ -112,7 +112,7 @@ def _misshapen(connection: apsw.Connection, kind: str) -> Finding | None:
         what,
         f"Another program has changed it. {'What was in there is gone.' if kind == 'table' else 'Searches are slow.'}",
         f"makes the {kind} anew" + (", empty" if kind == "table" else ""),
-        lambda change: _run(change, *missing.values()),
+        lambda transaction: _run(transaction, *missing.values()),
     )
 
 
@@ -128,9 +128,9 @@ def _misworded(connection: apsw.Connection, _: int) -> Finding | None:
     if not wrong:
         return None
 
-    def mend(change: SqliteChange) -> None:
+    def mend(transaction: SqliteTransaction) -> None:
         for row, _ in wrong:
-            change.reindex(row)
+            transaction.reindex(row)
 
     return Finding(
         "words that are not those of the text",
@@ -168,12 +168,12 @@ def _misstemmed(connection: apsw.Connection, _: int) -> Finding | None:
         f"Words that are kept under another stem than today's: {len(wrong)}.",
         "Another version of the stemmer wrote them; other forms of these words do not find them.",
         "stems them anew",
-        lambda change: _executemany(change, "UPDATE vocabulary SET stem = ? WHERE term = ?", wrong),
+        lambda transaction: _executemany(transaction, "UPDATE vocabulary SET stem = ? WHERE term = ?", wrong),
     )
 
 
-def _executemany(change: SqliteChange, sql: str, values: Sequence[tuple[object, ...]]) -> None:
-    change.connection.executemany(sql, values)
+def _executemany(transaction: SqliteTransaction, sql: str, values: Sequence[tuple[object, ...]]) -> None:
+    transaction.connection.executemany(sql, values)
 
 
 def _unsound(connection: apsw.Connection, _: int) -> Finding | None:
@@ -183,9 +183,9 @@ def _unsound(connection: apsw.Connection, _: int) -> Finding | None:
     if not wrong:
         return None
 
-    def mend(change: SqliteChange) -> None:
+    def mend(transaction: SqliteTransaction) -> None:
         for table in ENCODED:
-            _executemany(change, f"DELETE FROM {table} WHERE space = ? AND row = ?", wrong)
+            _executemany(transaction, f"DELETE FROM {table} WHERE space = ? AND row = ?", wrong)
 
     return Finding(
         "vectors that are none",
@@ -277,16 +277,16 @@ def mend(path: str, clock: Callable[[], datetime], fresh: Mapping[str, tuple[str
     """Mend what can be mended in one transaction; ``fresh`` has a text and its vector for ids that need one."""
     store = SqliteStore(path, clock)
     try:
-        with store.change("doctor") as change:
-            for finding in _examine(change.connection, micros(clock())):
+        with store.transaction("doctor") as transaction:
+            for finding in _examine(transaction.connection, micros(clock())):
                 if finding.mend is not None:
-                    finding.mend(change)
+                    finding.mend(transaction)
             if space is not None:
-                rows = {change.row_with(id, text): vector for id, (text, vector) in fresh.items()}
+                rows = {transaction.row_with(id, text): vector for id, (text, vector) in fresh.items()}
                 rows.pop(None, None)  # it has another text by now
                 if rows:
-                    change.embed([row for row in rows if row is not None], list(rows.values()), space)
-            _finish(change)
+                    transaction.embed([row for row in rows if row is not None], list(rows.values()), space)
+            _finish(transaction)
     finally:
         store.close()
 
@@ -299,10 +299,10 @@ def empty_log(path: str) -> None:
     connections.close()
 
 
-def _finish(change: SqliteChange) -> None:
+def _finish(transaction: SqliteTransaction) -> None:
     """Let every image be made anew, and undo pass this change by: there is nothing in it to take back."""
-    change.connection.execute("UPDATE memories SET changed = ?", (change.begin(),))
-    change.connection.execute("UPDATE changes SET undone = 1 WHERE version = ?", (change.begin(),))
+    transaction.connection.execute("UPDATE memories SET changed = ?", (transaction.begin(),))
+    transaction.connection.execute("UPDATE changes SET undone = 1 WHERE version = ?", (transaction.begin(),))
 
 
 def _memories(connection: apsw.Connection) -> Iterator[tuple[int, Memory]]:

@@ -13,10 +13,10 @@ import apsw
 
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.rows import ENCODED, LISTS
-from recollect.store.sqlite.transaction import SqliteChange
+from recollect.store.sqlite.transaction import SqliteTransaction
 
 Level = Literal["error", "warning", "note"]
-Mend = Callable[[SqliteChange], None]
+Mend = Callable[[SqliteTransaction], None]
 HOUR = 3_600_000_000  # microseconds: clocks that differ by less are no matter
 EXAMPLES = 5
 
@@ -52,9 +52,9 @@ class Rule:
         if not found:
             return None
 
-        def mend(change: SqliteChange) -> None:
+        def mend(transaction: SqliteTransaction) -> None:
             for sql in self.mend:
-                change.connection.execute(sql, (now,) if "?1" in sql else ())
+                transaction.connection.execute(sql, (now,) if "?1" in sql else ())
 
         some = tuple(str(row[0]) for row in found[:EXAMPLES])
         return Finding(self.name, self.level, self.what.format(n=len(found)), self.means, self.fix, mend, some)

@@ -20,7 +20,7 @@ from recollect.store.sqlite.arrays import best
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.index import Image
 from recollect.store.sqlite.phrases import occurrences
-from recollect.store.sqlite.scope import SlotMask, Slots
+from recollect.store.sqlite.scope import Slots, SlotScope
 from recollect.store.text_fields import FIELDS
 from recollect.text.query_language import Every, Some, Tree, Without, describe
 from recollect.text.trigrams import GramIndex, letter_sets, one_apart
@@ -130,28 +130,28 @@ class SqliteLexicon:
         self.image = image
         self.connection = connection
         # In one recall a question is asked more than once: to find, and to score what others found.
-        self._asked: list[tuple[tuple[Any, ...], SlotMask, Matched]] = []
+        self._asked: list[tuple[tuple[Any, ...], SlotScope, Matched]] = []
         self._alike: dict[tuple[str, int, float, int], list[tuple[str, float]]] = {}
         self.kept = kept  # outlives the snapshot: the vocabulary only ever grows
 
-    def search(self, query: WordQuery, mask: SlotMask, limit: int) -> WordMatches:
-        matched = self._match(query, mask)
+    def search(self, query: WordQuery, scope: SlotScope, limit: int) -> WordMatches:
+        matched = self._match(query, scope)
         scores = matched.scores(len(self.image.rows))
         passing = scores > 0
         if query.every:
             passing &= np.bincount(matched.slots, minlength=len(scores)) == len(matched.terms)
         if query.where is not None:
-            passing = self._fulfilling(query, mask, matched.having())
-        found = np.flatnonzero(passing & mask.slots)
+            passing = self._fulfilling(query, scope, matched.having())
+        found = np.flatnonzero(passing & scope.slots)
         chosen = found[best(scores[found], self.image.rows[found], limit)]
         return WordMatches(self.image.rows[chosen], scores[chosen], matched.at(chosen), matched.documents, len(found))
 
-    def score(self, query: WordQuery, mask: SlotMask, rows: Rows) -> WordMatches:
-        matched = self._match(query, mask)
+    def score(self, query: WordQuery, scope: SlotScope, rows: Rows) -> WordMatches:
+        matched = self._match(query, scope)
         slots = self.image.slots(rows)
         terms = matched.at(slots)
         if query.where is not None and len(self.image.rows):
-            passing = self._fulfilling(query, mask, matched.having())[slots]
+            passing = self._fulfilling(query, scope, matched.having())[slots]
             terms = [replace(each, saturation=each.saturation * passing) for each in terms]
         if query.every:
             complete = np.logical_and.reduce([each.saturation > 0 for each in terms])
@@ -159,18 +159,18 @@ class SqliteLexicon:
         scores = sum((each.term.weight * each.idf * each.saturation for each in terms), np.zeros(len(slots)))
         return WordMatches(np.where(slots < 0, -1, rows), scores, terms, matched.documents, len(slots))
 
-    def without(self, tree: Tree, fields: Mapping[str, float], mask: SlotMask) -> SlotMask:
-        others = ~self._fulfilling(WordQuery((), fields, where=tree), mask, {})
+    def without(self, tree: Tree, fields: Mapping[str, float], scope: SlotScope) -> SlotScope:
+        others = ~self._fulfilling(WordQuery((), fields, where=tree), scope, {})
         reason = (f"the query refuses it: NOT {describe(tree)}", others, "", None)
-        return replace(mask, slots=mask.slots & others, conditions=[*mask.conditions, reason])
+        return replace(scope, slots=scope.slots & others, conditions=[*scope.conditions, reason])
 
-    def alike(self, word: str, mask: SlotMask, least: float, limit: int) -> list[tuple[str, float]]:
-        key = (word, id(mask), least, limit)
+    def alike(self, word: str, scope: SlotScope, least: float, limit: int) -> list[tuple[str, float]]:
+        key = (word, id(scope), least, limit)
         if key not in self._alike:
-            self._alike[key] = self._look_alike(word, mask, least, limit)
+            self._alike[key] = self._look_alike(word, scope, least, limit)
         return self._alike[key]
 
-    def _look_alike(self, word: str, mask: SlotMask, least: float, limit: int) -> list[tuple[str, float]]:
+    def _look_alike(self, word: str, scope: SlotScope, least: float, limit: int) -> list[tuple[str, float]]:
         known = self._vocabulary()
         words, index = known.words, known.grams
         asked = fold(word)
@@ -189,7 +189,7 @@ class SqliteLexicon:
         near.sort(key=lambda at: (-similar[at], words[at]))
         for start in range(0, len(near), limit):  # of those that memories here have, as many as are asked for
             some = near[start : start + limit]
-            occur = self.image.postings.occur([known.numbers[words[at]] for at in some], mask.slots)
+            occur = self.image.postings.occur([known.numbers[words[at]] for at in some], scope.slots)
             found += [(words[at], float(similar[at])) for at, here in zip(some, occur, strict=True) if here]
             if len(found) >= limit:
                 break
@@ -203,31 +203,31 @@ class SqliteLexicon:
             self.kept["vocabulary"] = known
         return known[1]
 
-    def _match(self, query: WordQuery, mask: SlotMask) -> Matched:
+    def _match(self, query: WordQuery, scope: SlotScope) -> Matched:
         asked = (query.terms, query.fields, query.k1, query.b)
         for same, within, known in self._asked:
-            if same == asked and within is mask:
+            if same == asked and within is scope:
                 return known
         weights = np.array([query.fields.get(name, 0.0) for name in FIELDS])
-        length, average, documents = self._lengths(query.fields, mask)
+        length, average, documents = self._lengths(query.fields, scope)
         runs = self.image.postings.times(self._numbers(query.terms), weights)
         for at, term in enumerate(query.terms):
             if term.match == "phrase":
-                runs[at] = self._in_order(words(term.word, whole=True), weights, mask)
+                runs[at] = self._in_order(words(term.word, whole=True), weights, scope)
         slots = np.concatenate([NO_SLOTS, *(run for run, _ in runs)])
         times = np.concatenate([NONE, *(times for _, times in runs)])
         part = saturation(times, length[slots], average, query.k1, query.b)
         terms, start = [], 0
         for term, (run, _) in zip(query.terms, runs, strict=True):
-            having, here = (int(np.count_nonzero(each[run])) for each in (mask.scope, mask.slots))
+            having, here = (int(np.count_nonzero(each[run])) for each in (scope.bound_slots, scope.slots))
             end = start + len(run)
             terms.append(TermMatch(term, having, here, idf(documents, having), part[start:end]))
             start = end
         matched = Matched(terms, slots, part, documents)
-        self._asked.append((asked, mask, matched))
+        self._asked.append((asked, scope, matched))
         return matched
 
-    def _fulfilling(self, query: WordQuery, mask: SlotMask, known: dict[Term, NDArray[np.int32]]) -> Slots:
+    def _fulfilling(self, query: WordQuery, scope: SlotScope, known: dict[Term, NDArray[np.int32]]) -> Slots:
         """By slot: is it what the query asks for? Slots outside the scope do not matter."""
 
         def having(tree: Tree) -> Slots:
@@ -240,7 +240,7 @@ class SqliteLexicon:
                     return having(these) & ~having(those)
             term = as_term(tree)
             if term not in known:  # it is refused, or has the same stem as another: it does not score
-                known.update(self._match(replace(query, terms=(term,), where=None), mask).having())
+                known.update(self._match(replace(query, terms=(term,), where=None), scope).having())
             answer = np.zeros(len(self.image.rows), dtype=np.bool_)
             answer[known[term]] = True
             return answer
@@ -248,7 +248,7 @@ class SqliteLexicon:
         return np.ones(len(self.image.rows), dtype=np.bool_) if query.where is None else having(query.where)
 
     def _in_order(
-        self, phrase: list[str], weights: Floats, mask: SlotMask
+        self, phrase: list[str], weights: Floats, scope: SlotScope
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Slots of the scope where these words stand in this order, ascending, and Σ weight × times in each."""
         folded = [fold(word) for word in phrase]
@@ -256,7 +256,7 @@ class SqliteLexicon:
         if len(runs) < 2:
             return runs[0] if runs else (NO_SLOTS, NONE)
         slots = reduce(partial(np.intersect1d, assume_unique=True), [having for having, _ in runs])
-        slots = slots[mask.scope[slots]]
+        slots = slots[scope.bound_slots[slots]]
         if not len(slots):
             return NO_SLOTS, NONE
         times = occurrences(self.connection, self.image.rows[slots], folded, weights)
@@ -284,15 +284,15 @@ class SqliteLexicon:
                 found["prefix", term.word] = self._vocabulary().beginning(fold(term.word))
         return [found.get((term.match, _form(term)), []) for term in terms]
 
-    def _lengths(self, fields: Mapping[str, float], mask: SlotMask) -> tuple[Floats, float, int]:
+    def _lengths(self, fields: Mapping[str, float], scope: SlotScope) -> tuple[Floats, float, int]:
         """Words by slot in the fields that count, their average over the scope, and how many are in scope."""
         names = tuple(name for name in FIELDS if fields.get(name, 0.0) > 0)
-        key = ("lengths", names, mask.scope_key)
+        key = ("lengths", names, scope.bound_key)
         known: tuple[Floats, float, int] | None = self.image.memo.get(key)  # others may clear the memo at any time
         if known is None:
             numbers = [at for at, name in enumerate(FIELDS) if name in names]
             length = self.image.lengths[:, numbers].sum(axis=1).astype(np.float64)
-            documents = int(np.count_nonzero(mask.scope))
-            average = float(length[mask.scope].mean()) if documents else 0.0
+            documents = int(np.count_nonzero(scope.bound_slots))
+            average = float(length[scope.bound_slots].mean()) if documents else 0.0
             known = self.image.memo[key] = (length, average or 1.0, documents)
         return known

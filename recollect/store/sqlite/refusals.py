@@ -8,53 +8,53 @@ from typing import Any
 from recollect.model import validation as check
 from recollect.model.conditions import distance, judge, operators, resolve
 from recollect.model.filter import MISSING
-from recollect.store.base import Refusal
+from recollect.store.base import Exclusion
 from recollect.store.sqlite.index import Image
 
 
-def refusal(image: Image, slot: int, label: str, name: str, wanted: Any) -> Refusal:
+def refusal(image: Image, slot: int, label: str, name: str, wanted: Any) -> Exclusion:
     """Why the memory in a slot fails a condition, as closely as its columns tell."""
     said = f"the filter {label} leaves it out"
     if image.codes.get(name):
         held = list(image.codes[name])[int(image.columns[name][slot])]
-        return Refusal(f"{said}: its {name} is {held!r}")
+        return Exclusion(f"{said}: its {name} is {held!r}")
     match name:
         case "tags":
             held = image.columns["tags"].get(slot, [])
-            return Refusal(f"{said}: its tags are {', '.join(held) or 'none'}")
+            return Exclusion(f"{said}: its tags are {', '.join(held) or 'none'}")
         case "classification":
             value = float(image.columns[name][slot])
-            return Refusal(f"{said}: its classification is {value:g}", value, float(wanted))
+            return Exclusion(f"{said}: its classification is {value:g}", value, float(wanted))
         case "min_confidence":
             value = float(image.columns["confidence"][slot])
             held = "it has none" if value != value else f"its confidence is {value:g}"
-            return Refusal(f"{said}: {held}", 0.0 if value != value else value, float(wanted))
+            return Exclusion(f"{said}: {held}", 0.0 if value != value else value, float(wanted))
         case "since" | "until":
             created = check.from_micros(int(image.columns["created"][slot]))
-            return Refusal(f"{said}: it was created {created.isoformat(timespec='seconds')}")
+            return Exclusion(f"{said}: it was created {created.isoformat(timespec='seconds')}")
         case "near":
             context = image.columns["context"].get(slot, {})
             apart = distance(context, wanted)
             if apart is None:
-                return Refusal(f"{said}: it has no coordinates of that kind at {wanted.field}")
-            return Refusal(f"{said}: it is {apart:.4g} away", apart, float(wanted.within))
+                return Exclusion(f"{said}: it has no coordinates of that kind at {wanted.field}")
+            return Exclusion(f"{said}: it is {apart:.4g} away", apart, float(wanted.within))
         case "context":
             return _context(said, image.columns["context"].get(slot, {}), wanted)
-    return Refusal(said)
+    return Exclusion(said)
 
 
-def _context(said: str, context: Mapping[str, Any], wanted: Mapping[str, Any]) -> Refusal:
+def _context(said: str, context: Mapping[str, Any], wanted: Mapping[str, Any]) -> Exclusion:
     """The first path that is not as it should be."""
     for path, value in wanted.items():
         if judge(context, {path: value}) is not True:
             held = resolve(context, path)
             if held is MISSING:
-                return Refusal(f"{said}: it has no {path}")
+                return Exclusion(f"{said}: it has no {path}")
             asked = list(value.values()) if operators(value) else []
             numbers = len(asked) == 1 and all(_is_number(each) for each in (held, asked[0]))
             limit = float(asked[0]) if numbers else None
-            return Refusal(f"{said}: its {path} is {check.short(held)}", float(held) if numbers else None, limit)
-    return Refusal(said)
+            return Exclusion(f"{said}: its {path} is {check.short(held)}", float(held) if numbers else None, limit)
+    return Exclusion(said)
 
 
 def _is_number(value: Any) -> bool:

@@ -16,7 +16,7 @@ from recollect.model import validation as check
 from recollect.model.conditions import check_conditions, check_near, distance, judge
 from recollect.model.filter import All, AnyFilter, Filter, Near, Not
 from recollect.model.memory import STATUSES
-from recollect.store.base import Floats, Refusal, Rows
+from recollect.store.base import Exclusion, Floats, Rows
 from recollect.store.sqlite.index import Image
 from recollect.store.sqlite.refusals import refusal
 
@@ -31,13 +31,13 @@ Condition = tuple[str, Slots, str, Any]  # what it is, who passes, and of a filt
 
 
 @dataclass(slots=True)
-class SlotMask:
+class SlotScope:
     """Slots that pass every condition. Conditions keep their names, so that a refusal can be explained."""
 
     image: Image
     slots: Slots
-    scope: Slots  # the collections asked for: what word statistics are made of
-    scope_key: tuple[str, ...]
+    bound_slots: Slots  # the collections asked for: what word statistics are made of
+    bound_key: tuple[str, ...]
     conditions: list[Condition] = field(default_factory=list)
 
     @property
@@ -51,17 +51,17 @@ class SlotMask:
     def unknown(self, row: int) -> bool:
         return int(self.image.slots(np.array([row]))[0]) < 0
 
-    def reason(self, row: int) -> Refusal | None:
+    def reason(self, row: int) -> Exclusion | None:
         slot = int(self.image.slots(np.array([row]))[0])
         if slot < 0:
-            return Refusal("it is not in the store")
+            return Exclusion("it is not in the store")
         for label, passing, name, wanted in self.conditions:
             if not passing[slot]:
-                return refusal(self.image, slot, label, name, wanted) if name else Refusal(label)
+                return refusal(self.image, slot, label, name, wanted) if name else Exclusion(label)
         return None
 
 
-class MaskMaker:
+class ScopeBuilder:
     """Evaluates filters over an image. Every answer is two masks: certainly yes, certainly no."""
 
     def __init__(
@@ -75,13 +75,13 @@ class MaskMaker:
 
     def make(
         self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
-    ) -> SlotMask:
+    ) -> SlotScope:
         """The mask for a filter; where time has no say in it, the same one again until something is written."""
         self.now = check.micros(now)
         key = None if as_of or hidden or self._dated() or _fades(filter) else ("mask", repr(filter), tuple(statuses))
         if key is None:
             return self._made(filter, statuses, now, as_of, hidden)
-        known: SlotMask | None = self.image.memo.get(key)
+        known: SlotScope | None = self.image.memo.get(key)
         if known is None:
             known = self._made(filter, statuses, now, as_of, hidden)
             self._keep(key, known)
@@ -97,7 +97,7 @@ class MaskMaker:
 
     def _made(
         self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
-    ) -> SlotMask:
+    ) -> SlotScope:
         forgotten = self._coded("status", ("forgotten",))
         conditions: list[Condition] = [("it is not in the store", self.image.alive, "", None)]
         if not hidden:
@@ -116,10 +116,10 @@ class MaskMaker:
         for _, passing, _, _ in conditions[1:]:
             slots &= passing
         collections = _positive(filter, "collection")
-        scope = self.image.alive & ~forgotten
+        bound_slots = self.image.alive & ~forgotten
         if collections:
-            scope &= self._coded("collection", collections)
-        return SlotMask(self.image, slots, scope, tuple(sorted(set(collections))), conditions)
+            bound_slots &= self._coded("collection", collections)
+        return SlotScope(self.image, slots, bound_slots, tuple(sorted(set(collections))), conditions)
 
     def _named(self, filter: AnyFilter | None) -> list[tuple[str, tuple[Slots, Slots], str, Any]]:
         """The conditions joined by AND at the top, one by one, so that each can be named."""
@@ -261,9 +261,9 @@ class MaskMaker:
         return np.asarray((start <= self.now) & ~(self.column("valid_to") <= self.now))
 
     def _where(self, slots: Any) -> Slots:
-        mask = np.zeros(self.size, np.bool_)
-        mask[np.fromiter(slots, dtype=np.int64)] = True
-        return mask
+        scope = np.zeros(self.size, np.bool_)
+        scope[np.fromiter(slots, dtype=np.int64)] = True
+        return scope
 
 
 def _decided(yes: Slots) -> tuple[Slots, Slots]:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from recollect.model import EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import AnyFilter
 from recollect.model.validation import from_micros
-from recollect.store.base import Floats, Links, Rows, Space, check_space
+from recollect.store.base import EdgeArrays, Floats, Rows, Space, check_space
 from recollect.store.sqlite.arrays import best
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.index import Follower, Image
 from recollect.store.sqlite.lexicon import SqliteLexicon
 from recollect.store.sqlite.rows import SELECT, SELECT_USE, from_row, read_use
-from recollect.store.sqlite.scope import MaskMaker, SlotMask
+from recollect.store.sqlite.scope import ScopeBuilder, SlotScope
 from recollect.store.sqlite.session_order import Order
 from recollect.store.sqlite.signatures import signatures
 from recollect.text.slugs import path_or_name
@@ -31,7 +31,7 @@ UNUSED = Use()
 T = TypeVar("T")
 
 
-class SqliteView:
+class SqliteSnapshot:
     """One snapshot of the file and the image that belongs to it."""
 
     def __init__(self, path: str, image: Image, connection: apsw.Connection, follower: Follower) -> None:
@@ -45,22 +45,22 @@ class SqliteView:
     def version(self) -> int:
         return self.image.version
 
-    def mask(
+    def scope(
         self,
         filter: AnyFilter | None,
         statuses: Sequence[str],
         now: datetime,
         as_of: bool = False,
         hidden: bool = False,
-    ) -> SlotMask:
-        return MaskMaker(self.image, self._column, self._last_accessed).make(filter, statuses, now, as_of, hidden)
+    ) -> SlotScope:
+        return ScopeBuilder(self.image, self._column, self._last_accessed).make(filter, statuses, now, as_of, hidden)
 
     def check_space(self, space: Space) -> None:
         check_space(self.image.space, space, self.path)
 
-    def nearest(self, vector: NDArray[np.float32], mask: SlotMask, limit: int) -> tuple[Rows, Floats]:
+    def nearest(self, vector: NDArray[np.float32], scope: SlotScope, limit: int) -> tuple[Rows, Floats]:
         image = self.image
-        allowed = mask.slots & image.has_vector
+        allowed = scope.slots & image.has_vector
         count = int(np.count_nonzero(allowed))
         if not count:
             return np.empty(0, np.int64), np.empty(0)
@@ -135,15 +135,15 @@ class SqliteView:
         held: dict[int, JsonObject] = self._column("context")
         return [held.get(slot, {}) for slot in self.image.slots(rows).tolist()]
 
-    def links(self, rows: Rows, kinds: Sequence[str] | None = None) -> Links:
+    def links(self, rows: Rows, kinds: Sequence[str] | None = None) -> EdgeArrays:
         if kinds is not None and not set(kinds) & self.kept("kinds of edges", self._kinds):
-            return Links(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), [])
+            return EdgeArrays(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), [])
         among = "IN (SELECT value FROM json_each(?1))"
         sql = f"SELECT source, target, weight, kind FROM edges WHERE source {among} "
         sql += f"UNION SELECT source, target, weight, kind FROM edges WHERE target {among} ORDER BY 1, 4, 2"
         found = fetch(self.connection, sql, (_listed(rows),))
         chosen = [each for each in found if kinds is None or each[3] in kinds]
-        return Links(
+        return EdgeArrays(
             np.array([each[0] for each in chosen], dtype=np.int64),
             np.array([each[1] for each in chosen], dtype=np.int64),
             np.array([each[2] for each in chosen], dtype=np.float64),
@@ -218,11 +218,11 @@ class SqliteView:
         row: int | None = self.connection.execute("SELECT row FROM memories WHERE id = ?", (id,)).get
         return row
 
-    def all_rows(self, mask: SlotMask) -> Rows:
-        return np.sort(self.image.rows[mask.slots])
+    def all_rows(self, scope: SlotScope) -> Rows:
+        return np.sort(self.image.rows[scope.slots])
 
-    def newest(self, mask: SlotMask) -> Rows:
-        slots = np.flatnonzero(mask.slots)
+    def newest(self, scope: SlotScope) -> Rows:
+        slots = np.flatnonzero(scope.slots)
         created = self._column("created")[slots]
         return self.image.rows[slots[np.lexsort((-self.image.rows[slots], -created))]]
 

@@ -19,13 +19,13 @@ from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory
 from recollect.model import validation as check
 from recollect.model.validation import from_micros, micros
-from recollect.store.base import FileState, Space, StoreStatus, Touch, Undone, check_space
+from recollect.store.base import FileState, Space, StoreStatus, Touch, UndoResult, check_space
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, gate, saying
 from recollect.store.sqlite.files import read_chunk_ids, read_embedded, read_files, read_folders
 from recollect.store.sqlite.index import Follower, active_space
 from recollect.store.sqlite.rows import ENCODED, SELECT, SELECT_USE, as_values, from_row
-from recollect.store.sqlite.snapshot import SqliteView, read_relations
-from recollect.store.sqlite.transaction import SqliteChange
+from recollect.store.sqlite.snapshot import SqliteSnapshot, read_relations
+from recollect.store.sqlite.transaction import SqliteTransaction
 
 log = logging.getLogger("recollect")
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
@@ -53,7 +53,7 @@ class SqliteStore:
         return self._connections.readonly
 
     @contextmanager
-    def view(self) -> Iterator[SqliteView]:
+    def snapshot(self) -> Iterator[SqliteSnapshot]:
         connection = self._connections.get()
         with saying(self.path), gate.inside():
             for attempt in count():
@@ -61,7 +61,7 @@ class SqliteStore:
                 try:
                     image = self._follower.at(connection, _version(connection))
                     if image is not None:
-                        yield SqliteView(self.path, image, connection, self._follower)
+                        yield SqliteSnapshot(self.path, image, connection, self._follower)
                         return
                 finally:
                     connection.execute("COMMIT")
@@ -70,7 +70,7 @@ class SqliteStore:
                     self._vocabulary.clear()
 
     @contextmanager
-    def change(self, verb: str, note: str = "", durable: bool = True) -> Iterator[SqliteChange]:
+    def transaction(self, verb: str, note: str = "", durable: bool = True) -> Iterator[SqliteTransaction]:
         if self.readonly:
             raise StoreError(f"{self.path} is read-only; nothing was written.")
         connection = self._connections.get() if durable else self._marking.get()
@@ -79,18 +79,18 @@ class SqliteStore:
         with saying(self.path), gate.inside():
             connection.execute("BEGIN IMMEDIATE")
             try:
-                change = SqliteChange(connection, self.path, verb, note, self.clock(), self._vocabulary)
-                yield change
+                transaction = SqliteTransaction(connection, self.path, verb, note, self.clock(), self._vocabulary)
+                yield transaction
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-            self._vocabulary.update(change.learned)
+            self._vocabulary.update(transaction.learned)
 
-    def undo(self) -> Undone | None:
-        with self.change("undo") as change:
-            return change.undo()
+    def undo(self) -> UndoResult | None:
+        with self.transaction("undo") as transaction:
+            return transaction.undo()
 
     def check_space(self, space: Space) -> None:
         with saying(self.path):
@@ -177,15 +177,15 @@ class SqliteStore:
             return read_embedded(self._connections.get(), digests)
 
     def switch(self, space: Space, without: Collection[str] = ()) -> int:
-        with self.change("reembed") as change:
+        with self.transaction("reembed") as transaction:
             missing = len({*self.unembedded(space)}.difference(without))
             if missing:
                 return missing
-            number = change.space(space)
-            change.begin()  # images must notice
-            change.connection.execute("UPDATE spaces SET active = (space = ?)", (number,))
+            number = transaction.space(space)
+            transaction.begin()  # images must notice
+            transaction.connection.execute("UPDATE spaces SET active = (space = ?)", (number,))
             for table in (*ENCODED, "spaces"):
-                change.connection.execute(f"DELETE FROM {table} WHERE space <> ?", (number,))
+                transaction.connection.execute(f"DELETE FROM {table} WHERE space <> ?", (number,))
         return 0
 
     # Use: written beside the content, without waiting for the disk or for other writers.

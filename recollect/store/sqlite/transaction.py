@@ -17,10 +17,10 @@ import numpy as np
 from recollect.errors import InvalidInput, NotFound
 from recollect.model import Edge, EntityEdge, Memory, Use
 from recollect.model.validation import from_micros, micros
-from recollect.store.base import Encoded, Space, Undone, Written, check_space
+from recollect.store.base import Encoded, Space, UndoResult, WriteResult, check_space
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.decay import fade, scope_note
-from recollect.store.sqlite.files import SqliteFiles
+from recollect.store.sqlite.files import SqliteFileTransaction
 from recollect.store.sqlite.index import active_space
 from recollect.store.sqlite.rows import (
     COLUMNS,
@@ -84,7 +84,7 @@ class Terms(dict[str, int]):
         return number
 
 
-class SqliteChange:
+class SqliteTransaction:
     """What may be done inside one transaction. The history entry is written with the first real change."""
 
     def __init__(
@@ -120,7 +120,7 @@ class SqliteChange:
             )
         return self._version
 
-    def remember(self, memory: Memory) -> Written:
+    def remember(self, memory: Memory) -> WriteResult:
         known = self._known(memory)
         if known is None:
             return self._add(memory)
@@ -133,7 +133,7 @@ class SqliteChange:
         memory = replace(memory, id=held.id, created=memory.created or held.created)
         return self._rewrite(row, held, memory)
 
-    def revise(self, id: str, revision: Callable[[Memory], Memory]) -> Written:
+    def revise(self, id: str, revision: Callable[[Memory], Memory]) -> WriteResult:
         row = self.row(id)
         held = self._held(row)
         return self._rewrite(row, held, revision(held))
@@ -159,8 +159,8 @@ class SqliteChange:
             self._remove(rows)
 
     @cached_property
-    def files(self) -> SqliteFiles:
-        return SqliteFiles(self)
+    def files(self) -> SqliteFileTransaction:
+        return SqliteFileTransaction(self)
 
     def set_use(self, row: int, use: Use) -> None:
         self.connection.execute("INSERT OR REPLACE INTO use VALUES (?, ?, ?, ?, ?, ?, ?)", (row, *use_to_row(use)))
@@ -256,7 +256,7 @@ class SqliteChange:
             return from_row(held)
         raise NotFound(f"There is no row {row}.")
 
-    def _add(self, memory: Memory) -> Written:
+    def _add(self, memory: Memory) -> WriteResult:
         version, now, values = self.version, micros(self.now), to_row(memory)
         id = values[ID] = memory.id or new_id()
         values[CREATED] = now if values[CREATED] is None else values[CREATED]
@@ -264,13 +264,13 @@ class SqliteChange:
         self.connection.execute(INSERT, (version, version, *values))
         row = self.connection.last_insert_rowid()
         self.connection.execute("INSERT INTO words VALUES (?, ?)", (row, self._entries(memory)))
-        return Written(row, id, "added", self.now)
+        return WriteResult(row, id, "added", self.now)
 
-    def _rewrite(self, row: int, held: Memory, memory: Memory) -> Written:
+    def _rewrite(self, row: int, held: Memory, memory: Memory) -> WriteResult:
         former, latter = to_row(held), to_row(memory)
         latter[UPDATED] = former[UPDATED] if latter[UPDATED] is None else latter[UPDATED]
         if latter == former or _canonical(latter) == _canonical(former):
-            return Written(row, held.id, "same", self.now)
+            return WriteResult(row, held.id, "same", self.now)
         if self.verb == SYNC:
             self._forget_former([row], "memory")  # what an undo would bring back is no longer what the file says
         else:
@@ -281,7 +281,7 @@ class SqliteChange:
         self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
         if (memory.text, memory.title) != (held.text, held.title):
             self._forget_vectors([row])
-        return Written(row, memory.id, "changed", self.now)
+        return WriteResult(row, memory.id, "changed", self.now)
 
     def _entries(self, memory: Memory) -> bytes:
         """The words of a memory, packed for the postings."""
@@ -334,7 +334,7 @@ class SqliteChange:
         ).fetchall():
             self._keep("edge", source, list(held))
 
-    def undo(self) -> Undone | None:
+    def undo(self) -> UndoResult | None:
         """Take the last change back: what it added goes, what it replaced returns."""
         last = fetch(
             self.connection,
@@ -362,7 +362,7 @@ class SqliteChange:
         self.connection.execute("DELETE FROM former WHERE version = ?", (version,))
         self.connection.execute("UPDATE changes SET undone = 1 WHERE version = ?", (version,))
         self.begin()  # the undo is a change of its own, which images follow
-        return Undone(verb, from_micros(at), len(added), restored, tuple(ids))
+        return UndoResult(verb, from_micros(at), len(added), restored, tuple(ids))
 
     def _forget_vectors(self, rows: Sequence[int]) -> None:
         spaces = "space IN (SELECT space FROM spaces)"  # by the index, which begins with the space

@@ -20,7 +20,7 @@ DAY = 86_400.0  # seconds
 def stored(run: Run, name: str, keys: Rows) -> Floats:
     """A number of each hit; NaN for guests, which have none."""
     values = np.full(len(keys), np.nan)
-    values[keys > 0] = run.view.numbers(name, keys[keys > 0])
+    values[keys > 0] = run.snapshot.numbers(name, keys[keys > 0])
     return values
 
 
@@ -60,7 +60,7 @@ class ContextBoost:
         created = [
             None if at != at else from_micros(int(at)).astimezone(self.zone) for at in stored(run, "created", hits.keys)
         ]
-        topics = iter(run.view.strings("topic", hits.keys[hits.keys > 0]))
+        topics = iter(run.snapshot.strings("topic", hits.keys[hits.keys > 0]))
         same_topic = [next(topics) == self.now.topic if key > 0 else False for key in hits.keys.tolist()]
         boosts = (
             leaf([self._hour(at) for at in created], "same time of day"),
@@ -113,7 +113,7 @@ class Spacing:
     name: str = "spacing boost"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        uses = iter(run.view.uses(hits.keys[hits.keys > 0]))
+        uses = iter(run.snapshot.uses(hits.keys[hits.keys > 0]))
         means = [
             _mean_interval(next(uses).recall_times[-self.last :]) if key > 0 else None for key in hits.keys.tolist()
         ]

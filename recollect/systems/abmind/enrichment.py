@@ -39,7 +39,7 @@ class Enrichment:
                     remarks.setdefault(row, []).append(
                         self._timeline(topic, [memories[each] for each in sharing], memories[row])
                     )
-        links = run.view.links(rows, ["contradicts"])
+        links = run.snapshot.links(rows, ["contradicts"])
         pairs = zip(links.sources.tolist(), links.targets.tolist(), strict=True)
         among = [pair for pair in pairs if memories.keys() >= {*pair}]
         for row in dict.fromkeys([source for source, _ in among] + [target for _, target in among]):

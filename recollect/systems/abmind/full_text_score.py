@@ -33,12 +33,12 @@ class Worth:
 
     def of(self, run: Run, rows: Rows, words: Expr) -> Expr:
         """The worth of each row, whose words alone score ``words``."""
-        feeling = np.abs(np.nan_to_num(run.view.numbers("emotion", rows)))
-        recalls = np.nan_to_num(run.view.use_numbers("recall_count", rows))
-        relevance = run.view.numbers("relevance", rows)
-        trust = np.nan_to_num(run.view.numbers("trust", rows))
-        credibility = run.view.numbers("credibility", rows)
-        tiers = run.view.strings("tier", rows)
+        feeling = np.abs(np.nan_to_num(run.snapshot.numbers("emotion", rows)))
+        recalls = np.nan_to_num(run.snapshot.use_numbers("recall_count", rows))
+        relevance = run.snapshot.numbers("relevance", rows)
+        trust = np.nan_to_num(run.snapshot.numbers("trust", rows))
+        credibility = run.snapshot.numbers("credibility", rows)
+        tiers = run.snapshot.strings("tier", rows)
         one = leaf(1.0, "one")
         return product(
             "worth",
@@ -68,7 +68,7 @@ class Worth:
         )
 
     def _recency(self, run: Run, rows: Rows, feeling: Expr) -> Expr:
-        age = np.maximum(0.0, (micros(run.now) - run.view.numbers("created", rows)) / DAY)
+        age = np.maximum(0.0, (micros(run.now) - run.snapshot.numbers("created", rows)) / DAY)
         fresh = leaf(1 - age / self.decay_days, lambda at: f"1 − {age[at]:.1f} days ÷ {self.decay_days:g}")
         moved = product("emotion boost", feeling, leaf(self.emotion_boost, "for each point of emotion"))
         return product(

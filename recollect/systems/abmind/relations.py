@@ -34,7 +34,7 @@ class Relations:
         asked = _names(run.question.text)
         if not asked:
             raise Skip("the question has no words to look up")
-        edges = [edge for edge in run.view.relations(asked) if run.admits(_known(edge))]
+        edges = [edge for edge in run.snapshot.relations(asked) if run.admits(_known(edge))]
         for name in asked:
             mine = [edge for edge in edges if name in (edge.subject.casefold(), edge.object.casefold())]
             if mine:

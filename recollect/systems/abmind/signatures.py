@@ -25,7 +25,7 @@ class Signatures:
     depth: Depth = fixed(5)
 
     def find(self, run: Run) -> Found:
-        rows = run.view.all_rows(run.mask)
+        rows = run.snapshot.all_rows(run.scope)
         alike = self._likeness(run, rows)
         seen = np.concatenate([np.empty(0, np.int64), *(each.keys for each in run.found.values())])
         near = np.flatnonzero((alike >= self.least) & ~np.isin(rows, seen))
@@ -40,7 +40,7 @@ class Signatures:
         asked = words(run.question.text)
         if not asked:
             raise Skip("the question has no words to look up")
-        return likeness(signature(asked, self.bits), run.view.signatures(self.bits, rows), self.bits)
+        return likeness(signature(asked, self.bits), run.snapshot.signatures(self.bits, rows), self.bits)
 
     def _labelled(self, alike: Floats) -> Expr:
         return leaf(alike, f"{self.name}: share of {self.bits} bits that are equal")

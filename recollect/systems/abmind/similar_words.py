@@ -34,21 +34,21 @@ class Alike:
 
     def find(self, run: Run) -> Found:
         query = self._query(run)
-        matches = run.view.lexicon.search(query, run.mask, self.depth(run.k))
+        matches = run.snapshot.lexicon.search(query, run.scope, self.depth(run.k))
         tried = {match.term.word: round(match.term.weight, 3) for match in matches.terms if match.here}
         return Found(self.name, matches.rows, explained(self.name, matches), matches.found, {"instead": tried})
 
     def score(self, run: Run, rows: Rows) -> Expr:
-        return explained(self.name, run.view.lexicon.score(self._query(run), run.mask, rows))
+        return explained(self.name, run.snapshot.lexicon.score(self._query(run), run.scope, rows))
 
     def _query(self, run: Run) -> WordQuery:
         asked = WordQuery(run.question.terms, self.fields, 1.2, 0.75)
         none: Rows = np.empty(0, dtype=np.int64)
-        known = {match.term.word: match.here > 0 for match in run.view.lexicon.score(asked, run.mask, none).terms}
+        known = {match.term.word: match.here > 0 for match in run.snapshot.lexicon.score(asked, run.scope, none).terms}
         tried = [word for word in known if len(word) > 2 or is_spaceless(word)][: self.most]  # 3-grams need 3 letters
         alike: dict[str, tuple[float, str]] = {}  # by stem: relatives are looked up together
         for word in tried:
-            for other, similarity in run.view.lexicon.alike(word, run.mask, self.least, self.variants):
+            for other, similarity in run.snapshot.lexicon.alike(word, run.scope, self.least, self.variants):
                 if not known[word] or similarity >= self.least_known or fold(word) in other:
                     alike[stem(other)] = max((similarity, other), alike.get(stem(other), (0.0, "")))
         if not alike:

@@ -36,7 +36,7 @@ class Asked:
         tree = self._tree(run)
         if tree is None:
             return nothing(self.name)
-        matches = run.view.lexicon.search(self._query(tree), run.mask, self.depth(run.k))
+        matches = run.snapshot.lexicon.search(self._query(tree), run.scope, self.depth(run.k))
         counts = {written(match.term): match.here for match in matches.terms}
         return Found(self.name, matches.rows, explained(self.name, matches), matches.found, {"terms": counts})
 
@@ -44,7 +44,7 @@ class Asked:
         tree = self._tree(run)
         if tree is None:
             return leaf(np.zeros(len(rows)), f"{self.name}: nothing to look up")
-        return explained(self.name, run.view.lexicon.score(self._query(tree), run.mask, rows))
+        return explained(self.name, run.snapshot.lexicon.score(self._query(tree), run.scope, rows))
 
     def _tree(self, run: Run) -> Tree | None:
         text = run.question.text if self.rewrite is None else self.rewrite(run.question.text)
@@ -73,10 +73,10 @@ class Admitting:
     def gather(self, run: Run) -> list[Found]:
         tree = expand(parse(run.question.text), self._aliases)
         if isinstance(tree, Without):
-            with run.step("cue", "refused", before=run.mask.count) as step:
+            with run.step("cue", "refused", before=run.scope.count) as step:
                 run.note("query", f"NOT {describe(tree.those)}")
-                run.mask = run.view.lexicon.without(tree.those, self._fields, run.mask)
-                step.after = run.mask.count
+                run.scope = run.snapshot.lexicon.without(tree.those, self._fields, run.scope)
+                step.after = run.scope.count
         return self._plan.gather(run)
 
     def cues(self) -> list[Cue]:

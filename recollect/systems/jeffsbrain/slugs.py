@@ -69,7 +69,7 @@ class SlugTrigrams:
     def score(self, run: Run, rows: Rows) -> Expr:
         shelf = self._slugs(run)
         similar, _ = _likeness(shelf, self._tokens(run))
-        owners = shelf.owners if self._chunks is None else np.array([run.view.row(c.id) or 0 for c in self._chunks])
+        owners = shelf.owners if self._chunks is None else np.array([run.snapshot.row(c.id) or 0 for c in self._chunks])
         known = dict(zip(owners.tolist(), similar.tolist(), strict=True))
         return leaf([known.get(row, 0.0) for row in rows.tolist()], f"{self.name}: how alike the spelling is")
 
@@ -81,7 +81,7 @@ class SlugTrigrams:
 
     def _slugs(self, run: Run) -> Shelf:
         if self._chunks is None:
-            return run.view.kept("slugs", lambda: _read(run))
+            return run.snapshot.kept("slugs", lambda: _read(run))
         if self._shelf is None:
             paths = [path_or_name(chunk.path, chunk.title, chunk.id) for chunk in self._chunks]
             self._shelf = Shelf(np.arange(len(paths)), SlugIndex(paths))
@@ -90,24 +90,24 @@ class SlugTrigrams:
     def _admitted(self, run: Run, shelf: Shelf, near: Rows) -> tuple[Rows, Rows, list[str]]:
         """Those that may come back: their places, their keys in the recall, and their ids."""
         if self._chunks is None:
-            near = near[run.mask.has(shelf.owners[near])]
-            return near, shelf.owners[near], run.view.ids(shelf.owners[near])
+            near = near[run.scope.has(shelf.owners[near])]
+            return near, shelf.owners[near], run.snapshot.ids(shelf.owners[near])
         admitted = [(at, key) for at in near.tolist() if (key := self._key(run, self._chunks[at]))]
         places, keys = (np.array([each[n] for each in admitted], dtype=np.int64) for n in (0, 1))
         return places, keys, [self._chunks[at].id for at in places.tolist()]
 
     def _key(self, run: Run, chunk: Memory) -> int | None:
-        row = run.view.row(chunk.id)
+        row = run.snapshot.row(chunk.id)
         if row is not None:
-            return row if run.mask.has(np.array([row]))[0] else None
+            return row if run.scope.has(np.array([row]))[0] else None
         known = {"path": chunk.path, "tags": chunk.tags}
         return run.guest(chunk) if run.admits(known) else None
 
 
 def _read(run: Run) -> Shelf:
     """The slugs of all memories; whether one may come back is asked when it is found."""
-    rows = run.view.all_rows(run.view.mask(None, STATUSES, run.now, hidden=True))
-    return Shelf(rows, SlugIndex(run.view.paths(rows)))
+    rows = run.snapshot.all_rows(run.snapshot.scope(None, STATUSES, run.now, hidden=True))
+    return Shelf(rows, SlugIndex(run.snapshot.paths(rows)))
 
 
 def _likeness(shelf: Shelf, tokens: list[str]) -> tuple[Floats, Rows]:

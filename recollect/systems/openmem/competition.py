@@ -47,8 +47,8 @@ class Compete:
 
 def days_unused(run: Run, keys: Rows) -> Floats:
     """Days since the last access, or since creation when there was none; never negative."""
-    seen = run.view.numbers("created", keys)
-    accessed = run.view.use_numbers("last_accessed", keys)
+    seen = run.snapshot.numbers("created", keys)
+    accessed = run.snapshot.use_numbers("last_accessed", keys)
     seen = np.where(np.isnan(accessed), seen, accessed)
     return np.maximum(0.0, (micros(run.now) - seen) / DAY)
 
@@ -62,4 +62,4 @@ def effective_strength(run: Run, keys: Rows, rate: float) -> list[float]:
 
 def _known(run: Run, name: str, keys: Rows) -> Floats:
     """A number of each memory; none counts 0."""
-    return np.nan_to_num(run.view.numbers(name, keys))
+    return np.nan_to_num(run.snapshot.numbers(name, keys))

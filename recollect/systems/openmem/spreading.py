@@ -43,7 +43,7 @@ class Spread:
         """One hop: what the frontier lends to its neighbours, where that is more than they have."""
         place = {key: at for at, key in enumerate(keys.tolist())}
         offers: dict[int, tuple[float, int, float, str]] = {}  # target: activation, source, weight, kind
-        links = run.view.links(frontier)
+        links = run.snapshot.links(frontier)
         active = set(frontier.tolist())
         for a, b, weight, kind in zip(
             links.sources.tolist(), links.targets.tolist(), links.weights.tolist(), links.kinds, strict=True
@@ -54,7 +54,7 @@ class Spread:
                     known = offers.get(target)
                     if known is None or (-lent, source, kind) < (-known[0], known[1], known[3]):
                         offers[target] = (lent, source, weight, kind)
-        allowed = run.mask.has(np.array(sorted(offers), dtype=np.int64))
+        allowed = run.scope.has(np.array(sorted(offers), dtype=np.int64))
         better = [
             target
             for target, may in zip(sorted(offers), allowed.tolist(), strict=True)
@@ -69,7 +69,7 @@ class Spread:
     ) -> tuple[Rows, Expr, Rows]:
         place = {key: at for at, key in enumerate(keys.tolist())}
         sources = np.array([source for _, source, _, _ in better.values()], dtype=np.int64)
-        ids, kinds = run.view.ids(sources), [kind for _, _, _, kind in better.values()]
+        ids, kinds = run.snapshot.ids(sources), [kind for _, _, _, kind in better.values()]
         lent = product(
             lambda at: f"hop {hop}, from {ids[at]} by {kinds[at]}",
             score.take(np.array([place[source] for source in sources.tolist()])),
@@ -96,7 +96,7 @@ class Contradict:
     name: str = "contradict"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        links = run.view.links(hits.keys[hits.keys > 0], kinds=("contradicts",))
+        links = run.snapshot.links(hits.keys[hits.keys > 0], kinds=("contradicts",))
         place = {key: at for at, key in enumerate(hits.keys.tolist())}
         pairs = [
             (place[a], place[b])
@@ -112,7 +112,7 @@ class Contradict:
             weaker, stronger = sorted(pair, key=standing.__getitem__)
             losers[weaker] = max(losers.get(weaker, stronger), stronger, key=standing.__getitem__)
         factor = np.array([self.penalty if at in losers else 1.0 for at in range(len(hits))])
-        winners = dict(zip(losers, run.view.ids(hits.keys[list(losers.values())]), strict=True))
+        winners = dict(zip(losers, run.snapshot.ids(hits.keys[list(losers.values())]), strict=True))
         run.note("contradicted", len(losers))
 
         def label(at: int) -> str:

@@ -35,8 +35,8 @@ class Replay:
     def _oldest_first(self, run: Run) -> Rows:
         if run.question.text.strip() != self.sign:
             raise Skip(f"the question is not {self.sign!r}")
-        rows = run.view.all_rows(run.mask)  # in the order in which they were written
-        return rows[np.argsort(run.view.numbers("created", rows), kind="stable")]
+        rows = run.snapshot.all_rows(run.scope)  # in the order in which they were written
+        return rows[np.argsort(run.snapshot.numbers("created", rows), kind="stable")]
 
     def _by_place(self, places: Rows) -> Expr:
         return leaf(1 / (places + 1), lambda at: f"{self.name}: number {places[at] + 1} from the beginning")

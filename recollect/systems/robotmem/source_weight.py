@@ -29,7 +29,7 @@ class SourceWeight:
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
         said = " and ".join(f"{path} is {wanted!r}" for path, wanted in self.where.items())
-        meets = np.array([judge(context, self.where) is True for context in run.view.contexts(hits.keys)])
+        meets = np.array([judge(context, self.where) is True for context in run.snapshot.contexts(hits.keys)])
         if not meets.any():
             raise Skip(f"there is no candidate where {said}")
         factor = leaf(np.where(meets, self.factor, 1.0), lambda at: f"source: {'' if meets[at] else 'not '}{said}")

@@ -57,7 +57,7 @@ class SpatialSort:
 
     def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
         near = Near(self.field, self.target, math.inf)
-        found = [distance(context, near) for context in run.view.contexts(hits.keys)]
+        found = [distance(context, near) for context in run.snapshot.contexts(hits.keys)]
         apart = np.array([math.inf if each is None else each for each in found])
         remarks = {
             key: [f"no usable coordinates at {self.field}" if each is None else f"{each:.4g} away from the target"]
