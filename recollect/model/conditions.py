@@ -24,7 +24,7 @@ def check_conditions(conditions: object) -> None:
     if not isinstance(conditions, Mapping):
         raise InvalidInput(
             f"A context filter is an object of dot paths, such as {{'task.success': true}}, "
-            f"not {check.short(conditions)}."
+            f"not {check.short_repr(conditions)}."
         )
     check.json_object(conditions, "context filter")
     for path, wanted in conditions.items():
@@ -42,11 +42,11 @@ def check_conditions(conditions: object) -> None:
 
 def check_near(near: Near) -> None:
     if not isinstance(near, Near):
-        raise InvalidInput(f"near must be Near(field, target, within), not {check.short(near)}.")
+        raise InvalidInput(f"near must be Near(field, target, within), not {check.short_repr(near)}.")
     target = near.target
     usable = isinstance(target, (list, tuple)) and len(target) > 0 and coordinates(list(target)) is not None
     if not usable:
-        raise InvalidInput(f"near.target must be a list of numbers, not {check.short(target)}.")
+        raise InvalidInput(f"near.target must be a list of numbers, not {check.short_repr(target)}.")
     check.string(near.field, "near.field")
     check.number(near.within, "near.within", low=0.0)
 

@@ -32,6 +32,7 @@ class Filter:
 
     collection: OneOrMore | None = None
     user: OneOrMore | None = None
+    agent: OneOrMore | None = None
     session: OneOrMore | None = None
     speaker: OneOrMore | None = None
     role: OneOrMore | None = None

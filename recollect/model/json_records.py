@@ -1,4 +1,4 @@
-"""Records as JSON objects: one a line in an export, nothing lost on the way back."""
+"""Records as JSON objects, as exports contain them. Reading one back gives an equal record."""
 
 from __future__ import annotations
 
@@ -9,64 +9,59 @@ from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
-from recollect.model.memory import Edge, EntityEdge, JsonObject, Memory, Use
+from recollect.model.memory import Edge, EntityEdge, JsonObject, Memory, Use, check_entity_edge, make_edge, make_memory
 
 
 def to_json(record: Memory | Edge | EntityEdge | Use) -> JsonObject:
     """The fields that differ from their defaults; moments in ISO 8601."""
-    shown: JsonObject = {}
+    json: JsonObject = {}
     for each in fields(record):
         value = getattr(record, each.name)
         default = each.default_factory() if each.default_factory is not MISSING else each.default
         if value != default:
-            shown[each.name] = _plain(value)
-    return shown
+            json[each.name] = _json_value(value)
+    return json
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     match value:
         case datetime():
             return value.isoformat()
         case tuple():
-            return [_plain(each) for each in value]
+            return [_json_value(each) for each in value]
         case Use():
             return to_json(value)
         case _:
             return value
 
 
-def memory_from(record: Mapping[str, Any]) -> Memory:
-    return check.memory({name: value for name, value in record.items() if name != "type"})
+def memory_from_json(record: Mapping[str, Any]) -> Memory:
+    return make_memory({name: value for name, value in record.items() if name != "type"})
 
 
-def former_from(record: Mapping[str, Any]) -> tuple[Memory, datetime]:
-    """What a memory said before, and until when."""
+def earlier_version_from_json(record: Mapping[str, Any]) -> tuple[Memory, datetime]:
+    """An earlier version of a memory, and when it was replaced."""
     if record.keys() != {"type", "until", "memory"} or not isinstance(record["memory"], Mapping):
-        raise InvalidInput("former needs until and memory, and nothing else.")
-    return memory_from(record["memory"]), check.moment(record["until"], "until")
+        raise InvalidInput("A record of type former needs until and memory, and nothing else.")
+    return memory_from_json(record["memory"]), check.moment(record["until"], "until")
 
 
-def edge_from(record: Mapping[str, Any]) -> Edge:
-    said = _only(record, Edge)
-    made = check.edge(said["source"], said["target"], said["kind"], said.get("weight", 1.0))
-    return Edge(made.source, made.target, made.kind, made.weight, _created(said))
+def edge_from_json(record: Mapping[str, Any]) -> Edge:
+    values = _values_of(record, Edge)
+    edge = make_edge(values["source"], values["target"], values["kind"], values.get("weight", 1.0))
+    return Edge(edge.source, edge.target, edge.kind, edge.weight, values["created"])
 
 
-def entity_edge_from(record: Mapping[str, Any]) -> EntityEdge:
-    said = _only(record, EntityEdge)
-    return check.entity_edge(EntityEdge(**{**said, "created": _created(said)}))
+def entity_edge_from_json(record: Mapping[str, Any]) -> EntityEdge:
+    return check_entity_edge(EntityEdge(**_values_of(record, EntityEdge)))
 
 
-def _created(said: Mapping[str, Any]) -> datetime | None:
-    return check.moment(said["created"], "created") if said.get("created") is not None else None
-
-
-def _only(record: Mapping[str, Any], kind: type[Edge] | type[EntityEdge]) -> dict[str, Any]:
-    said = {name: value for name, value in record.items() if name != "type"}
+def _values_of(record: Mapping[str, Any], kind: type[Edge] | type[EntityEdge]) -> dict[str, Any]:
+    values = {name: value for name, value in record.items() if name != "type"}
     known = {each.name for each in fields(kind)}
-    needed = {each.name for each in fields(kind) if each.default is MISSING}
-    if not needed <= said.keys() <= known:
+    required = {each.name for each in fields(kind) if each.default is MISSING}
+    if not required <= values.keys() <= known:
         raise InvalidInput(
-            f"{kind.__name__} needs {', '.join(sorted(needed))} and may have {', '.join(sorted(known))}."
+            f"{kind.__name__} needs {', '.join(sorted(required))} and may have {', '.join(sorted(known))}."
         )
-    return said
+    return {**values, "created": check.optional(check.moment)(values.get("created"), "created")}

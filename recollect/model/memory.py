@@ -1,24 +1,40 @@
-"""The records: a Memory, its Use, and the edges between memories and between names."""
+"""The records: Memory with the definition of its fields, Use, and the edges between memories and between names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, Literal, TypedDict, get_args
+from typing import Annotated, Any, Literal, TypedDict, get_args, get_type_hints
+
+from recollect.errors import InvalidInput
+from recollect.model import validation as check
+from recollect.model.fields import (
+    Field,
+    id_field,
+    integer_field,
+    keyword_field,
+    line_range_field,
+    list_field,
+    moment_field,
+    number_field,
+    object_field,
+    path_field,
+    text_field,
+)
 
 JsonObject = dict[str, Any]
 Status = Literal["active", "superseded", "contradicted", "forgotten"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
-# The kinds of edge that recipes know; any other name is welcome too.
+# The kinds of edge that recipes use; other names are allowed.
 EDGE_KINDS = ("mentions", "supports", "contradicts", "depends_on", "same_as", "supersedes")
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How a memory has been used. Written by recalls, never by hand."""
+    """How a memory has been used. Written by recalls."""
 
     last_accessed: datetime | None = None
     access_count: int = 0
@@ -28,88 +44,239 @@ class Use:
     recall_times: tuple[datetime, ...] = ()  # the last 20, oldest first
 
 
+def _check_use(value: object, name: str) -> Use:
+    values = {each.name: getattr(value, each.name) for each in fields(Use)} if isinstance(value, Use) else value
+    if not isinstance(values, Mapping):
+        raise InvalidInput(f"{name} must be an object, not {check.short_repr(value)}.")
+    unknown = set(values) - {each.name for each in fields(Use)}
+    if unknown:
+        raise InvalidInput(f"{name} has no field {', '.join(sorted(map(repr, unknown)))}.")
+    moment = check.optional(check.moment)
+    return Use(
+        last_accessed=moment(values.get("last_accessed"), f"{name}.last_accessed"),
+        access_count=check.count(values.get("access_count", 0), f"{name}.access_count"),
+        return_count=check.count(values.get("return_count", 0), f"{name}.return_count"),
+        recall_count=check.count(values.get("recall_count", 0), f"{name}.recall_count"),
+        last_recalled=moment(values.get("last_recalled"), f"{name}.last_recalled"),
+        recall_times=check.moments(values.get("recall_times", ()), f"{name}.recall_times"),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One thing remembered. Only ``text`` is needed; everything else has a quiet default.
+    """One remembered text with its details. Only ``text`` is required.
 
-    The fields come in groups: what it says, where it belongs, where it came from, what it is worth,
-    when it holds, and how it has been used.
+    This is the one definition of the fields: ``FIELDS`` is read from it, and the checks, the columns of the stores,
+    the JSON form, the command-line options and docs/memory-fields.md follow. ``Changes`` below repeats the types.
     """
 
     # What it says.
-    text: str
-    title: str = ""
-    summary: str = ""
-    original: str = ""  # the text in its original language
-    keywords: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    entities: tuple[str, ...] = ()
-    context: JsonObject = field(default_factory=dict)  # anything structured: params, spatial, robot, task, env
+    text: Annotated[str, text_field("What is remembered.", words="text")]
+    title: Annotated[str, text_field("Its title.", words="title", option="--title")] = ""
+    summary: Annotated[str, text_field("What it says, in short.", words="summary", option="--summary")] = ""
+    original: Annotated[str, text_field("The text in its original language.", words="original")] = ""
+    keywords: Annotated[tuple[str, ...], list_field("A word to find it by.", words="keywords", option="--keyword")] = ()
+    tags: Annotated[tuple[str, ...], list_field("A tag.", words="tags", filter="tags", option="--tag -t")] = ()
+    entities: Annotated[
+        tuple[str, ...], list_field("Someone or something that it is about.", words="entities", option="--entity")
+    ] = ()
+    context: Annotated[
+        JsonObject,
+        object_field(
+            "Anything structured, such as params, spatial, robot, task, env.",
+            filter="context, near",
+            option="--context",
+        ),
+    ] = field(default_factory=dict)
 
     # Where it belongs.
-    id: str = ""  # given by the store
-    collection: str = "main"
-    user: str = ""
-    kind: str = "memory"
-    topic: str = ""
-    tier: str = ""
-    classification: int = 0
-    status: Status = "active"
+    id: Annotated[str, id_field("Its id; the store assigns one when it is left out.")] = ""
+    collection: Annotated[str, keyword_field("The collection that it is stored in.")] = "main"
+    user: Annotated[str, keyword_field("Whose memory it is.", option="--user")] = ""
+    kind: Annotated[str, keyword_field("What kind of memory it is, such as fact or episode.", option="--kind")] = (
+        "memory"
+    )
+    topic: Annotated[str, keyword_field("Its topic.", option="--topic")] = ""
+    tier: Annotated[str, keyword_field("Its tier, such as core or archive.", option="--tier")] = ""
+    classification: Annotated[
+        int,
+        integer_field(
+            "How confidential it is; 0 is open to all.",
+            low=0,
+            high=100,
+            filter="classification",
+            option="--classification",
+        ),
+    ] = 0
+    status: Annotated[
+        Status,
+        keyword_field(
+            "Whether it is current: forgotten memories are kept, but not recalled.", option="--status", choices=STATUSES
+        ),
+    ] = "active"
 
     # Where it came from.
-    source: str = ""
-    external_id: str = ""  # the same one again updates the memory instead of adding one
-    path: str = ""
-    lines: tuple[int, int] | None = None  # first and last line, counted from 1
-    files: tuple[str, ...] = ()
-    session: str = ""
-    speaker: str = ""
-    role: str = ""
-    position: int | None = None  # its place in the session
+    source: Annotated[str, keyword_field("Where it comes from.", option="--source")] = ""
+    external_id: Annotated[
+        str,
+        id_field(
+            "Your own id for it: the same one again updates the memory instead of adding one.", option="--external-id"
+        ),
+    ] = ""
+    path: Annotated[str, path_field("The file that it comes from.", words="path", option="--path")] = ""
+    lines: Annotated[
+        tuple[int, int] | None, line_range_field("Its lines in that file, such as 3-9.", option="--lines")
+    ] = None
+    files: Annotated[tuple[str, ...], list_field("A file that belongs to it.", words="path")] = ()
+    session: Annotated[str, keyword_field("The conversation that it comes from.", option="--session")] = ""
+    speaker: Annotated[str, keyword_field("Who said it.", words="speaker", option="--speaker")] = ""
+    role: Annotated[str, keyword_field("The speaker's role, such as user or assistant.", option="--role")] = ""
+    position: Annotated[int | None, integer_field("Its place in the session.", optional=True, option="--position")] = (
+        None
+    )
 
-    # What it is worth.
-    confidence: float | None = 1.0  # 0–1
-    strength: float = 1.0  # 0–1
-    importance: float = 0.0
-    flags: tuple[str, ...] = ()
-    relevance: float = 0.0
-    trust: int | None = None
-    credibility: int | None = None
-    emotion: float = 0.0
-    emotion_tags: tuple[str, ...] = ()
+    # How it is rated.
+    confidence: Annotated[
+        float | None,
+        number_field(
+            "How certain it is, from 0 to 1.",
+            low=0,
+            high=1,
+            optional=True,
+            filter="min_confidence",
+            option="--confidence",
+        ),
+    ] = 1.0
+    strength: Annotated[float, number_field("How fresh it is; decay lowers it.", low=0, high=1)] = 1.0
+    importance: Annotated[
+        float, number_field("How much it matters; 0 is ordinary.", low=-10, high=10, option="--importance")
+    ] = 0.0
+    flags: Annotated[tuple[str, ...], list_field("A mark, such as decision or safety.")] = ()
+    relevance: Annotated[float, number_field("How relevant it is in general; 0 is ordinary.", low=-10, high=10)] = 0.0
+    trust: Annotated[
+        int | None, integer_field("How far its source is trusted; more is better.", low=0, high=10, optional=True)
+    ] = None
+    credibility: Annotated[
+        int | None, integer_field("How credible it is; 1 is confirmed, more is worse.", low=0, high=10, optional=True)
+    ] = None
+    emotion: Annotated[
+        float, number_field("The feeling in it; below 0 is unpleasant, above is pleasant.", low=-10, high=10)
+    ] = 0.0
+    emotion_tags: Annotated[tuple[str, ...], list_field("A name of that feeling.")] = ()
 
-    # When it holds. Valid in [valid_from, valid_to); gone from recall once it expires.
-    created: datetime | None = None  # given by the store when left out
-    updated: datetime | None = None
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
-    expires: datetime | None = None
+    # When it is valid: from valid_from until just before valid_to. It is not recalled once it has expired.
+    created: Annotated[
+        datetime | None,
+        moment_field(
+            "When it was made: an ISO date, such as 2025-03-14T09:30.",
+            assigned=True,
+            filter="since, until",
+            option="--created",
+        ),
+    ] = None
+    updated: Annotated[datetime | None, moment_field("When it was last changed.", assigned=True)] = None
+    valid_from: Annotated[datetime | None, moment_field("When it begins to be true.", option="--valid-from")] = None
+    valid_to: Annotated[datetime | None, moment_field("When it is no longer true.", option="--valid-to")] = None
+    expires: Annotated[
+        datetime | None, moment_field("When it is no longer recalled.", filter="expired", option="--expires")
+    ] = None
 
-    # How it has been used.
-    use: Use = field(default_factory=Use, compare=False)
+    # Fields added after version 0.1.
+    agent: Annotated[str, keyword_field("The agent that it belongs to.")] = ""
+    mentions: Annotated[int, integer_field("How often an equal text was remembered.", low=1)] = 1
+
+    # How it has been used. Last, as stores keep it apart from the other fields.
+    use: Annotated[Use, Field("use", "How it has been used.", _check_use, "an object")] = field(
+        default_factory=Use, compare=False
+    )
 
 
-_values = attrgetter(*(each.name for each in fields(Memory)))
-_ID, _CREATED, _UPDATED = ([each.name for each in fields(Memory)].index(name) for name in ("id", "created", "updated"))
+def _read_fields() -> dict[str, Field]:
+    annotations = get_type_hints(Memory, include_extras=True)
+    found = {}
+    for each in fields(Memory):
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        (field,) = annotations[each.name].__metadata__
+        filter = field.filter.format(name=each.name)
+        found[each.name] = replace(field, name=each.name, default=default, filter=filter)
+    return found
 
 
-def stamped(memory: Memory, id: str, at: datetime) -> Memory:
-    """The memory as the store has kept it: with its id, and its moments where none were given."""
+FIELDS: dict[str, Field] = _read_fields()  # by name, in the order of the dataclass
+KEYWORD_FIELDS = tuple(each.name for each in FIELDS.values() if each.kind == "keyword")
+NUMBER_FIELDS = tuple(each.name for each in FIELDS.values() if each.kind in ("integer", "number", "moment"))
+LIST_FIELDS = tuple(each.name for each in FIELDS.values() if each.kind == "list")
+JSON_FIELDS = {  # name → an empty one in JSON
+    each.name: "[]" if each.kind == "list" else "{}" for each in FIELDS.values() if each.kind in ("list", "object")
+}
+
+
+def check_fields(values: Mapping[str, object]) -> dict[str, Any]:
+    """Checked values of the named fields of a memory."""
+    unknown = set(values) - set(FIELDS)
+    if unknown:
+        raise InvalidInput(
+            f"A memory has no field {', '.join(sorted(map(repr, unknown)))}. "
+            f"It has: {', '.join(FIELDS)}. Anything else belongs into context={{…}}."
+        )
+    return {name: FIELDS[name].check(value, name) for name, value in values.items()}
+
+
+def make_memory(given: Memory | Mapping[str, object] | str, more: Mapping[str, object] | None = None) -> Memory:
+    """A valid memory from a text, a mapping or a Memory; ``more`` overrides its fields."""
+    if isinstance(given, Memory):
+        values = {name: getattr(given, name) for name in FIELDS}
+    elif isinstance(given, Mapping):
+        values = dict(given)
+    else:
+        values = {"text": given}
+    checked = check_fields({**values, **(more or {})})
+    if not checked.get("text", "").strip():
+        raise InvalidInput("There is nothing to remember: the text is blank.")
+    return check_validity_period(Memory(**checked))
+
+
+def edit_memory(memory: Memory, changes: Mapping[str, object]) -> Memory:
+    """The memory with checked changes."""
+    for name in ("id", "use"):
+        if name in changes:
+            raise InvalidInput(f"A memory's {name} cannot be edited.")
+    checked = check_fields(changes)
+    for name in ("created", "updated"):
+        if name in checked and checked[name] is None:
+            raise InvalidInput(f"{name} cannot be removed from a memory.")
+    if "text" in checked and not checked["text"].strip():
+        raise InvalidInput("A memory's text cannot become blank; use forget to remove the memory.")
+    return check_validity_period(replace(memory, **checked))
+
+
+def check_validity_period(memory: Memory) -> Memory:
+    if memory.valid_from and memory.valid_to and memory.valid_from >= memory.valid_to:
+        raise InvalidInput("valid_from must come before valid_to.")
+    return memory
+
+
+_values = attrgetter(*FIELDS)
+_ID, _CREATED, _UPDATED = (list(FIELDS).index(name) for name in ("id", "created", "updated"))
+
+
+def with_id_and_times(memory: Memory, id: str, now: datetime) -> Memory:
+    """The memory as it was stored: with its id, and with ``now`` for the times that it did not have."""
     values = list(_values(memory))
     values[_ID] = id
-    values[_CREATED] = memory.created or at
-    values[_UPDATED] = memory.updated or at
+    values[_CREATED] = memory.created or now
+    values[_UPDATED] = memory.updated or now
     return Memory(*values)
 
 
-Clock = Callable[[], datetime]  # the present moment, handed in
+Clock = Callable[[], datetime]  # returns the current time
 When = datetime | str | float | int
 
 
 class Changes(TypedDict, total=False):
-    """What may be said of a memory beside its text and id: the keywords of ``edit``.
+    """The fields of a Memory that ``edit`` takes as keywords: all but text, id and use.
 
-    The same names as Memory's fields, with lists for tuples and ISO strings for dates.
+    The values may be lists where Memory has tuples and ISO strings where it has dates.
     """
 
     title: str
@@ -149,10 +316,12 @@ class Changes(TypedDict, total=False):
     valid_from: When | None
     valid_to: When | None
     expires: When | None
+    agent: str
+    mentions: int
 
 
 class Details(Changes, total=False):
-    """The keywords of ``remember``: an id of the caller's own may be given, too."""
+    """The fields of a Memory that ``remember`` takes as keywords: those of ``edit``, and an id."""
 
     id: str
 
@@ -170,7 +339,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class EntityEdge:
-    """A connection between two names: ``alice —[works_with]→ bob``. It has an owner, as a memory has."""
+    """A relation between two entity names: ``alice —[works_with]→ bob``. It has an owner, as a memory has."""
 
     subject: str
     relation: str
@@ -181,3 +350,24 @@ class EntityEdge:
     classification: int = 0
     source: str = ""
     created: datetime | None = None
+
+
+def make_edge(source: object, target: object, kind: object, weight: object) -> Edge:
+    """A valid edge."""
+    source, target = check.string(source, "source"), check.string(target, "target")
+    kind = check.string(kind, "kind").strip()
+    if source == target:
+        raise InvalidInput(f"A memory cannot be linked to itself ({source}).")
+    if not kind:
+        raise InvalidInput("An edge needs a kind, such as 'supports' or 'contradicts'.")
+    return Edge(source, target, kind, check.fraction(weight, "weight"))
+
+
+def check_entity_edge(edge: EntityEdge) -> EntityEdge:
+    names = ("subject", "relation", "object", "collection", "user", "source")
+    checked = {name: check.string(getattr(edge, name), name) for name in names}
+    for name in names[:3]:
+        if not checked[name].strip():
+            raise InvalidInput(f"An entity edge needs {'an' if name == 'object' else 'a'} {name}.")
+    FIELDS["classification"].check(edge.classification, "classification")
+    return replace(edge, **checked, weight=check.fraction(edge.weight, "weight"))  # type: ignore[arg-type]

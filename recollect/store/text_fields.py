@@ -1,44 +1,47 @@
-"""A memory as the words that it is found by, field by field; the same for every store."""
+"""The text fields of a memory: the words that it is found by, and the text that is embedded. Shared by all stores."""
 
 from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
+from operator import attrgetter
 
 from recollect.model import Memory
+from recollect.model.memory import FIELDS as MEMORY_FIELDS
 from recollect.text.words import words
 
+# The numbers of text fields are stored: the order never changes, and new ones are appended.
 FIELDS = ("text", "title", "summary", "keywords", "tags", "entities", "path", "speaker", "original")
 NUMBER = {name: at for at, name in enumerate(FIELDS)}
 SHORT = 200  # characters
 
+# Which fields of a memory are searched as each text field, and whether they are lists.
+_SOURCES = [
+    (at, [(attrgetter(field.name), field.kind == "list") for field in MEMORY_FIELDS.values() if field.words == name])
+    for at, name in enumerate(FIELDS)
+]
+
 
 def field_words(memory: Memory) -> list[tuple[int, Counter[str]]]:
-    """The number of each field that has words, and how often each word stands in it."""
+    """The number of each text field that has words, and how often each word occurs in it."""
     counts = []
-    for name, text in (
-        ("text", memory.text),
-        ("title", memory.title),
-        ("summary", memory.summary),
-        ("keywords", "\n".join(memory.keywords)),
-        ("tags", "\n".join(memory.tags)),
-        ("entities", "\n".join(memory.entities)),
-        ("path", "\n".join((memory.path, *memory.files))),
-        ("speaker", memory.speaker),
-        ("original", memory.original),
-    ):
+    for number, sources in _SOURCES:
+        parts: list[str] = []
+        for value_of, is_list in sources:
+            parts += value_of(memory) if is_list else (value_of(memory),)
+        text = parts[0] if len(parts) == 1 else "\n".join(parts)
         if text:
-            counts.append((NUMBER[name], (_shared if len(text) <= SHORT else _counted)(text)))
+            counts.append((number, (_count_cached if len(text) <= SHORT else _count)(text)))
     return counts
 
 
-def _counted(text: str) -> Counter[str]:
+def _count(text: str) -> Counter[str]:
     return Counter(words(text))
 
 
-_shared = lru_cache(maxsize=256)(_counted)  # chunks of a file have its path, its tags and most headings in common
+_count_cached = lru_cache(maxsize=256)(_count)  # chunks of a file share its path, its tags and most headings
 
 
 def embedding_text(memory: Memory) -> str:
-    """What an embedder reads of a memory."""
+    """The text of a memory that is embedded."""
     return f"{memory.title}\n{memory.text}" if memory.title else memory.text

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import InvalidInput, Memory, Mind
-from recollect.model.validation import clean, from_micros, micros, moment
+from recollect.model.memory import make_memory
+from recollect.model.validation import from_micros, micros, moment, replace_surrogates
 
 NINE = datetime(2025, 3, 14, 9, 30, tzinfo=UTC)
 
@@ -65,9 +66,9 @@ def test_microseconds_carry_a_moment_there_and_back(when: datetime) -> None:
 @settings(max_examples=200)
 @given(st.text(st.characters()))
 def test_a_cleaned_text_can_be_stored_and_stays_clean(text: str) -> None:
-    cleaned = clean(text)
+    cleaned = replace_surrogates(text)
     cleaned.encode("utf-8")
-    assert clean(cleaned) == cleaned
+    assert replace_surrogates(cleaned) == cleaned
     if not any(0xD800 <= ord(letter) < 0xE000 for letter in text):
         assert cleaned == text
 
@@ -85,6 +86,8 @@ def test_a_cleaned_text_can_be_stored_and_stays_clean(text: str) -> None:
         {"classification": 1.5},
         {"classification": True},
         {"classification": 2**63},
+        {"classification": -1},
+        {"classification": 101},
         {"status": "lost"},
         {"status": None},
         {"lines": (0, 1)},
@@ -97,7 +100,15 @@ def test_a_cleaned_text_can_be_stored_and_stays_clean(text: str) -> None:
         {"strength": None},
         {"strength": -0.1},
         {"importance": float("inf")},
+        {"importance": 11},
+        {"relevance": -10.5},
+        {"emotion": 10.01},
+        {"emotion": -11},
         {"trust": 0.5},
+        {"trust": 11},
+        {"credibility": -1},
+        {"mentions": 0},
+        {"agent": None},
         {"created": "soon"},
         {"valid_from": "2025-02-01", "valid_to": "2025-02-01"},
         {"colour": "blue"},
@@ -129,3 +140,20 @@ def test_a_memory_has_a_text(tmp_path: Path, text: Any) -> None:
             with pytest.raises(InvalidInput):
                 mind.edit(id, text=text)
         assert [memory.text for memory in mind.list()] == ["plain"]
+
+
+@pytest.mark.parametrize(
+    ("details", "allowed"),
+    [
+        ({"emotion": 50}, "emotion must be between -10 and 10, not 50."),
+        ({"confidence": 2}, "confidence must be between 0 and 1, not 2."),
+        ({"classification": -1}, "classification must be between 0 and 100, not -1."),
+        ({"mentions": 0}, "mentions must be at least 1, not 0."),
+        ({"trust": 2**70}, "trust is too large"),
+        ({"status": "lost"}, "status must be one of active, superseded, contradicted, forgotten, not 'lost'."),
+    ],
+)
+def test_a_number_out_of_range_is_refused_with_the_range(details: dict[str, Any], allowed: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        make_memory("plain", details)
+    assert str(refused.value).startswith(allowed)

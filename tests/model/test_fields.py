@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from recollect import InvalidInput, Memory, Mind, NotFound, Use
 from recollect.model import STATUSES, Changes, Details
-from recollect.model.json_records import memory_from, to_json
+from recollect.model.json_records import memory_from_json, to_json
 
 NOON = datetime(2025, 6, 1, 12, 30, 15, 123456, tzinfo=UTC)
 FULL = Memory(
@@ -33,7 +33,7 @@ FULL = Memory(
     kind="fact",
     topic="things",
     tier="core",
-    classification=-3,
+    classification=3,
     status="contradicted",
     source="camera",
     external_id="x-1",
@@ -58,6 +58,8 @@ FULL = Memory(
     valid_from=NOON - timedelta(days=7),
     valid_to=NOON + timedelta(days=7),
     expires=NOON + timedelta(days=70),
+    agent="butler",
+    mentions=2,
     use=Use(NOON, 3, 2, 1, NOON, (NOON - timedelta(hours=1), NOON)),
 )
 EVERY = [each.name for each in fields(Memory)]
@@ -145,7 +147,7 @@ def test_a_memory_keeps_its_own_copy_of_what_was_given(mind: Mind) -> None:
 
 def test_json_carries_every_field_there_and_back() -> None:
     said = json.loads(json.dumps(to_json(FULL)))
-    back = memory_from(said)
+    back = memory_from_json(said)
     assert back == FULL
     assert back.use == FULL.use
 
@@ -175,27 +177,29 @@ json_values = st.recursive(
 )
 units = st.floats(0, 1)
 wholes = st.integers(-(2**63), 2**63 - 1)
-numbers = st.floats(allow_nan=False, allow_infinity=False)
+tenths = st.integers(0, 10)
+ratings = st.floats(-10, 10)
 anything = st.builds(
     Memory,
     text=st.text(min_size=1).filter(str.strip),
     context=st.dictionaries(strings, json_values, max_size=3),
-    classification=wholes,
+    classification=st.integers(0, 100),
     status=st.sampled_from(STATUSES),
     lines=st.none() | st.tuples(st.integers(1, 9), st.integers(9, 99)),
     position=st.none() | wholes,
     confidence=st.none() | units,
     strength=units,
-    trust=st.none() | wholes,
-    credibility=st.none() | wholes,
+    trust=st.none() | tenths,
+    credibility=st.none() | tenths,
     created=moments,
     updated=moments,
     valid_from=st.none() | moments,
     expires=st.none() | moments,
+    mentions=st.integers(1, 2**63 - 1),
     **dict.fromkeys("title summary original collection user kind topic tier source path".split(), strings),
-    **dict.fromkeys("session speaker role".split(), strings),
+    **dict.fromkeys("session speaker role agent".split(), strings),
     **dict.fromkeys("keywords tags entities files flags emotion_tags".split(), lists),
-    **dict.fromkeys("importance relevance emotion".split(), numbers),
+    **dict.fromkeys("importance relevance emotion".split(), ratings),
 )
 
 
@@ -206,4 +210,4 @@ def test_whatever_is_valid_comes_back_as_it_was(memories: list[Memory]) -> None:
         receipt = mind.remember_many(memories)
         for id, memory in zip(receipt.ids, memories, strict=True):
             assert replace(mind.show(id), id="") == memory
-            assert memory_from(json.loads(json.dumps(to_json(memory)))) == memory
+            assert memory_from_json(json.loads(json.dumps(to_json(memory)))) == memory

@@ -22,7 +22,7 @@ from .kit import NOON, ids, open_mind
 
 pytestmark = pytest.mark.contract("B3", "R12", "R13")
 
-NAMES = ("collection", "user", "session", "speaker", "role", "kind", "topic", "tier", "source")
+NAMES = ("collection", "user", "agent", "session", "speaker", "role", "kind", "topic", "tier", "source")
 FEW = ["", "a", "b", "c"]
 PATHS = ["", "a", "a/", "a/b", "a/b/c", "ab", "b/a"]
 DAYS = [NOON - timedelta(days=days) for days in range(4)]
@@ -41,7 +41,7 @@ memories = st.fixed_dictionaries(
         "status": st.sampled_from(STATUSES),
         "tags": st.lists(st.sampled_from(FEW), max_size=3),
         "path": st.sampled_from(PATHS),
-        "classification": st.integers(-1, 3),
+        "classification": st.integers(0, 3),
         "confidence": st.none() | st.sampled_from([0.0, 0.5, 1.0]),
         "created": st.sampled_from(DAYS),
         "expires": st.sampled_from([*DAYS, NOON + timedelta(days=1)]),
@@ -197,14 +197,14 @@ def test_recall_brings_exactly_what_the_oracle_lets_through(
         known = mind.list()
         for filter in asked:
             passing = {memory.id for memory in known if holds(filter, memory)}
-            standing = {memory.id for memory in known if memory.expires is None or memory.expires > NOON}
+            current = {memory.id for memory in known if memory.expires is None or memory.expires > NOON}
             assert {memory.id for memory in mind.list(filter)} == passing, filter
             recall = mind.recall("cup", len(records), filter=filter, track=False)
-            assert set(ids(recall)) == passing & standing, filter
+            assert set(ids(recall)) == passing & current, filter
             assert len(set(ids(recall))) == len(recall)
             for memory in known:
                 verdict = recall.why_not(memory.id)
-                assert verdict.returned == (memory.id in passing & standing)
+                assert verdict.returned == (memory.id in passing & current)
                 assert verdict.returned or verdict.step == "filter"
 
 

@@ -16,28 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import StoreError
+from recollect.model.memory import JSON_FIELDS, KEYWORD_FIELDS
 from recollect.store.base import Rows, Space
 from recollect.store.sqlite.arrays import Growing
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.postings import Postings
-from recollect.store.sqlite.rows import ENCODED
+from recollect.store.sqlite.rows import ENCODED, select_columns
 from recollect.store.sqlite.token_sketches import Shelf, Sketches
 from recollect.store.text_fields import FIELDS
 
-CODED = (
-    "status",
-    "collection",
-    "user",
-    "session",
-    "speaker",
-    "role",
-    "kind",
-    "topic",
-    "tier",
-    "source",
-    "path",
-)
-OBJECTS: dict[str, str] = {"tags": "[]", "context": "{}"}  # what an empty one looks like
+CODED = (*KEYWORD_FIELDS, "path")
 ACTIVE = "SELECT space FROM spaces WHERE active"
 # Every recall needs these; others are read when a filter or a stage asks.
 ALWAYS = ("status", "collection", "expires", "created", "valid_from", "valid_to")
@@ -85,8 +73,8 @@ Column = Codes | Numbers | Objects
 
 
 def _column(name: str) -> Column:
-    if name in OBJECTS:
-        return Objects(OBJECTS[name])
+    if name in JSON_FIELDS:
+        return Objects(JSON_FIELDS[name])
     return Codes() if name in CODED else Numbers()
 
 
@@ -179,8 +167,8 @@ class Follower:
 
     def _read_column(self, image: Image, connection: apsw.Connection, name: str) -> None:
         column = _column(name)
-        values = dict(connection.execute(f"SELECT row, {name} FROM memories"))
-        empty: Any = OBJECTS.get(name, "" if name in CODED else None)
+        values = dict(connection.execute(f"SELECT m.row, {select_columns(connection, [name])} FROM memories m"))
+        empty: Any = JSON_FIELDS.get(name, "" if name in CODED else None)
         read = column.extend([values.get(int(row), empty) for row in image.rows])
         image.codes[name] = column.index if isinstance(column, Codes) else {}
         image.columns[name] = read  # last: who sees the column must find its codes
@@ -211,7 +199,7 @@ class Follower:
         where = "WHERE m.changed > ?1" if since else "WHERE ?1 = 0"
         fresh = fetch(
             connection,
-            f"SELECT m.row, w.entries, {', '.join('m.' + name for name in names)} "
+            f"SELECT m.row, w.entries, {select_columns(connection, names)} "
             f"FROM memories m LEFT JOIN words w ON w.row = m.row {where} ORDER BY m.row",
             (since,),
         )

@@ -21,7 +21,7 @@ from recollect.store.sqlite.index import active_space
 from recollect.store.sqlite.integrity_rules import EXAMPLES, MISFIT, RULES, Finding
 from recollect.store.sqlite.migrations import MIGRATIONS
 from recollect.store.sqlite.postings import ENTRY
-from recollect.store.sqlite.rows import ENCODED, SELECT, from_row
+from recollect.store.sqlite.rows import ENCODED, from_row, select_columns
 from recollect.store.sqlite.store import SqliteStore
 from recollect.store.sqlite.transaction import MOST_TIMES, SqliteTransaction
 from recollect.store.text_fields import embedding_text, field_words
@@ -306,7 +306,7 @@ def _finish(transaction: SqliteTransaction) -> None:
 
 
 def _memories(connection: apsw.Connection) -> Iterator[tuple[int, Memory]]:
-    for row, *values in connection.execute(f"SELECT m.row, {SELECT} FROM memories m"):
+    for row, *values in connection.execute(f"SELECT m.row, {select_columns(connection)} FROM memories m"):
         try:
             yield int(row), from_row(values)
         except (ValueError, TypeError):  # its details cannot be read: a rule of its own says so

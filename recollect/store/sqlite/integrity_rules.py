@@ -11,8 +11,9 @@ from typing import Literal
 
 import apsw
 
+from recollect.model.memory import JSON_FIELDS
 from recollect.store.sqlite.connections import fetch
-from recollect.store.sqlite.rows import ENCODED, LISTS
+from recollect.store.sqlite.rows import ENCODED
 from recollect.store.sqlite.transaction import SqliteTransaction
 
 Level = Literal["error", "warning", "note"]
@@ -69,7 +70,7 @@ LATEST = "SELECT row FROM (SELECT row, max(changed) FROM memories NOT INDEXED GR
 LIKELY = "(SELECT space FROM vectors GROUP BY space ORDER BY count(*) DESC LIMIT 1)"
 TORN_SKETCH = "length(sketch) % ((SELECT dim + 7 FROM spaces s WHERE s.space = sketches.space) / 8) <> 0"
 FILELESS = "file NOT IN (SELECT file FROM files)"
-SHAPES = {**dict.fromkeys(LISTS, ("array", "[]")), "context": ("object", "{}")}
+SHAPES = {name: ("array" if empty == "[]" else "object", empty) for name, empty in JSON_FIELDS.items()}
 
 
 def _unreadable(name: str) -> str:

@@ -134,11 +134,18 @@ DELETE FROM together;
 DROP TABLE together;
 """
 
+# Fields that a memory has since version 0.2. A file of version 0.1 that is only read has none of them: see rows.py.
+FIELDS_0_2 = """
+ALTER TABLE memories ADD COLUMN agent TEXT NOT NULL DEFAULT '';
+ALTER TABLE memories ADD COLUMN mentions INTEGER NOT NULL DEFAULT 1;
+"""
+
 MIGRATIONS: dict[str, str] = {
     "0001_memories": FIRST,
     "0002_files": FILES,
     "0003_tokens": TOKENS,
     "0004_sketches": SKETCHES,
+    "0005_fields": FIELDS_0_2,
 }
 
 

@@ -53,7 +53,7 @@ def _context(said: str, context: Mapping[str, Any], wanted: Mapping[str, Any]) -
             asked = list(value.values()) if operators(value) else []
             numbers = len(asked) == 1 and all(_is_number(each) for each in (held, asked[0]))
             limit = float(asked[0]) if numbers else None
-            return Exclusion(f"{said}: its {path} is {check.short(held)}", float(held) if numbers else None, limit)
+            return Exclusion(f"{said}: its {path} is {check.short_repr(held)}", float(held) if numbers else None, limit)
     return Exclusion(said)
 
 

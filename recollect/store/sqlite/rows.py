@@ -1,25 +1,22 @@
-"""Between rows and records: how each field of a Memory is written and read back."""
+"""Converts between rows of SQLite tables and records: the columns of a Memory, in order, and of its Use."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
+import apsw
+
 from recollect.model import Memory, Use
+from recollect.model.memory import FIELDS
 from recollect.model.validation import from_micros, micros
 
-LISTS = ("keywords", "tags", "entities", "files", "flags", "emotion_tags")
-MOMENTS = ("created", "updated", "valid_from", "valid_to", "expires")
-# Columns in the order in which records are written and read; lines take two of them.
-COLUMNS = (
-    *(each.name for each in fields(Memory) if each.name not in ("lines", "use")),
-    "first_line",
-    "last_line",
-)
+# Columns in the order in which rows are written and read; lines take two of them.
+PLAIN_COLUMNS = tuple(name for name, field in FIELDS.items() if field.kind not in ("lines", "use"))
+COLUMNS = (*PLAIN_COLUMNS, "first_line", "last_line")
 SELECT = ", ".join(f"m.{name}" for name in COLUMNS)
 USE_COLUMNS = (
     "last_accessed",
@@ -30,80 +27,90 @@ USE_COLUMNS = (
     "recall_times",
 )
 SELECT_USE = ", ".join(f"u.{name}" for name in USE_COLUMNS)
-ENCODED = {"vectors": "vector", "sketches": "sketch"}  # tables with a row for a memory and a space, and what they hold
+ENCODED = {"vectors": "vector", "sketches": "sketch"}  # tables with a row for a memory and a space, and their column
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _list(value: tuple[str, ...]) -> str:
-    return _json(value) if value else "[]"
-
-
-def _moment(value: datetime | None) -> int | None:
+def _write_moment(value: datetime | None) -> int | None:
     return None if value is None else micros(value)
-
-
-WRITE: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(LISTS, _list),
-    **dict.fromkeys(MOMENTS, _moment),
-    "context": lambda value: _json(value) if value else "{}",
-}
-READ: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(LISTS, lambda value: () if value == "[]" else tuple(json.loads(value))),
-    **dict.fromkeys(MOMENTS, lambda value: None if value is None else from_micros(value)),
-    "context": lambda value: {} if value == "{}" else json.loads(value),
-}
-
-
-READERS = tuple((at, READ[name]) for at, name in enumerate(COLUMNS) if name in READ)
-WRITERS = tuple((at, WRITE[name]) for at, name in enumerate(COLUMNS) if name in WRITE)
-ID, CONTEXT, CREATED, UPDATED = (COLUMNS.index(name) for name in ("id", "context", "created", "updated"))
-LINES = [each.name for each in fields(Memory)].index("lines")
-_plain = attrgetter(*COLUMNS[:-2])
-
-
-def to_row(memory: Memory) -> list[Any]:
-    """The values of COLUMNS for a memory."""
-    values = list(_plain(memory))
-    for at, writer in WRITERS:
-        values[at] = writer(values[at])
-    values.extend(memory.lines or (None, None))
-    return values
-
-
-def from_row(values: Sequence[Any]) -> Memory:
-    """A memory from the values of COLUMNS followed by those of USE_COLUMNS (all None when never used)."""
-    read = list(values[: len(COLUMNS)])
-    for at, reader in READERS:
-        read[at] = reader(read[at])
-    last = read.pop()
-    first = read.pop()
-    read.insert(LINES, None if first is None else (first, last))
-    used = values[len(COLUMNS) :]
-    if used and used[1] is not None:
-        read.append(read_use(used))
-    return Memory(*read)
-
-
-def read_use(values: Sequence[Any]) -> Use:
-    seen, accesses, returns, recalls, recalled, times = values
-    moments = () if times == "[]" else tuple(map(from_micros, json.loads(times)))
-    return Use(_read_moment(seen), accesses, returns, recalls, _read_moment(recalled), moments)
 
 
 def _read_moment(value: int | None) -> datetime | None:
     return None if value is None else from_micros(value)
 
 
-def as_values(kept: Any) -> list[Any]:
-    """The values of a kept record: of a memory, by their names, in the order of COLUMNS."""
-    return [kept.get(name) for name in COLUMNS] if isinstance(kept, dict) else kept
+WRITE: dict[str, Callable[[Any], Any]] = {
+    "list": lambda value: _json(value) if value else "[]",
+    "object": lambda value: _json(value) if value else "{}",
+    "moment": _write_moment,
+}
+READ: dict[str, Callable[[Any], Any]] = {
+    "list": lambda value: () if value == "[]" else tuple(json.loads(value)),
+    "object": lambda value: {} if value == "{}" else json.loads(value),
+    "moment": _read_moment,
+}
+_KINDS = [FIELDS[name].kind for name in PLAIN_COLUMNS]
+READERS = tuple((at, READ[kind]) for at, kind in enumerate(_KINDS) if kind in READ)
+WRITERS = tuple((at, WRITE[kind]) for at, kind in enumerate(_KINDS) if kind in WRITE)
+ID, CONTEXT, CREATED, UPDATED = (COLUMNS.index(name) for name in ("id", "context", "created", "updated"))
+LINES = list(FIELDS).index("lines")
+_plain_values = attrgetter(*PLAIN_COLUMNS)
+
+
+def to_row(memory: Memory) -> list[Any]:
+    """The values of COLUMNS for a memory."""
+    values = list(_plain_values(memory))
+    for at, write in WRITERS:
+        values[at] = write(values[at])
+    values.extend(memory.lines or (None, None))
+    return values
+
+
+def from_row(values: Sequence[Any]) -> Memory:
+    """A memory from the values of COLUMNS followed by those of USE_COLUMNS (all None when never used)."""
+    fields = list(values[: len(COLUMNS)])
+    for at, read in READERS:
+        fields[at] = read(fields[at])
+    last = fields.pop()
+    first = fields.pop()
+    fields.insert(LINES, None if first is None else (first, last))
+    use = values[len(COLUMNS) :]
+    if use and use[1] is not None:
+        fields.append(read_use(use))
+    return Memory(*fields)
+
+
+DEFAULTS: dict[str, Any] = dict(zip(COLUMNS, to_row(Memory(text="")), strict=True))
+
+
+def select_columns(connection: apsw.Connection, names: Sequence[str] = COLUMNS, table: str = "m") -> str:
+    """SQL for columns of memories; the default of each that the file lacks.
+
+    Only a file of an earlier version that is opened for reading lacks any: others are migrated when they are opened.
+    """
+    present: set[Any] = set(names)
+    if connection.readonly("main"):
+        present = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('memories')")}
+    default = apsw.format_sql_value
+    return ", ".join(f"{table}.{name}" if name in present else default(DEFAULTS[name]) for name in names)
+
+
+def as_values(record: Any) -> list[Any]:
+    """The values of a record of the history: of a memory, in the order of COLUMNS, with defaults for later columns."""
+    return [record.get(name, DEFAULTS[name]) for name in COLUMNS] if isinstance(record, dict) else record
+
+
+def read_use(values: Sequence[Any]) -> Use:
+    last_accessed, accesses, returns, recalls, last_recalled, times = values
+    moments = () if times == "[]" else tuple(map(from_micros, json.loads(times)))
+    return Use(_read_moment(last_accessed), accesses, returns, recalls, _read_moment(last_recalled), moments)
 
 
 def use_to_row(use: Use) -> list[Any]:
     """The values of USE_COLUMNS."""
     times = _json([micros(at) for at in use.recall_times])
     counts = (use.access_count, use.return_count, use.recall_count)
-    return [_moment(use.last_accessed), *counts, _moment(use.last_recalled), times]
+    return [_write_moment(use.last_accessed), *counts, _write_moment(use.last_recalled), times]

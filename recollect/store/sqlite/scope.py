@@ -15,7 +15,7 @@ from recollect.errors import InvalidInput
 from recollect.model import validation as check
 from recollect.model.conditions import check_conditions, check_near, distance, judge
 from recollect.model.filter import All, AnyFilter, Filter, Near, Not
-from recollect.model.memory import STATUSES
+from recollect.model.memory import KEYWORD_FIELDS, STATUSES
 from recollect.store.base import Exclusion, Floats, Rows
 from recollect.store.sqlite.index import Image
 from recollect.store.sqlite.refusals import refusal
@@ -24,7 +24,6 @@ HOUR = 3_600e6  # microseconds
 MOST_MEMOS = 64  # answers kept for a version
 MANNERS = ("confidence_decay", "expired")  # how other conditions are judged; none of their own
 Slots = NDArray[np.bool_]
-CODED = ("collection", "user", "session", "speaker", "role", "kind", "topic", "tier", "source", "status")
 
 
 Condition = tuple[str, Slots, str, Any]  # what it is, who passes, and of a filter's: its name and what it wants
@@ -134,13 +133,15 @@ class ScopeBuilder:
                 return [(f"not ({describe(filter.of)})", (no, yes), "not", filter.of)]
             case Filter():
                 if filter.expired not in (None, True, False):
-                    raise InvalidInput(f"expired must be true or false, not {check.short(filter.expired)}.")
+                    raise InvalidInput(f"expired must be true or false, not {check.short_repr(filter.expired)}.")
                 decay = (
-                    1.0 if filter.confidence_decay is None else check.unit(filter.confidence_decay, "confidence_decay")
+                    1.0
+                    if filter.confidence_decay is None
+                    else check.fraction(filter.confidence_decay, "confidence_decay")
                 )
                 judged = [(self._condition(name, wanted, decay), name, wanted) for name, wanted in given(filter)]
                 return [(f"{name}={shown(wanted)}", pair, name, wanted) for pair, name, wanted in judged]
-        raise InvalidInput(f"filter must be a Filter, not {check.short(filter)}.")
+        raise InvalidInput(f"filter must be a Filter, not {check.short_repr(filter)}.")
 
     def _all(self, filter: AnyFilter) -> tuple[Slots, Slots]:
         yes, no = np.ones(self.size, np.bool_), np.zeros(self.size, np.bool_)
@@ -155,7 +156,7 @@ class ScopeBuilder:
             if unknown:
                 raise InvalidInput(f"There is no status {unknown[0]!r}; there are: {', '.join(STATUSES)}.")
             return _decided(self._standing(check.one_or_more(value, name)))
-        if name in CODED:
+        if name in KEYWORD_FIELDS:
             return _decided(self._coded(name, check.one_or_more(value, name)))
         match name:
             case "tags":
@@ -163,9 +164,9 @@ class ScopeBuilder:
             case "path":
                 return _decided(self._under(check.string(value, name)))
             case "classification":
-                return _decided(self.column(name) <= check.whole(value, name))
+                return _decided(self.column(name) <= check.integer(value, name))
             case "min_confidence":
-                return _decided(self._confident(check.unit(value, name), decay))
+                return _decided(self._confident(check.fraction(value, name), decay))
             case "since":
                 return _decided(self.column("created") >= check.micros(check.moment(value, name)))
             case "until":
@@ -289,7 +290,7 @@ def shown(value: Any) -> str:
         case Near():
             return f"{value.field} within {value.within:g} of {list(value.target)}"
         case _:
-            return check.short(value, 120)
+            return check.short_repr(value, 120)
 
 
 def describe(filter: AnyFilter) -> str:

@@ -19,7 +19,7 @@ from recollect.store.sqlite.arrays import best
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.index import Follower, Image
 from recollect.store.sqlite.lexicon import SqliteLexicon
-from recollect.store.sqlite.rows import SELECT, SELECT_USE, from_row, read_use
+from recollect.store.sqlite.rows import SELECT_USE, from_row, read_use, select_columns
 from recollect.store.sqlite.scope import ScopeBuilder, SlotScope
 from recollect.store.sqlite.session_order import Order
 from recollect.store.sqlite.signatures import signatures
@@ -194,8 +194,8 @@ class SqliteSnapshot:
 
     def memories(self, rows: Rows) -> list[Memory]:
         sql = (
-            f"SELECT m.row, {SELECT}, {SELECT_USE} FROM memories m LEFT JOIN use u ON u.row = m.row "
-            "WHERE m.row IN (SELECT value FROM json_each(?))"
+            f"SELECT m.row, {select_columns(self.connection)}, {SELECT_USE} "
+            "FROM memories m LEFT JOIN use u ON u.row = m.row WHERE m.row IN (SELECT value FROM json_each(?))"
         )
         found = {row: from_row(values) for row, *values in self.connection.execute(sql, (_listed(rows),))}
         return [found[row] for row in rows.tolist() if row in found]

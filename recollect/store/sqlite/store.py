@@ -23,7 +23,7 @@ from recollect.store.base import FileState, Space, StoreStatus, Touch, UndoResul
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, gate, saying
 from recollect.store.sqlite.files import read_chunk_ids, read_embedded, read_files, read_folders
 from recollect.store.sqlite.index import Follower, active_space
-from recollect.store.sqlite.rows import ENCODED, SELECT, SELECT_USE, as_values, from_row
+from recollect.store.sqlite.rows import ENCODED, SELECT_USE, as_values, from_row, select_columns
 from recollect.store.sqlite.snapshot import SqliteSnapshot, read_relations
 from recollect.store.sqlite.transaction import SqliteTransaction
 
@@ -100,7 +100,7 @@ class SqliteStore:
     def resolve(self, ids: Sequence[str]) -> list[str]:
         connection, whole = self._connections.get(), []
         with saying(self.path):
-            for id in (check.identity(id, "id") for id in ids):
+            for id in (check.identifier(id, "id") for id in ids):
                 if connection.execute("SELECT 1 FROM memories WHERE id = ?", (id,)).get:
                     whole.append(id)
                     continue
@@ -115,9 +115,11 @@ class SqliteStore:
         return whole
 
     def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Memory]:
-        sql = f"SELECT {SELECT}, {SELECT_USE} FROM memories m LEFT JOIN use u ON u.row = m.row WHERE m.id = ?"
         with saying(self.path):
-            found = [self._connections.get().execute(sql, (id,)).fetchall() for id in ids]
+            connection = self._connections.get()
+            columns = f"{select_columns(connection)}, {SELECT_USE}"
+            sql = f"SELECT {columns} FROM memories m LEFT JOIN use u ON u.row = m.row WHERE m.id = ?"
+            found = [connection.execute(sql, (id,)).fetchall() for id in ids]
         missing = [id for id, rows in zip(ids, found, strict=True) if not rows]
         if missing and not missing_ok:
             raise NotFound(f"There is no memory with the id {missing[0]!r}.")
