@@ -1,7 +1,7 @@
-"""Cutting a Markdown text into chunks: pieces of bounded size, where the writing pauses, with their lines and headings.
+"""Splitting Markdown into chunks of bounded size at headings, paragraphs and sentences, with their lines and headings.
 
-The scanner goes line by line and knows headings, fences, lists and paragraphs, which is all that cutting needs. A full
-parser (markdown-it-py) took 0.25 s of CPU a megabyte here, six times as much, for a tree that would be thrown away.
+It scans line by line and knows headings, fences, lists and paragraphs, which is all that splitting needs. A full
+parser (markdown-it-py) took 0.25 s of CPU per megabyte here, six times as much, for a tree that would be thrown away.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from recollect.errors import InvalidInput
 from recollect.model import validation as check
 from recollect.text.words import SPACELESS
 
-PER_TOKEN = 4  # characters, roughly; in scripts without spaces a character is a token by itself
-SMALL = 8  # a section below 1 in so many of a chunk is not worth one of its own
+CHARACTERS_PER_TOKEN = 4  # roughly; in scripts without spaces every character is a token
+SMALL_FRACTION = 8  # a section smaller than 1/8 of a chunk shares a chunk with the next
 
 UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`]*$)|~{3,})")
@@ -25,48 +25,49 @@ ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|[。！？]+")
 FENCED = re.compile(r"^[ \t>]*(```|~~~).*?(?:^[ \t>]*\1|\Z)", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[\[([^\[\]|#^\n]+)")
-TAG = re.compile(r"#(?<!\S#)([^\W\d_][\w/-]*)")  # the mark first, by which it is searched fast
+TAG = re.compile(r"#(?<!\S#)([^\W\d_][\w/-]*)")  # starts with the literal #, which is searched fast
 
 
 @dataclass(frozen=True, slots=True)
-class Cutting:
-    """How large chunks are, and how much of one the next repeats, in tokens."""
+class ChunkSize:
+    """The maximum size of a chunk, and how much of one the next repeats, in tokens."""
 
     tokens: int = 400  # O13
     overlap: int = 80  # O13
 
     def __post_init__(self) -> None:
         for name in ("tokens", "overlap"):
-            check.whole(getattr(self, name), name)
+            check.integer(getattr(self, name), name)
         if self.tokens < 1 or not 0 <= self.overlap < self.tokens:
             raise InvalidInput(
-                f"A chunk has at least 1 token and repeats fewer than it has, not {self.tokens} and {self.overlap}."
+                f"tokens must be at least 1 and overlap must be from 0 to less than tokens, not {self.tokens} and "
+                f"{self.overlap}."
             )
 
 
-DEFAULT = Cutting()
+DEFAULT = ChunkSize()
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a file: the text of its lines, or of a part of one that was too long for a chunk."""
+    """A part of a file: the text of its lines, or part of a line that was too long for a chunk."""
 
     text: str
     first: int  # lines, counted from 1
     last: int
-    headings: tuple[str, ...] = ()  # above all of it, outermost first
+    headings: tuple[str, ...] = ()  # that it stands under, outermost first
     tags: tuple[str, ...] = ()  # written as #tag
     links: tuple[str, ...] = ()  # written as [[name]]
 
 
-def chunks(
-    lines: Sequence[str], cutting: Cutting = DEFAULT, front: int = 0, front_is_text: bool = False
+def split_chunks(
+    lines: Sequence[str], chunk_size: ChunkSize = DEFAULT, front: int = 0, front_is_text: bool = False
 ) -> Iterator[Chunk]:
-    """The chunks of these lines, of which so many at the beginning are front matter: no text, as a rule."""
-    return _Cutter(lines, cutting).chunks(front, front_is_text)
+    """The chunks of these lines. The first ``front`` lines are front matter, which is left out unless it is text."""
+    return _Splitter(lines, chunk_size).split(front, front_is_text)
 
 
-# A place is an offset into the whole text, a span two of them.
+# Spans are pairs of offsets into the whole text.
 
 
 @dataclass(slots=True)
@@ -88,32 +89,33 @@ class _Section:
     blocks: list[_Block]
 
 
-class _Cutter:
-    """One text. Blocks become sections, sections units that should stay whole, and units chunks."""
+class _Splitter:
+    """Splits one text: lines form blocks, blocks sections, sections units that stay whole, and units chunks."""
 
-    def __init__(self, lines: Sequence[str], cutting: Cutting) -> None:
+    def __init__(self, lines: Sequence[str], chunk_size: ChunkSize) -> None:
         self.lines = lines
         self.text = "\n".join(lines)
         self.starts = [0, *accumulate(len(line) + 1 for line in lines)]
-        self.most = cutting.tokens * PER_TOKEN
-        self.repeat = cutting.overlap * PER_TOKEN
-        self.small = self.most // SMALL
-        self.wide = not self.text.isascii() and SPACELESS.search(self.text) is not None
+        self.max_size = chunk_size.tokens * CHARACTERS_PER_TOKEN
+        self.overlap = chunk_size.overlap * CHARACTERS_PER_TOKEN
+        self.small = self.max_size // SMALL_FRACTION
+        self.has_spaceless_script = not self.text.isascii() and SPACELESS.search(self.text) is not None
 
-    def chunks(self, front: int, front_is_text: bool) -> Iterator[Chunk]:
+    def split(self, front: int, front_is_text: bool) -> Iterator[Chunk]:
         blocks = self._blocks(front)
         if front_is_text:
-            blocks = chain([_Block(1, front - 2)], blocks)  # what stands between its rules
+            blocks = chain([_Block(1, front - 2)], blocks)  # the lines between the two ---
         for section in self._sections(blocks):
-            for start, end in self._packed(self._units(section)):
+            for start, end in self._pack(self._units(section)):
                 text = self.text[start:end]
                 first, last = bisect_right(self.starts, start), bisect_left(self.starts, end)
-                yield Chunk(text, first, last, section.path, *_marks(self.text[max(start, self.starts[front]) : end]))
+                tags, links = _tags_and_links(self.text[max(start, self.starts[front]) : end])
+                yield Chunk(text, first, last, section.path, tags, links)
 
     def _size(self, start: int, end: int) -> int:
         size = end - start
-        if self.wide:
-            size += (PER_TOKEN - 1) * sum(map(len, SPACELESS.findall(self.text, start, end)))
+        if self.has_spaceless_script:
+            size += (CHARACTERS_PER_TOKEN - 1) * sum(map(len, SPACELESS.findall(self.text, start, end)))
         return size
 
     def _span(self, first: int, last: int) -> tuple[int, int]:
@@ -121,27 +123,27 @@ class _Cutter:
         return self.starts[first], self.starts[last + 1] - 1
 
     def _sections(self, blocks: Iterable[_Block]) -> Iterator[_Section]:
-        """A section begins at a heading, unless the one before it is small and not of a lower level."""
+        """Group blocks by heading. A heading continues a small section of the same or a higher level."""
         above: list[tuple[int, str]] = []
-        held: _Section | None = None
+        section: _Section | None = None
         for block in blocks:
             if block.heading is None:
-                if held is None:
-                    held = _Section(0, (), [])
-                held.blocks.append(block)
+                if section is None:
+                    section = _Section(0, (), [])
+                section.blocks.append(block)
                 continue
             level = block.heading[0]
             above = [*(each for each in above if each[0] < level), block.heading]
             path = tuple(text for _, text in above if text)
-            if held is not None and level >= held.level and self._is_small(held):
-                held.blocks.append(block)
-                held.path = _joined(held.path, path)
+            if section is not None and level >= section.level and self._is_small(section):
+                section.blocks.append(block)
+                section.path = _common_path(section.path, path)
                 continue
-            if held is not None:
-                yield held
-            held = _Section(level, path, [block])
-        if held is not None:
-            yield held
+            if section is not None:
+                yield section
+            section = _Section(level, path, [block])
+        if section is not None:
+            yield section
 
     def _is_small(self, section: _Section) -> bool:
         return self._size(*self._span(section.blocks[0].first, section.blocks[-1].last)) < self.small
@@ -159,7 +161,7 @@ class _Cutter:
                 while at < count and not _closes(lines[at], fence):
                     at += 1
                 last = min(at, count - 1)
-                while last > first and not lines[last].strip():  # a fence that nobody closed
+                while last > first and not lines[last].strip():  # an unclosed fence
                     last -= 1
                 yield _Block(first, last, fenced=True)
                 at += 1
@@ -174,47 +176,47 @@ class _Cutter:
                 yield _Block(first, at - 1)
 
     def _units(self, section: _Section) -> Iterator[tuple[int, int]]:
-        """Spans that should not be cut, none larger than a chunk; a heading goes with what follows it."""
-        waiting: int | None = None  # where a heading begins that nothing has followed yet
-        reach = 0
+        """Spans that should not be split, none larger than a chunk; a heading stays with the text below it."""
+        heading_start: int | None = None  # of a heading without text so far
+        heading_end = 0
         for block in section.blocks:
-            if block.heading is not None and self._size(*self._span(block.first, block.last)) <= self.most:
-                waiting = self.starts[block.first] if waiting is None else waiting
-                reach = self._span(block.first, block.last)[1]
+            if block.heading is not None and self._size(*self._span(block.first, block.last)) <= self.max_size:
+                heading_start = self.starts[block.first] if heading_start is None else heading_start
+                heading_end = self._span(block.first, block.last)[1]
                 continue
-            most = self.most
-            if waiting is not None and not block.fenced:  # rather a part beside its heading than the heading alone
-                most = max(most - (self.starts[block.first] - waiting), most // 2)
-            for start, end in self._fitting(block.first, block.last, most):
-                if waiting is not None and self._size(waiting, end) <= self.most:
-                    start = waiting
-                elif waiting is not None:
-                    yield from self._headings(waiting, reach)
-                waiting = None
+            max_size = self.max_size
+            if heading_start is not None and not block.fenced:  # rather split the block than leave the heading alone
+                max_size = max(max_size - (self.starts[block.first] - heading_start), max_size // 2)
+            for start, end in self._fitting(block.first, block.last, max_size):
+                if heading_start is not None and self._size(heading_start, end) <= self.max_size:
+                    start = heading_start
+                elif heading_start is not None:
+                    yield from self._headings(heading_start, heading_end)
+                heading_start = None
                 yield start, end
-        if waiting is not None:
-            yield from self._headings(waiting, reach)
+        if heading_start is not None:
+            yield from self._headings(heading_start, heading_end)
 
     def _headings(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Headings in a row that found no place beside a text."""
-        if self._size(start, end) <= self.most:
+        """Consecutive headings that did not fit beside a text."""
+        if self._size(start, end) <= self.max_size:
             yield start, end
         else:
             yield from self._by_line(bisect_right(self.starts, start) - 1, bisect_left(self.starts, end) - 1)
 
-    def _fitting(self, first: int, last: int, most: int) -> Iterator[tuple[int, int]]:
-        """A block as it is when it fits, else its parts: items of a list or what blank lines divide, then lines."""
+    def _fitting(self, first: int, last: int, max_size: int) -> Iterator[tuple[int, int]]:
+        """The whole block if it fits, else its parts: list items or what blank lines separate, then lines."""
         span = self._span(first, last)
-        if self._size(*span) <= most:
+        if self._size(*span) <= max_size:
             yield span
             return
-        begins = [at for at in range(first + 1, last + 1) if self._begins_part(at)]
-        for start, after in zip([first, *begins], [*begins, last + 1], strict=True):
+        part_starts = [at for at in range(first + 1, last + 1) if self._begins_part(at)]
+        for start, after in zip([first, *part_starts], [*part_starts, last + 1], strict=True):
             end = after - 1
             while end > start and not self.lines[end].strip():
                 end -= 1
             span = self._span(start, end)
-            if self._size(*span) <= most:
+            if self._size(*span) <= max_size:
                 yield span
             else:
                 yield from self._by_line(start, end)
@@ -227,16 +229,16 @@ class _Cutter:
         for at in range(first, last + 1):
             if self.lines[at].strip():
                 start, end = self._span(at, at)
-                if self._size(start, end) <= self.most:
+                if self._size(start, end) <= self.max_size:
                     yield start, end
                 else:
                     yield from self._sentences(start, end)
 
     def _sentences(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """A line that is too long, by its sentences; what is too long without one is cut between words, or anywhere."""
+        """Split a long line into sentences; a sentence that is too long is split between words, or anywhere."""
         bounds = [found.end() for found in SENTENCE_END.finditer(self.text, start, end)]
         for bound in [*bounds, end]:
-            while bound - start > self.most or self._size(start, bound) > self.most:
+            while bound - start > self.max_size or self._size(start, bound) > self.max_size:
                 room = self._room(start, bound)
                 space = self.text.rfind(" ", start + 1, start + room)
                 cut = start + room if space < 0 else space + 1
@@ -246,10 +248,10 @@ class _Cutter:
             start = bound
 
     def _room(self, start: int, end: int) -> int:
-        """How many characters from a place on fit into a chunk."""
-        room = min(self.most, end - start)
-        while room > 1 and self._size(start, start + room) > self.most:
-            room -= max(1, (self._size(start, start + room) - self.most) // PER_TOKEN)
+        """How many characters from an offset on fit into a chunk."""
+        room = min(self.max_size, end - start)
+        while room > 1 and self._size(start, start + room) > self.max_size:
+            room -= max(1, (self._size(start, start + room) - self.max_size) // CHARACTERS_PER_TOKEN)
         return room
 
     def _trimmed(self, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -257,35 +259,37 @@ class _Cutter:
         if text.strip():
             yield start + len(text) - len(text.lstrip()), start + len(text.rstrip())
 
-    def _packed(self, units: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        """As many units to a chunk as fit, each chunk repeating the end of the one before it."""
-        begins: list[int] = []  # of the units of this chunk
+    def _pack(self, units: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """Put as many units into a chunk as fit; each chunk repeats the end of the one before it."""
+        unit_starts: list[int] = []  # of this chunk
         start = end = -1
         for unit_start, unit_end in units:
             if start < 0:
-                start, begins = unit_start, []
-            elif self._size(start, unit_end) > self.most:
+                start, unit_starts = unit_start, []
+            elif self._size(start, unit_end) > self.max_size:
                 yield start, end
-                start, begins = self._repeating(start, end, unit_start, unit_end, begins), []
-            begins.append(unit_start)
+                start, unit_starts = self._overlap_start(start, end, unit_start, unit_end, unit_starts), []
+            unit_starts.append(unit_start)
             end = unit_end
         if start >= 0:
             yield start, end
 
-    def _repeating(self, start: int, end: int, unit_start: int, unit_end: int, begins: list[int]) -> int:
+    def _overlap_start(self, start: int, end: int, unit_start: int, unit_end: int, unit_starts: list[int]) -> int:
         """Where the next chunk begins so that it repeats whole lines (or sentences of a long one) of the last."""
         line = bisect_right(self.starts, end) - 1
-        places = [at for at in begins if at > start]
-        while self.starts[line] > start and end - self.starts[line] <= self.repeat:
+        starts = [at for at in unit_starts if at > start]
+        while self.starts[line] > start and end - self.starts[line] <= self.overlap:
             if self.lines[line].strip():
-                places.append(self.starts[line])
+                starts.append(self.starts[line])
             line -= 1
-        allowed = (at for at in places if self._size(at, end) <= self.repeat and self._size(at, unit_end) <= self.most)
-        return min(allowed, default=unit_start)
+        fitting = (
+            at for at in starts if self._size(at, end) <= self.overlap and self._size(at, unit_end) <= self.max_size
+        )
+        return min(fitting, default=unit_start)
 
 
 def _fence(line: str) -> str | None:
-    """The marks that begin a fenced text, if this line does."""
+    """The fence characters, if this line opens a fenced block."""
     if "```" not in line and "~~~" not in line:
         return None
     found = FENCE.match(line)
@@ -298,7 +302,7 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _heading(line: str) -> tuple[int, str] | None:
-    """The level and text of a heading, without the marks that it is drawn with."""
+    """The level and text of a heading, without Markdown characters."""
     if "#" not in line[:4]:
         return None
     marked = line.lstrip(" ")
@@ -308,21 +312,21 @@ def _heading(line: str) -> tuple[int, str] | None:
         return None
     text = text.rstrip()
     without = text.rstrip("#")
-    if not without.strip() or without[-1] in " \t":  # a closing run of # is none of it
+    if not without.strip() or without[-1] in " \t":  # a closing run of # does not belong to the text
         text = without
     return level, text.replace("**", "").replace("`", "").strip()
 
 
-def _joined(path: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """The deeper of two headings where one stands under the other, else what both stand under."""
+def _common_path(path: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """The deeper of two heading paths if one contains the other, else their common beginning."""
     for shared, (mine, theirs) in enumerate(zip(path, other, strict=False)):
         if mine != theirs:
             return path[:shared]
     return max(path, other, key=len)
 
 
-def _marks(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The #tags and the [[names]] in a text, but for what is fenced."""
+def _tags_and_links(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The #tags and the [[names]] in a text, outside of fenced blocks."""
     if "#" not in text and "[[" not in text:
         return (), ()
     if "```" in text or "~~~" in text:

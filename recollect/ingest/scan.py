@@ -1,4 +1,4 @@
-"""Looking at a folder: which files are there, which are left out and why, and what a file says."""
+"""Scanning folders: which files belong to the index, which are skipped and why; and reading a file as text."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Literal
 
 Kind = Literal["file", "transcript"]
 SUFFIXES: dict[Kind, tuple[str, ...]] = {"file": (".md", ".markdown"), "transcript": (".jsonl",)}
-WIDE = (b"\xff\xfe", b"\xfe\xff")  # the marks that UTF-16 begins with
-BINARY_LOOK = 8192  # bytes in which a NUL tells that a file is no text
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # byte order marks
+BINARY_PREFIX_BYTES = 8192  # a NUL among these means that a file is not text
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A file, or a folder with all below it."""
+class IndexedPath:
+    """A file to index, or a folder with everything below it."""
 
     path: str
     kind: Kind = "file"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A file that belongs to the index."""
 
-    path: str  # as users see it: from the root, or the whole of it for a file elsewhere
+    path: str  # as users see it: relative to the root, or absolute for a file elsewhere
     real: str
     kind: Kind
     size: int
@@ -37,145 +37,146 @@ class Found:
 
 
 @dataclass(slots=True)
-class Scan:
-    """What was found, what was left out and why, and where nobody could look."""
+class ScanResult:
+    """The files that were found, what was skipped and why, and which folders could not be read."""
 
-    files: dict[str, Found] = field(default_factory=dict)
+    files: dict[str, FoundFile] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
-    unseen: list[str] = field(default_factory=list)  # what is known of files there stays as it is
+    unreadable: list[str] = field(default_factory=list)  # what is indexed of files there is kept
 
-    def may_be_there(self, path: str) -> bool:
-        return any(not under or path == under or path.startswith(under + "/") for under in self.unseen)
+    def may_exist(self, path: str) -> bool:
+        """Could the file be in a folder that could not be read?"""
+        return any(not under or path == under or path.startswith(under + "/") for under in self.unreadable)
 
 
 class Scanner:
-    """Walks places. Hidden and ignored names are left out; links are followed as far as the roots reach."""
+    """Walks the indexed paths. Hidden and ignored names are skipped; links are followed inside the roots."""
 
-    def __init__(self, root: str, places: Sequence[Place], ignore: Sequence[str] = ()) -> None:
+    def __init__(self, root: str, targets: Sequence[IndexedPath], ignore: Sequence[str] = ()) -> None:
         self.root = root
-        self.places = places
+        self.targets = targets
         self.ignore = ignore
-        self.roots = [root, *(place.path for place in places if not within(place.path, root))]
+        self.roots = [root, *(target.path for target in targets if not is_within(target.path, root))]
 
-    def scan(self) -> Scan:
-        self.result = Scan()
+    def scan(self) -> ScanResult:
+        self.result = ScanResult()
         self.visited: set[tuple[str, Kind]] = set()
         self.reals: set[str] = set()
         self.single: set[tuple[int, int]] = set()
         self.links: list[tuple[str, str, Kind]] = []
-        there = os.path.isdir(self.root)
-        if not there:
-            self._unseen(self.root, "the folder is not there; what was read from it before is kept")
-        for place in self.places:
-            if there or not within(place.path, self.root):
-                self._look(place)
-        while self.links:  # after all that is there itself
+        root_exists = os.path.isdir(self.root)
+        if not root_exists:
+            self._mark_unreadable(self.root, "the folder does not exist; what was read from it before is kept")
+        for target in self.targets:
+            if root_exists or not is_within(target.path, self.root):
+                self._look(target)
+        while self.links:  # after the files and folders themselves
             links, self.links = sorted(self.links), []
             for link in links:
                 self._follow(*link)
         return self.result
 
-    def _look(self, place: Place) -> None:
+    def _look(self, target: IndexedPath) -> None:
         try:
-            if within(place.path, self.root) and os.path.islink(place.path):
-                self.links.append((place.path, place.path, place.kind))
+            if is_within(target.path, self.root) and os.path.islink(target.path):
+                self.links.append((target.path, target.path, target.kind))
                 return
-            about = os.stat(place.path)
+            info = os.stat(target.path)
         except FileNotFoundError:
-            if not within(place.path, self.root):  # it may be on a disk that is not mounted
-                self._unseen(place.path, "it is not there; what was read from it before is kept")
+            if not is_within(target.path, self.root):  # it may be on a disk that is not mounted
+                self._mark_unreadable(target.path, "it does not exist; what was read from it before is kept")
             return
         except OSError as problem:
-            self._unseen(place.path, f"it cannot be looked at: {problem.strerror}")
+            self._mark_unreadable(target.path, f"it cannot be read: {problem.strerror}")
             return
-        if stat.S_ISDIR(about.st_mode):
-            self._walk(place.path, place.path, place.kind)
-        elif place.path.endswith(SUFFIXES[place.kind]):
-            if (about.st_dev, about.st_ino) not in self.single:  # one file where names differ in case alone
-                self.single.add((about.st_dev, about.st_ino))
-                self._take(place.path, place.path, place.kind, about)
+        if stat.S_ISDIR(info.st_mode):
+            self._walk(target.path, target.path, target.kind)
+        elif target.path.endswith(SUFFIXES[target.kind]):
+            if (info.st_dev, info.st_ino) not in self.single:  # one file where names differ in case alone
+                self.single.add((info.st_dev, info.st_ino))
+                self._take(target.path, target.path, target.kind, info)
         else:
-            self._skip(place.path, f"it is none of {', '.join(SUFFIXES[place.kind])}")
+            self._skip(target.path, f"its name does not end with one of {', '.join(SUFFIXES[target.kind])}")
 
-    def _walk(self, top: str, shown: str, kind: Kind) -> None:
-        waiting = [(top, shown)]
+    def _walk(self, top: str, display_path: str, kind: Kind) -> None:
+        waiting = [(top, display_path)]
         while waiting:
-            folder, shown = waiting.pop()
+            folder, display_path = waiting.pop()
             if (folder, kind) in self.visited:
                 continue
             self.visited.add((folder, kind))
-            for entry in self._entries(folder, shown):
+            for entry in self._entries(folder, display_path):
                 name = entry.name
                 if name[0] == "." or any(fnmatch(name, pattern) for pattern in self.ignore):
                     continue
-                place = f"{shown}/{name}"
+                target = f"{display_path}/{name}"
                 if entry.is_symlink():
-                    self.links.append((place, entry.path, kind))
+                    self.links.append((target, entry.path, kind))
                 elif entry.is_dir(follow_symlinks=False):
-                    waiting.append((entry.path, place))
+                    waiting.append((entry.path, target))
                 elif name.endswith(SUFFIXES[kind]):
                     try:
-                        self._take(place, entry.path, kind, entry.stat(follow_symlinks=False))
+                        self._take(target, entry.path, kind, entry.stat(follow_symlinks=False))
                     except OSError:
-                        continue  # it went while we looked
+                        continue  # it was deleted during the scan
 
-    def _entries(self, folder: str, shown: str) -> Iterator[os.DirEntry[str]]:
+    def _entries(self, folder: str, display_path: str) -> Iterator[os.DirEntry[str]]:
         try:
             with os.scandir(folder) as entries:
                 yield from entries
         except FileNotFoundError:
-            pass  # it went while we looked
+            pass  # it was deleted during the scan
         except OSError as problem:
-            self._unseen(shown, f"it cannot be looked at: {problem.strerror}")
+            self._mark_unreadable(display_path, f"it cannot be read: {problem.strerror}")
 
-    def _take(self, shown: str, real: str, kind: Kind, about: os.stat_result) -> None:
-        path = self._shown(shown)
-        if not stat.S_ISREG(about.st_mode):
-            self._skip(shown, "it is no ordinary file")
+    def _take(self, display_path: str, real: str, kind: Kind, info: os.stat_result) -> None:
+        path = self._display_path(display_path)
+        if not stat.S_ISREG(info.st_mode):
+            self._skip(display_path, "it is not a regular file")
         elif not _is_text(path):
-            self._skip(shown, "its name is no text (not UTF-8)")
+            self._skip(display_path, "its name is not valid UTF-8")
         elif real not in self.reals:
             self.reals.add(real)
-            self.result.files[path] = Found(path, real, kind, about.st_size, about.st_mtime_ns, about.st_ino)
+            self.result.files[path] = FoundFile(path, real, kind, info.st_size, info.st_mtime_ns, info.st_ino)
 
-    def _follow(self, shown: str, link: str, kind: Kind) -> None:
+    def _follow(self, display_path: str, link: str, kind: Kind) -> None:
         try:
             real = os.path.realpath(link, strict=True)
-            about = os.stat(real)
+            info = os.stat(real)
         except OSError:
-            self._skip(shown, "it is a link that leads nowhere, or round in circles")
+            self._skip(display_path, "it is a broken or circular link")
             return
-        home = next((root for root in self.roots if within(real, root)), None)
-        if home is None:
-            if stat.S_ISDIR(about.st_mode) or shown.endswith(SUFFIXES[kind]):
-                self._skip(shown, f"it is a link out of the folder, to {real}")
-        elif f"{os.sep}." in real[len(home) :]:
-            self._skip(shown, "it is a link to something hidden")
-        elif stat.S_ISDIR(about.st_mode):
-            if within(link, real):
-                self._skip(shown, "it is a link to a folder around it")
+        target_root = next((root for root in self.roots if is_within(real, root)), None)
+        if target_root is None:
+            if stat.S_ISDIR(info.st_mode) or display_path.endswith(SUFFIXES[kind]):
+                self._skip(display_path, f"it is a link out of the folder, to {real}")
+        elif f"{os.sep}." in real[len(target_root) :]:
+            self._skip(display_path, "it is a link to a hidden file or folder")
+        elif stat.S_ISDIR(info.st_mode):
+            if is_within(link, real):
+                self._skip(display_path, "it is a link to a folder that contains it")
             else:
-                self._walk(real, shown, kind)
-        elif shown.endswith(SUFFIXES[kind]):
-            self._take(shown, real, kind, about)
+                self._walk(real, display_path, kind)
+        elif display_path.endswith(SUFFIXES[kind]):
+            self._take(display_path, real, kind, info)
 
-    def _unseen(self, place: str, reason: str) -> None:
-        self._skip(place, reason)
-        self.result.unseen.append(self._shown(place))
+    def _mark_unreadable(self, target: str, reason: str) -> None:
+        self._skip(target, reason)
+        self.result.unreadable.append(self._display_path(target))
 
-    def _skip(self, place: str, reason: str) -> None:
-        name = self._shown(place) or place
+    def _skip(self, target: str, reason: str) -> None:
+        name = self._display_path(target) or target
         self.result.skipped[name.encode("utf-8", "replace").decode()] = reason
 
-    def _shown(self, place: str) -> str:
-        """A path as users see it; the root itself is the empty one."""
-        if place == self.root:
+    def _display_path(self, target: str) -> str:
+        """A path as users see it; the root itself is the empty string."""
+        if target == self.root:
             return ""
-        inside = place.startswith(self.root.rstrip("/") + "/")
-        return (place[len(self.root.rstrip("/")) + 1 :] if inside else place).replace(os.sep, "/")
+        is_inside = target.startswith(self.root.rstrip("/") + "/")
+        return (target[len(self.root.rstrip("/")) + 1 :] if is_inside else target).replace(os.sep, "/")
 
 
-def within(path: str, folder: str) -> bool:
+def is_within(path: str, folder: str) -> bool:
     """Is it the folder, or below it?"""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
@@ -188,38 +189,41 @@ def _is_text(path: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """A file's text, or why there is none; and whether it was changed while it was read."""
+class FileContent:
+    """A file's text, or why there is none; and whether the file changed while it was read."""
 
     text: str
     hash: bytes  # empty when it was not read to its end
     problem: str = ""
-    steady: bool = True
+    unchanged_while_read: bool = True
 
 
-def read_file(found: Found, most: int) -> Content:
-    """Read a file whole, whatever is in it. An OSError says that it cannot be read now."""
-    with open(os.open(found.real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-        about = os.fstat(file.fileno())
-        if about.st_size > most:
-            return Content("", b"", f"it has {about.st_size:,} bytes; files of more than {most:,} are left out")
-        data = file.read(BINARY_LOOK)
-        if b"\0" in data and not data.startswith(WIDE):
-            return Content("", b"", "it is no text (there are zero bytes in it)")
-        data += file.read(most)
-        after = os.fstat(file.fileno())
-    steady = (about.st_size, about.st_mtime_ns) == (found.size, found.modified) == (after.st_size, after.st_mtime_ns)
-    text, problem = decoded(data)
-    return Content(text, blake2b(data, digest_size=16).digest(), problem, steady)
+def read_file(file: FoundFile, max_bytes: int) -> FileContent:
+    """Read a whole file, whatever is in it; an OSError means that it cannot be read now."""
+    with open(os.open(file.real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as stream:
+        info = os.fstat(stream.fileno())
+        if info.st_size > max_bytes:
+            return FileContent(
+                "", b"", f"it has {info.st_size:,} bytes, which is more than max_file_bytes ({max_bytes:,})"
+            )
+        data = stream.read(BINARY_PREFIX_BYTES)
+        if b"\0" in data and not data.startswith(UTF16_MARKS):
+            return FileContent("", b"", "it is not text (it contains NUL bytes)")
+        data += stream.read(max_bytes)
+        after = os.fstat(stream.fileno())
+    expected = (file.size, file.modified)
+    unchanged = (info.st_size, info.st_mtime_ns) == expected == (after.st_size, after.st_mtime_ns)
+    text, problem = decode(data)
+    return FileContent(text, blake2b(data, digest_size=16).digest(), problem, unchanged)
 
 
-def decoded(data: bytes) -> tuple[str, str]:
+def decode(data: bytes) -> tuple[str, str]:
     """Bytes as text, and what was wrong with them."""
-    encoding = "utf-16" if data.startswith(WIDE) else "utf-8-sig"
+    encoding = "utf-16" if data.startswith(UTF16_MARKS) else "utf-8-sig"
     try:
         return data.decode(encoding), ""
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
         return data.decode(
             encoding, "replace"
-        ), f"not all of it is {encoding[:6].upper().rstrip('-')}: replaced, first on line {line}"
+        ), f"it is not valid {encoding[:6].upper().rstrip('-')}: wrong bytes were replaced, the first on line {line}"

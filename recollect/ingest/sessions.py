@@ -1,4 +1,4 @@
-"""Episodes: what is noted of a session as a whole, and how it ends, in one change."""
+"""Robot sessions: the memory that records a session, and how a session ends in one transaction."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from recollect.ingest.near_duplicates import Twin
+from recollect.ingest.near_duplicates import NearDuplicate
 from recollect.model import Edge, Memory
 from recollect.store.base import Store
 
-KIND = "session"  # the record of an episode; recalls of the robotmem recipe leave it out
+SESSION_KIND = "session"  # the kind of a session's record; the robotmem recipe never returns it
 
 
-def record(session: str, collection: str, context: Mapping[str, Any], started: datetime) -> Memory:
-    """The beginning of an episode, as a memory of its own."""
+def session_record(session: str, collection: str, context: Mapping[str, Any], started: datetime) -> Memory:
+    """The memory that records when a session started."""
     return Memory(
         text=f"Session {session}",
-        kind=KIND,
+        kind=SESSION_KIND,
         collection=collection,
         session=session,
         external_id=f"session/{session}",
@@ -26,20 +26,22 @@ def record(session: str, collection: str, context: Mapping[str, Any], started: d
     )
 
 
-def end(store: Store, id: str, ended: datetime, outcome_score: float | None, merged: Mapping[str, Twin]) -> None:
-    """Write the outcome into an episode's record and let near-equal memories rest, all in one change.
+def end_session(
+    store: Store, id: str, ended: datetime, outcome_score: float | None, redundant: Mapping[str, NearDuplicate]
+) -> None:
+    """Write the outcome into a session's record and supersede redundant memories, in one transaction.
 
-    What is merged stays readable: superseded, and linked to the one that stays.
+    A superseded memory stays readable and is linked to the one that replaces it.
     """
     outcome = {"ended": ended.isoformat(), "outcome_score": outcome_score}
     with store.transaction("end session") as transaction:
-        transaction.revise(id, lambda memory: _told(memory, outcome))
-        for gone, twin in merged.items():
-            transaction.link(Edge(gone, twin.memory.id, "same_as"))
-            transaction.revise(gone, _superseded)
+        transaction.revise(id, lambda memory: _with_outcome(memory, outcome))
+        for redundant_id, duplicate in redundant.items():
+            transaction.link(Edge(redundant_id, duplicate.memory.id, "same_as"))
+            transaction.revise(redundant_id, _superseded)
 
 
-def _told(memory: Memory, outcome: Mapping[str, Any]) -> Memory:
+def _with_outcome(memory: Memory, outcome: Mapping[str, Any]) -> Memory:
     session = memory.context.get("session", {})
     return replace(memory, context={**memory.context, "session": {**session, **outcome}})
 

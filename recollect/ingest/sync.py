@@ -1,4 +1,4 @@
-"""One sync: what the scan found against what the index knows, read, embedded and written."""
+"""Syncing a folder: compares the scanned files with the index, and reads, embeds and writes what changed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from recollect.embed import Embedder, TokenEmbedder, encode_most
+from recollect.embed import Embedder, TokenEmbedder, embed_accepted, preferred_batch_size
 from recollect.errors import EmbeddingError, RecollectError, StoreError
-from recollect.ingest.chunking import Cutting
-from recollect.ingest.drafts import Draft, common_to, fill
-from recollect.ingest.scan import Content, Found, Scan, read_file
-from recollect.ingest.writer import AT_ONCE, Bare, embed_all
+from recollect.ingest.chunking import ChunkSize
+from recollect.ingest.documents import ParsedFile, parse_chunks, shared_fields
+from recollect.ingest.scan import FileContent, FoundFile, ScanResult, read_file
+from recollect.ingest.writer import BATCH_SIZE, UnembeddedError, embed_missing_vectors
 from recollect.model import JsonObject, Memory
 from recollect.model.memory import Clock
 from recollect.store.base import Encoded, FileState, Space, Store, StoredChunk, Transaction
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from recollect.ingest.folder import Folder
 
 log = logging.getLogger("recollect")
-YOUNG = 2_000_000_000  # nanoseconds: a file changed so shortly before it was read may change again unseen
-A_FEW = 64  # chunks
-ALIVE = 30.0  # seconds after the last files were written in which a sync is taken to go on
+RECENT_NANOSECONDS = 2_000_000_000  # a file modified so shortly before it was read may change again unnoticed
+LOCAL_BATCH_SIZE = 64  # chunks
+BUSY_SECONDS = 30.0  # a sync that wrote within this time is still running
 GROUP_BYTES = 1 << 20  # of text that are written together when nothing is embedded
-# What a chunk that stays takes over from the file; all else may have been changed by hand.
-FOLLOWING = (
+# The fields that an unchanged chunk takes from the file; all others may have been edited by hand.
+FILE_FIELDS = (
     *("path", "lines", "external_id", "tags", "keywords", "entities", "context"),
     *("session", "speaker", "role", "position"),
 )
-Vectors = dict[bytes, Encoded]  # by digest
+VectorsByDigest = dict[bytes, Encoded]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """Something that a sync has done, and how far it is."""
+class SyncEvent:
+    """One step of a sync, and how many of how many are done."""
 
     what: Literal["added", "changed", "renamed", "removed", "skipped", "embedded", "switched"]
     path: str
@@ -48,7 +48,7 @@ class Event:
     total: int = 0
 
 
-OnEvent = Callable[[Event], None]
+OnEvent = Callable[[SyncEvent], None]
 
 
 @dataclass(slots=True)
@@ -57,267 +57,271 @@ class SyncReport:
 
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
-    renamed: dict[str, str] = field(default_factory=dict)  # from: to
+    renamed: dict[str, str] = field(default_factory=dict)  # old path: new path
     removed: list[str] = field(default_factory=list)
     unchanged: int = 0
-    skipped: dict[str, str] = field(default_factory=dict)  # path: why
-    problems: dict[str, str] = field(default_factory=dict)  # of files that were read all the same
+    skipped: dict[str, str] = field(default_factory=dict)  # path: reason
+    problems: dict[str, str] = field(default_factory=dict)  # path: problem, of files that were indexed nevertheless
     chunks_added: int = 0
     chunks_removed: int = 0
-    chunks_kept: int = 0  # of the files that changed
+    chunks_kept: int = 0  # in changed files
     embedded: int = 0
-    without_vectors: str = ""  # why the embedder did not make all of them
-    rebuilt: bool = False  # the way of cutting had changed
+    without_vectors: str = ""  # why some chunks have no vector
+    rebuilt: bool = False  # because the chunk size had changed
     seconds: float = 0.0
 
     @property
-    def moved(self) -> bool:
-        """Has anything changed?"""
+    def has_changes(self) -> bool:
+        """Did the sync change anything?"""
         return bool(self.added or self.changed or self.renamed or self.removed or self.rebuilt or self.embedded)
 
 
-class Overtaken(StoreError):
-    """Another process has put something else into the place of what this sync was about."""
+class SyncConflict(StoreError):
+    """Another process removed the folder, or indexed it with other settings, during this sync."""
 
 
 @dataclass(slots=True)
-class Run:
-    """One sync into one collection."""
+class FolderSync:
+    """One sync of a folder into a collection."""
 
     folder: Folder
     store: Store
     embedder: Embedder | None
-    cutting: Cutting
+    chunk_size: ChunkSize
     collection: str
     hidden: bool
     report: SyncReport
-    tell: OnEvent
-    bare: bool = False  # is there a new chunk without a vector, which can be made up for?
-    refused: set[bytes] = field(default_factory=set)  # what the embedder does not take, however often it is asked
-    failed: bool = False  # did the embedder fail, so that it is to be asked again?
-    begun: bool = False  # is there a record of the folder?
+    on_event: OnEvent
+    vectors_missing: bool = False  # a new chunk has no vector, and the embedder did not refuse its text
+    refused: set[bytes] = field(default_factory=set)  # digests of texts that the embedder refuses for good
+    embedder_failed: bool = False  # the next sync tries again
+    started: bool = False  # the folder has a record
 
-    def bring(self, scan: Scan, clock: Clock) -> None:
+    def run(self, scan: ScanResult, clock: Clock) -> None:
         """Read, embed and write what differs between the files and the index."""
-        held = self.store.folders().get(self.collection, {})
+        stored = self.store.folders().get(self.collection, {})
         known = self.store.files(self.collection)
-        gone = {path for path in known if path not in scan.files and not scan.may_be_there(path)}
-        waiting = []
-        for path, found in sorted(scan.files.items()):
-            if _as_known(found, known.get(path)):
+        deleted = {path for path in known if path not in scan.files and not scan.may_exist(path)}
+        changed = []
+        for path, file in sorted(scan.files.items()):
+            if _is_unchanged(file, known.get(path)):
                 self.report.unchanged += 1
-                self._problem(path, known[path].problem, was_read=True)
+                self._report_problem(path, known[path].problem, indexed=True)
             else:
-                waiting.append(found)
-        if waiting or gone or not held:
-            self._note(busy=True)
-        self.begun = True
+                changed.append(file)
+        if changed or deleted or not stored:
+            self._write_record(busy=True)
+        self.started = True
         try:
-            self._follow(waiting, known, gone)
-            self._embed_missing(held.get("model"))
+            self._write_changes(changed, known, deleted)
+            self._embed_missing(stored.get("model"))
         except BaseException:
             with suppress(RecollectError):
-                self._note()
+                self._write_record()
             raise
-        self._note(clock())
+        self._write_record(clock())
 
-    def _follow(self, waiting: Sequence[Found], known: Mapping[str, FileState], gone: set[str]) -> None:
-        elsewhere = {known[path].hash: path for path in gone if known[path].hash}
+    def _write_changes(self, changed: Sequence[FoundFile], known: Mapping[str, FileState], deleted: set[str]) -> None:
+        deleted_by_hash = {known[path].hash: path for path in deleted if known[path].hash}
         touched: list[FileState] = []
-        group: list[Draft] = []
-        for done, found in enumerate(waiting, 1):
-            draft = self._read(found, known.get(found.path), elsewhere, touched)
-            if draft is not None:
-                group.append(draft)
-            if self._is_full(group) or (group and done == len(waiting)):
-                self._write(group, done, len(waiting))
+        group: list[ParsedFile] = []
+        for done, file in enumerate(changed, 1):
+            parsed = self._parse(file, known.get(file.path), deleted_by_hash, touched)
+            if parsed is not None:
+                group.append(parsed)
+            if self._is_full(group) or (group and done == len(changed)):
+                self._write(group, done, len(changed))
                 group = []
-        self._drop(sorted(gone - self.report.renamed.keys()))
+        self._drop(sorted(deleted - self.report.renamed.keys()))
         if touched:
-            with self._change() as transaction:
+            with self._transaction() as transaction:
                 for state in touched:
                     transaction.files.keep(self.collection, state)
 
-    def _is_full(self, group: Sequence[Draft]) -> bool:
+    def _is_full(self, group: Sequence[ParsedFile]) -> bool:
         if self.embedder is not None:
-            return sum(draft.size for draft in group) >= self.at_once
-        return sum(draft.state.size for draft in group) >= GROUP_BYTES
+            return sum(parsed.size for parsed in group) >= self.batch_size
+        return sum(parsed.state.size for parsed in group) >= GROUP_BYTES
 
     @property
-    def at_once(self) -> int:
-        """How many chunks the embedder is given at a time; a batch API is given as many as it takes.
+    def batch_size(self) -> int:
+        """How many chunks are embedded and written together; a batch API gets as many as it takes.
 
-        A model in this process takes a few seconds for what is written together: so much is lost when it is stopped.
+        A model in this process takes a few seconds for a batch: that much work is lost when the process is stopped.
         """
-        here = isinstance(self.embedder, TokenEmbedder)
-        return getattr(self.embedder, "at_once", None) or (A_FEW if here else AT_ONCE)
+        local = isinstance(self.embedder, TokenEmbedder)
+        return preferred_batch_size(self.embedder, LOCAL_BATCH_SIZE if local else BATCH_SIZE)
 
     # Reading.
 
-    def _read(
-        self, found: Found, held: FileState | None, elsewhere: dict[bytes, str], touched: list[FileState]
-    ) -> Draft | None:
+    def _parse(
+        self, file: FoundFile, known: FileState | None, deleted_by_hash: dict[bytes, str], touched: list[FileState]
+    ) -> ParsedFile | None:
+        """The file's chunks; None when it cannot be read, or only its modification time changed (``touched``)."""
         try:
-            content = read_file(found, self.folder.settings.max_file_bytes)
+            content = read_file(file, self.folder.settings.max_file_bytes)
         except FileNotFoundError:
-            self._skip(found.path, "it went while the folder was read")
+            self._skip(file.path, "it was deleted during the sync")
             return None
-        except OSError as problem:
-            self._skip(found.path, f"it cannot be read: {problem.strerror}")
+        except OSError as error:
+            self._skip(file.path, f"it cannot be read: {error.strerror}")
             return None
-        state = _state(found, content)
-        if held is not None and held.hash == content.hash and (held.hash or held.problem == content.problem):
-            touched.append(replace(state, problem=held.problem))
+        state = _file_state(file, content)
+        if known is not None and known.hash == content.hash and (known.hash or known.problem == content.problem):
+            touched.append(replace(state, problem=known.problem))
             self.report.unchanged += 1
-            self._problem(found.path, held.problem, bool(held.hash))
+            self._report_problem(file.path, known.problem, bool(known.hash))
             return None
-        was = elsewhere.pop(content.hash, "") if held is None and content.hash else ""
-        what: Literal["added", "changed", "renamed"] = "renamed" if was else "added" if held is None else "changed"
-        draft = Draft(state, what, was or found.path, common_to(found, self.collection, self.hidden))
-        told = (state.problem, fill(draft, found, content.text, self.cutting))
-        draft.state = replace(state, problem="; ".join(each for each in told if each))
-        return draft
+        old_path = deleted_by_hash.pop(content.hash, "") if known is None and content.hash else ""
+        what: Literal["added", "changed", "renamed"] = (
+            "renamed" if old_path else "added" if known is None else "changed"
+        )
+        parsed = ParsedFile(state, what, old_path or file.path, shared_fields(file, self.collection, self.hidden))
+        problems = (state.problem, parse_chunks(parsed, file, content.text, self.chunk_size))
+        parsed.state = replace(state, problem="; ".join(filter(None, problems)))
+        return parsed
 
     # Writing.
 
     @contextmanager
-    def _change(self) -> Iterator[Transaction]:
-        """A transaction, unless others have taken the folder out meanwhile, or have cut it in another way."""
+    def _transaction(self) -> Iterator[Transaction]:
+        """A transaction; raises SyncConflict when another process removed or rebuilt the folder meanwhile."""
         with self.store.transaction("sync", durable=False) as transaction:
-            held = transaction.files.folder(self.collection)
-            if self.begun if held is None else held["identity"] != self.folder.settings.identity:
-                raise Overtaken(
-                    f"Another process took {self.folder.root} out of the memory, or indexed it with other settings, "
-                    "while it was read. Sync again."
+            stored = transaction.files.folder(self.collection)
+            if self.started if stored is None else stored["identity"] != self.folder.settings.identity:
+                raise SyncConflict(
+                    f"Another process removed {self.folder.root} from the index, or indexed it with other settings, "
+                    "during this sync. Sync again."
                 )
             yield transaction
 
-    def _write(self, group: Sequence[Draft], done: int, total: int) -> None:
-        """Whole files, some of them in one transaction: each by itself would write the same pages over and over."""
-        vectors = self._vectors(group)
-        with self._change() as transaction:
-            # What goes, goes last: another file may have its text now, and takes its vector over.
-            gone = [row for draft in group for row in self._write_file(transaction, draft, vectors)]
-            transaction.remove(gone)
-            if (held := transaction.files.folder(self.collection)) is not None:
-                transaction.files.set_folder(self.collection, {**held, "busy": time.time()})
-        self.report.chunks_removed += len(gone)
-        for at, draft in enumerate(group, 1):
-            self._problem(draft.state.path, draft.state.problem, bool(draft.chunks))
-            if draft.what == "renamed":
-                self.report.renamed[draft.was] = draft.state.path
+    def _write(self, group: Sequence[ParsedFile], done: int, total: int) -> None:
+        """Write whole files, several in a transaction: one by one they would write the same pages over and over."""
+        vectors = self._embed_new(group)
+        with self._transaction() as transaction:
+            # Remove last: another file may have the same text now, and copies its vector.
+            removed = [row for parsed in group for row in self._write_file(transaction, parsed, vectors)]
+            transaction.remove(removed)
+            if (stored := transaction.files.folder(self.collection)) is not None:
+                transaction.files.set_folder(self.collection, {**stored, "busy": time.time()})
+        self.report.chunks_removed += len(removed)
+        for at, parsed in enumerate(group, 1):
+            self._report_problem(parsed.state.path, parsed.state.problem, bool(parsed.chunks))
+            if parsed.what == "renamed":
+                self.report.renamed[parsed.stored_path] = parsed.state.path
             else:
-                getattr(self.report, draft.what).append(draft.state.path)
-            self.tell(Event(draft.what, draft.state.path, done - len(group) + at, total))
+                getattr(self.report, parsed.what).append(parsed.state.path)
+            self.on_event(SyncEvent(parsed.what, parsed.state.path, done - len(group) + at, total))
 
-    def _write_file(self, transaction: Transaction, draft: Draft, vectors: Vectors) -> list[int]:
-        """Write the chunks of a file; the rows of those that it has no longer."""
-        files, path = transaction.files, draft.state.path
-        if draft.was != path and files.state(self.collection, path) is not None:  # somebody else was faster
-            draft.was = path
-        held: dict[bytes, list[StoredChunk]] = {}
-        for chunk in files.chunks(self.collection, draft.was):
-            held.setdefault(chunk.digest, []).append(chunk)
+    def _write_file(self, transaction: Transaction, parsed: ParsedFile, vectors: VectorsByDigest) -> list[int]:
+        """Write the chunks of a file; returns the rows of those that it no longer has."""
+        files, path = transaction.files, parsed.state.path
+        if parsed.stored_path != path and files.state(self.collection, path) is not None:  # another sync wrote it first
+            parsed.stored_path = path
+        stored: dict[bytes, list[StoredChunk]] = {}
+        for chunk in files.chunks(self.collection, parsed.stored_path):
+            stored.setdefault(chunk.digest, []).append(chunk)
         kept: list[tuple[StoredChunk, Memory]] = []
-        fresh: list[tuple[bytes, Memory]] = []
-        for digest, memories in draft.chunks.items():
-            known = held.get(digest, [])
+        new: list[tuple[bytes, Memory]] = []
+        for digest, memories in parsed.chunks.items():
+            known = stored.get(digest, [])
             kept += zip(known, memories, strict=False)
-            fresh += [(digest, memory) for memory in memories[len(known) :]]
-            held[digest] = known[len(memories) :]
+            new += [(digest, memory) for memory in memories[len(known) :]]
+            stored[digest] = known[len(memories) :]
         for chunk, memory in kept:
-            transaction.revise(chunk.id, partial(_following, memory))
-        digests = [digest for digest, _ in fresh]
-        rows = [transaction.remember(memory).row for _, memory in fresh]
-        files.own(files.keep(self.collection, draft.state, draft.was), rows, digests)
+            transaction.revise(chunk.id, partial(_with_file_fields, memory))
+        digests = [digest for digest, _ in new]
+        rows = [transaction.remember(memory).row for _, memory in new]
+        files.own(files.keep(self.collection, parsed.state, parsed.stored_path), rows, digests)
         if self.embedder is not None:
             self._embed(transaction, rows, digests, vectors)
-        self.report.chunks_added += len(fresh)
+        self.report.chunks_added += len(new)
         self.report.chunks_kept += len(kept)
-        return [chunk.row for chunks in held.values() for chunk in chunks]
+        return [chunk.row for chunks in stored.values() for chunk in chunks]
 
-    def _embed(self, transaction: Transaction, rows: list[int], digests: list[bytes], vectors: Vectors) -> None:
-        """The vectors that were made or, for a text that some chunk has already, that one's."""
-        made = [(row, vectors[digest]) for row, digest in zip(rows, digests, strict=True) if digest in vectors]
-        if made and self.embedder is not None:
+    def _embed(self, transaction: Transaction, rows: list[int], digests: list[bytes], vectors: VectorsByDigest) -> None:
+        """Write the new vectors; a chunk whose text is already embedded copies that vector."""
+        embedded = [(row, vectors[digest]) for row, digest in zip(rows, digests, strict=True) if digest in vectors]
+        if embedded and self.embedder is not None:
             space = Space(self.embedder.name, self.embedder.dim)
-            transaction.embed([row for row, _ in made], [vector for _, vector in made], space)
+            transaction.embed([row for row, _ in embedded], [vector for _, vector in embedded], space)
         for row, digest in zip(rows, digests, strict=True):
             if digest not in vectors and not transaction.files.adopt(row, digest) and digest not in self.refused:
-                self.bare = True
+                self.vectors_missing = True
 
-    def _vectors(self, group: Sequence[Draft]) -> Vectors:
-        """Vectors for what is new in these files; when the embedder fails, it can be made up for later."""
+    def _embed_new(self, group: Sequence[ParsedFile]) -> VectorsByDigest:
+        """Embed what is new in these files; what the embedder fails to embed is embedded by a later sync."""
         if self.embedder is None:
             return {}
-        texts = {digest: memories[0] for draft in group for digest, memories in draft.chunks.items()}
-        known = self.store.embedded(list(texts))
-        wanted = [digest for digest in texts if digest not in known]
-        vectors: Vectors = {}
-        for start in range(0, len(wanted), self.at_once):
-            some = wanted[start : start + self.at_once]
-            wordings = [embedding_text(texts[digest]) for digest in some]
+        memories = {digest: equal[0] for parsed in group for digest, equal in parsed.chunks.items()}
+        known = self.store.embedded(list(memories))
+        missing = [digest for digest in memories if digest not in known]
+        vectors: VectorsByDigest = {}
+        for start in range(0, len(missing), self.batch_size):
+            batch = missing[start : start + self.batch_size]
+            texts = [embedding_text(memories[digest]) for digest in batch]
             try:
-                made, refused = encode_most(self.embedder, wordings)
-            except EmbeddingError as problem:
-                self._without_vectors(problem)
+                encoded, refused = embed_accepted(self.embedder, texts)
+            except EmbeddingError as error:
+                self._report_missing_vectors(error)
                 break
             if refused:
-                bare = {digest for digest, text in zip(some, wordings, strict=True) if text in refused}
-                paths = sorted({texts[digest].path for digest in bare})
-                self.refused |= bare
-                self._without_vectors(f"{', '.join(paths)}: {next(iter(refused.values()))}", for_good=True)
-            new = {digest: vector for digest, vector in zip(some, made, strict=True) if vector is not None}
+                digests = {digest for digest, text in zip(batch, texts, strict=True) if text in refused}
+                paths = sorted({memories[digest].path for digest in digests})
+                self.refused |= digests
+                self._report_missing_vectors(f"{', '.join(paths)}: {next(iter(refused.values()))}", permanent=True)
+            new = {digest: vector for digest, vector in zip(batch, encoded, strict=True) if vector is not None}
             vectors |= new
             self.report.embedded += len(new)
         return vectors
 
-    def _embed_missing(self, done_by: str | None) -> None:
-        """Vectors that an earlier sync could not make, or was not asked for."""
-        if self.embedder is None or self.hidden or self.failed:
+    def _embed_missing(self, embedded_by: str | None) -> None:
+        """Embed chunks that an earlier sync could not embed, or was not asked to."""
+        if self.embedder is None or self.hidden or self.embedder_failed:
             return
-        if done_by == self.embedder.name and not self.bare:
+        if embedded_by == self.embedder.name and not self.vectors_missing:
             return
 
         def progress(done: int, total: int) -> None:
-            self.tell(Event("embedded", "", done, total))
+            self.on_event(SyncEvent("embedded", "", done, total))
 
         ids = self.store.chunk_ids(self.collection)
         try:
-            self.report.embedded += embed_all(self.store, self.embedder, "embed", progress, ids)
-        except Bare as problem:
-            if not self.refused:  # else it is told already, with the file
-                self._without_vectors(problem, for_good=True)
-        except EmbeddingError as problem:
-            self._without_vectors(problem)
+            self.report.embedded += embed_missing_vectors(self.store, self.embedder, "embed", progress, ids)
+        except UnembeddedError as error:
+            if not self.refused:  # otherwise it is reported already, with the file
+                self._report_missing_vectors(error, permanent=True)
+        except EmbeddingError as error:
+            self._report_missing_vectors(error)
 
-    def _without_vectors(self, problem: EmbeddingError | str, for_good: bool = False) -> None:
-        """What is refused for good is asked for again when its file or the model changes, anything else by any sync."""
+    def _report_missing_vectors(self, problem: EmbeddingError | str, permanent: bool = False) -> None:
+        """A refused text is embedded again when its file or the model changes, any other by the next sync."""
         self.report.without_vectors = str(problem)
-        self.failed |= not for_good
-        again = "" if for_good else " Files are indexed by their words; the next sync tries again."
-        log.warning("%s%s", problem, again)
+        self.embedder_failed |= not permanent
+        log.warning(
+            "%s%s", problem, "" if permanent else " Files are indexed by their words; the next sync tries again."
+        )
 
     def _drop(self, paths: Sequence[str]) -> None:
         if not paths:
             return
-        with self._change() as transaction:
+        with self._transaction() as transaction:
             self.report.chunks_removed += transaction.files.drop(self.collection, paths)
         for path in paths:
             self.report.removed.append(path)
-            self.tell(Event("removed", path))
+            self.on_event(SyncEvent("removed", path))
 
-    def _note(self, synced: datetime | None = None, busy: bool = False) -> None:
-        """Write down what this folder is, and when all of it was in step, by which model."""
-        model = self.embedder.name if self.embedder is not None and not self.failed else None
-        with self._change() as transaction:
-            held = transaction.files.folder(self.collection) or {}
+    def _write_record(self, synced: datetime | None = None, busy: bool = False) -> None:
+        """Store the folder's settings, when it was last synced completely, and with which model."""
+        model = self.embedder.name if self.embedder is not None and not self.embedder_failed else None
+        with self._transaction() as transaction:
+            stored = transaction.files.folder(self.collection) or {}
             record = {
                 "root": str(self.folder.root),
-                "settings": self.folder.given,
+                "settings": self.folder.explicit_settings,
                 "identity": self.folder.settings.identity,
                 "stands_in_for": self.folder.collection if self.hidden else "",
-                "synced": synced.isoformat() if synced else held.get("synced"),
+                "synced": synced.isoformat() if synced else stored.get("synced"),
                 "model": model if synced else None,
                 "busy": time.time() if busy else 0.0,
             }
@@ -325,33 +329,33 @@ class Run:
 
     def _skip(self, path: str, reason: str) -> None:
         self.report.skipped[path] = reason
-        self.tell(Event("skipped", path))
+        self.on_event(SyncEvent("skipped", path))
 
-    def _problem(self, path: str, problem: str, was_read: bool) -> None:
+    def _report_problem(self, path: str, problem: str, indexed: bool) -> None:
         if problem:
-            (self.report.problems if was_read else self.report.skipped)[path] = problem
+            (self.report.problems if indexed else self.report.skipped)[path] = problem
 
 
-def is_being_read(record: JsonObject) -> bool:
-    """Is a sync of the folder under way, here or in another process, by its last sign of life?"""
-    return bool(abs(time.time() - record.get("busy", 0.0)) < ALIVE)  # also after a clock was set back
+def is_syncing(record: JsonObject) -> bool:
+    """Is a sync of the folder running, here or in another process?"""
+    return bool(abs(time.time() - record.get("busy", 0.0)) < BUSY_SECONDS)  # abs: the clock may have been set back
 
 
-def _as_known(found: Found, state: FileState | None) -> bool:
-    if state is None or not state.hash:  # of a file that was too large, the limit may have changed
+def _is_unchanged(file: FoundFile, state: FileState | None) -> bool:
+    if state is None or not state.hash:  # the limit for a file that was too large may have changed
         return False
-    return (found.size, found.modified, found.inode) == (state.size, state.modified, state.inode)
+    return (file.size, file.modified, file.inode) == (state.size, state.modified, state.inode)
 
 
-def _state(found: Found, content: Content) -> FileState:
-    settled = content.steady and time.time_ns() - found.modified > YOUNG
-    modified = found.modified if settled else 0
-    return FileState(found.path, found.size, modified, found.inode, content.hash, content.problem)
+def _file_state(file: FoundFile, content: FileContent) -> FileState:
+    settled = content.unchanged_while_read and time.time_ns() - file.modified > RECENT_NANOSECONDS
+    modified = file.modified if settled else 0
+    return FileState(file.path, file.size, modified, file.inode, content.hash, content.problem)
 
 
-def _following(memory: Memory, held: Memory) -> Memory:
-    """The chunk as it is, with what the file says of it now."""
-    said = {name: getattr(memory, name) for name in FOLLOWING}
-    if memory.created != memory.updated:  # a file that states no date leaves its chunks as old as they were
-        said["created"] = memory.created
-    return replace(held, **said)
+def _with_file_fields(memory: Memory, stored: Memory) -> Memory:
+    """The stored chunk with the fields that its file determines now."""
+    fields = {name: getattr(memory, name) for name in FILE_FIELDS}
+    if memory.created != memory.updated:  # without a date in the file, chunks keep their age
+        fields["created"] = memory.created
+    return replace(stored, **fields)

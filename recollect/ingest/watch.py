@@ -1,4 +1,4 @@
-"""Watching places for changes: when a sync is due, and how places that vanish and come back are followed."""
+"""Watching folders: calls back when a sync is due, also for folders that disappear and come back."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from threading import Event, Thread
 from typing import Any
 
 from recollect.errors import RecollectError
-from recollect.ingest.scan import SUFFIXES, Place
+from recollect.ingest.scan import SUFFIXES, IndexedPath
 
 log = logging.getLogger("recollect")
-WAKE = 0.1  # seconds between looks at what the system does not report: whether places are there, and the clock
-KNOWN = tuple(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
+POLL_SECONDS = 0.1  # between checks that the system does not report: whether paths exist, and the clock
+INDEXED_SUFFIXES = tuple(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
 
 
-class Watch:
-    """Follows places in a thread of its own: ``follow`` is told why a sync is due, and in the end that it ended."""
+class FolderWatch:
+    """Watches paths in a thread: calls ``on_due`` with the reason for a sync, and at the end with "ended"."""
 
     def __init__(
-        self, places: Sequence[Place], follow: Callable[[str], None], debounce: float, interval: float | None
+        self, paths: Sequence[IndexedPath], on_due: Callable[[str], None], debounce: float, interval: float | None
     ) -> None:
-        self._follow = follow
+        self._on_due = on_due
         self._stop = Event()
-        self._reasons = due(places, self._stop, debounce, interval)
+        self._reasons = sync_reasons(paths, self._stop, debounce, interval)
         self._thread = Thread(target=self._run, name="recollect-watch", daemon=True)
         self._thread.start()
 
@@ -35,11 +35,11 @@ class Watch:
         self._thread.join()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Until it has ended, or for so long; has it?"""
+        """Wait until the watch has ended, or for this long; returns whether it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> FolderWatch:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -49,76 +49,78 @@ class Watch:
         try:
             for reason in self._reasons:
                 try:
-                    self._follow(reason)
-                except (RecollectError, OSError) as problem:  # the next change may find the trouble gone
-                    log.warning("A sync failed: %s", problem)
-        finally:  # whatever ended it, nobody is to think that changes are still seen
-            self._follow("ended")
+                    self._on_due(reason)
+                except (RecollectError, OSError) as error:  # the next sync may succeed
+                    log.warning("A sync failed: %s", error)
+        finally:  # whatever ended it, the caller must know that changes are no longer seen
+            self._on_due("ended")
 
 
-def due(places: Sequence[Place], stop: Event, debounce: float = 1.5, interval: float | None = None) -> Iterator[str]:
-    """Say why a sync is due, whenever one is, until told to stop; the first one is, as soon as changes are seen.
+def sync_reasons(
+    paths: Sequence[IndexedPath], stop: Event, debounce: float = 1.5, interval: float | None = None
+) -> Iterator[str]:
+    """Yield "started", "changed" or "interval" whenever a sync is due, until ``stop`` is set.
 
-    A change is due ``debounce`` seconds after it was seen; what else changes until then goes with it, so that somebody
-    who never stops writing is followed all the same.
+    A sync is due ``debounce`` seconds after the first change; further changes do not delay it, so that it also happens
+    while somebody keeps writing.
     """
-    since: float | None = None  # when the first change was seen that no sync has followed
+    first_change: float | None = None  # since the last sync
     last: float | None = None
-    for changed in _changes(places, stop):
+    for changed in _detect_changes(paths, stop):
         now = time.monotonic()
         if last is None:
             last = now
             yield "started"
             continue
-        if changed and since is None:
-            since = now
-        if since is not None and now - since >= debounce:
-            since, last = None, now
+        if changed and first_change is None:
+            first_change = now
+        if first_change is not None and now - first_change >= debounce:
+            first_change, last = None, now
             yield "changed"
         elif interval is not None and now - last >= interval:
             last = now
             yield "interval"
 
 
-def _changes(places: Sequence[Place], stop: Event) -> Iterator[bool]:
-    """Every moment: could anything have changed since the last one?"""
+def _detect_changes(paths: Sequence[IndexedPath], stop: Event) -> Iterator[bool]:
+    """Yield, every POLL_SECONDS, whether anything may have changed since the last time."""
     polling = False
-    folders, files = _looks(places)
+    folders, files = _file_states(paths)
     while not stop.is_set():
-        unseen = True  # what changed before the watch began
+        first = True  # files may have changed before the watch began
         try:
-            for reported in _reports(list(folders), stop, polling):
-                looks = _looks(places)
-                again, moved = looks[0] != folders, looks != (folders, files)
-                ours = any(_is_ours(path, folders) for _, path in reported)
-                folders, files = looks
-                yield moved or ours or unseen
-                unseen = False
-                if again:  # one went, or came, or another came in its place: watch those that are there now
+            for events in _system_events(list(folders), stop, polling):
+                current = _file_states(paths)
+                folders_changed, changed = current[0] != folders, current != (folders, files)
+                relevant = any(_is_relevant(path, folders) for _, path in events)
+                folders, files = current
+                yield changed or relevant or first
+                first = False
+                if folders_changed:  # one was deleted, created or replaced: watch those that exist now
                     break
-        except OSError as problem:  # a folder went meanwhile, or the system watches no more of them
+        except OSError as error:  # a folder was deleted, or the system's limit of watches is reached
             if all(map(os.path.isdir, folders)):
-                log.warning("Watching by looking again and again: %s.", problem)
+                log.warning("The system cannot watch more folders, so they are polled: %s.", error)
                 polling = True
             yield True
-            stop.wait(WAKE)
-            folders, files = _looks(places)
+            stop.wait(POLL_SECONDS)
+            folders, files = _file_states(paths)
 
 
-def _reports(folders: Sequence[str], stop: Event, polling: bool) -> Iterator[Any]:
-    """What the system reports of the folders, or nothing, every moment."""
+def _system_events(folders: Sequence[str], stop: Event, polling: bool) -> Iterator[Any]:
+    """The changes that the system reports, or nothing, every POLL_SECONDS."""
     if not folders:
-        while not stop.wait(WAKE):
+        while not stop.wait(POLL_SECONDS):
             yield ()
         return
-    from watchfiles import watch  # on first use: it brings a library of its own
+    from watchfiles import watch  # on first use: it loads a native library
 
     yield from watch(
         *folders,
-        watch_filter=None,  # what it leaves out would hold up the clock
+        watch_filter=None,  # filtered events would delay the interval
         debounce=50,
         step=50,
-        rust_timeout=int(WAKE * 1000),
+        rust_timeout=int(POLL_SECONDS * 1000),
         yield_on_timeout=True,
         stop_event=stop,
         raise_interrupt=False,
@@ -127,22 +129,22 @@ def _reports(folders: Sequence[str], stop: Event, polling: bool) -> Iterator[Any
     )
 
 
-def _is_ours(path: str, folders: Iterable[str]) -> bool:
-    """Markdown, transcripts and folders, or what may have been one, unless they are hidden below what is watched."""
+def _is_relevant(path: str, folders: Iterable[str]) -> bool:
+    """Is it an indexed file, or a folder or what may have been one, and not hidden below a watched folder?"""
     top = next((folder for folder in folders if path.startswith(folder + os.sep)), "")
-    return f"{os.sep}." not in path[len(top) :] and (path.endswith(KNOWN) or not os.path.isfile(path))
+    return f"{os.sep}." not in path[len(top) :] and (path.endswith(INDEXED_SUFFIXES) or not os.path.isfile(path))
 
 
-def _looks(places: Sequence[Place]) -> tuple[dict[str, int], dict[str, tuple[int, int, int]]]:
-    """The folders that are there, by which they are, and the files, by how they look."""
+def _file_states(paths: Sequence[IndexedPath]) -> tuple[dict[str, int], dict[str, tuple[int, int, int]]]:
+    """The existing folders with their inodes, and the existing files with inode, size and modification time."""
     folders, files = {}, {}
-    for place in places:
+    for each in paths:
         try:
-            about = os.stat(place.path)
+            info = os.stat(each.path)
         except OSError:
             continue
-        if S_ISDIR(about.st_mode):
-            folders[place.path] = about.st_ino
+        if S_ISDIR(info.st_mode):
+            folders[each.path] = info.st_ino
         else:
-            files[place.path] = (about.st_ino, about.st_size, about.st_mtime_ns)
+            files[each.path] = (info.st_ino, info.st_size, info.st_mtime_ns)
     return folders, files

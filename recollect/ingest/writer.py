@@ -9,26 +9,27 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from recollect.embed import Embedder, TokenEmbedder, encode_most
+from recollect.embed import Embedder, TokenEmbedder, embed_accepted, preferred_batch_size
 from recollect.errors import EmbeddingError, InvalidInput
 from recollect.model import Edge, EntityEdge, Memory, Use
 from recollect.model import validation as check
+from recollect.model.memory import check_validity_period, make_edge
 from recollect.store.base import Encoded, Space, Store, Transaction, WriteResult
 from recollect.store.text_fields import embedding_text
 
 log = logging.getLogger("recollect")
 Progress = Callable[[int, int], None]  # how many are done, of how many
 Also = Callable[[Transaction, Sequence[WriteResult]], None]  # what else belongs into the transaction
-AT_ONCE = 256  # texts an embedder gets at a time; rows read at a time
+BATCH_SIZE = 256  # texts an embedder gets at a time; rows read at a time
 UNUSED = Use()
-KEPT_BARE = "%s Memories are kept without vectors; embed_missing() makes up for it."
+STORED_WITHOUT_VECTORS = "%s Memories are kept without vectors; embed_missing() makes up for it."
 NAMED = 3  # memories that a refusal names
 # What a new text takes over from the memory that it replaces: to whom and where it belongs, and who may know.
-BELONGING = ("collection", "user", "kind", "topic", "tier", "classification")
+INHERITED_FIELDS = ("collection", "user", "kind", "topic", "tier", "classification")
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class WriteSummary:
     """What a bulk write did, in the order of what was given."""
 
     ids: list[str]
@@ -37,12 +38,12 @@ class Receipt:
     same: int
 
 
-def receipt(written: Sequence[WriteResult]) -> Receipt:
+def summarize(written: Sequence[WriteResult]) -> WriteSummary:
     counts = Counter(each.what for each in written)
-    return Receipt([each.id for each in written], counts["added"], counts["changed"], counts["same"])
+    return WriteSummary([each.id for each in written], counts["added"], counts["changed"], counts["same"])
 
 
-class Bare(EmbeddingError):
+class UnembeddedError(EmbeddingError):
     """Memories that stay without a vector because the embedder refuses their texts, by id, each with the reason."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
@@ -55,7 +56,7 @@ class Bare(EmbeddingError):
 
 
 @dataclass(frozen=True, slots=True)
-class Keeper:
+class Writer:
     """Writes to a store, with vectors when there is an embedder."""
 
     store: Store
@@ -99,9 +100,9 @@ class Keeper:
                     f"{old} cannot supersede itself: give the new memory an id or external id of its own."
                 )
             transaction.revise(old, lambda held: superseded(held, at))
-            transaction.link(check.edge(new, old, "supersedes", 1.0))
+            transaction.link(make_edge(new, old, "supersedes", 1.0))
 
-        (written,) = self.write("supersede", [check.ordered(replace(memory, valid_from=at))], also=hand_over)
+        (written,) = self.write("supersede", [check_validity_period(replace(memory, valid_from=at))], also=hand_over)
         return written.id
 
     def contradict(self, edge: Edge, loser: str | None) -> None:
@@ -115,29 +116,31 @@ class Keeper:
         """Embed what a change has left without a vector; when that fails, it can be made up for later."""
         if self.embedder is not None:
             try:
-                embed_all(self.store, self.embedder, "embed", None, ids)
-            except Bare as problem:  # for good
+                embed_missing_vectors(self.store, self.embedder, "embed", None, ids)
+            except UnembeddedError as problem:  # for good
                 log.warning("%s", problem)
             except EmbeddingError as problem:
-                log.warning(KEPT_BARE, problem)
+                log.warning(STORED_WITHOUT_VECTORS, problem)
 
     def _encoded(self, texts: Sequence[str], progress: Progress | None) -> Sequence[Encoded | None]:
         """Vectors for the texts, or for as many as the embedder managed: a memory is kept even without one."""
         done: list[Encoded | None] = []
-        for start in range(0, len(texts), AT_ONCE):
+        for start in range(0, len(texts), BATCH_SIZE):
             if self.embedder is not None:
                 try:
-                    made, refused = encode_most(self.embedder, texts[start : start + AT_ONCE])
+                    made, refused = embed_accepted(self.embedder, texts[start : start + BATCH_SIZE])
                 except EmbeddingError as problem:
-                    log.warning(KEPT_BARE, problem)
+                    log.warning(STORED_WITHOUT_VECTORS, problem)
                     break
                 done += made
                 for text, reason in refused.items():
                     log.warning(
-                        "%s is kept without a vector, because the embedder refuses it: %s", check.short(text), reason
+                        "%s is kept without a vector, because the embedder refuses it: %s",
+                        check.short_repr(text),
+                        reason,
                     )
             if progress is not None:
-                progress(min(start + AT_ONCE, len(texts)), len(texts))
+                progress(min(start + BATCH_SIZE, len(texts)), len(texts))
         return done
 
 
@@ -149,7 +152,7 @@ def _fresh(written: Sequence[WriteResult], encoded: Sequence[Encoded | None]) ->
     return {row: vector for row, vector in made.items() if vector is not None}
 
 
-def embed_all(
+def embed_missing_vectors(
     store: Store, embedder: Embedder, verb: str, progress: Progress | None, among: Sequence[str] | None = None
 ) -> int:
     """Embed the memories (all, or some) that this embedder has no vector for, a batch at a time.
@@ -160,12 +163,12 @@ def embed_all(
     space = Space(embedder.name, embedder.dim)
     missing = store.unembedded(space, among, tokens=isinstance(embedder, TokenEmbedder))
     bare: dict[str, str] = {}
-    size = getattr(embedder, "at_once", None) or AT_ONCE  # a batch API is given as many as it takes
+    size = preferred_batch_size(embedder, BATCH_SIZE)  # a batch API is given as many as it takes
     for start in range(0, len(missing), size):
         ids = missing[start : start + size]
         memories = store.get(ids, missing_ok=True)
         texts = [embedding_text(memory) for memory in memories]
-        encoded, refused = encode_most(embedder, texts)
+        encoded, refused = embed_accepted(embedder, texts)
         bare |= {memory.id: refused[text] for memory, text in zip(memories, texts, strict=True) if text in refused}
         with store.transaction(verb) as transaction:
             # Meanwhile a memory may have got another text, or be gone: its vector would be that of the old one.
@@ -175,13 +178,13 @@ def embed_all(
         if progress is not None:
             progress(min(start + size, len(missing)), len(missing))
     if bare:
-        raise Bare(bare)
+        raise UnembeddedError(bare)
     return len(missing)
 
 
-def belonging(memory: Memory) -> dict[str, Any]:
+def inherited_fields(memory: Memory) -> dict[str, Any]:
     """The details that a text takes over from the memory that it replaces."""
-    return {name: getattr(memory, name) for name in BELONGING}
+    return {name: getattr(memory, name) for name in INHERITED_FIELDS}
 
 
 def superseded(memory: Memory, at: datetime) -> Memory:

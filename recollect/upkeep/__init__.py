@@ -1,1 +1,1 @@
-"""What happens while nobody asks."""
+"""Maintenance: consolidation, health checks and repair, Markdown export."""

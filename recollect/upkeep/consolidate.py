@@ -1,4 +1,4 @@
-"""Consolidation: many memories into few words, by rule; a language model may be plugged in, none is needed."""
+"""Consolidation: summaries of sessions and of days, weeks or quarters, by rule or by a language model."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from recollect.text.words import stem, words
 
 Period = Literal["daily", "weekly", "quarterly"]
 Summarise = Callable[[Sequence[Memory]], str]
-MOST = 12  # memories a note
+MAX_MEMORIES = 12  # in a note
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """A note about a stretch of time: its file's name and its Markdown."""
+class PeriodNote:
+    """A note about a day, week or quarter: its file name and its Markdown."""
 
     period: Period
     name: str
     markdown: str
 
 
-def period_of(moment: datetime, period: Period) -> str:
-    """The name of the day, ISO week or quarter that a moment lies in."""
+def period_name(moment: datetime, period: Period) -> str:
+    """The name of the day, ISO week or quarter that contains a moment."""
     if period == "daily":
         return moment.strftime("%Y-%m-%d")
     if period == "weekly":
@@ -38,36 +38,40 @@ def period_of(moment: datetime, period: Period) -> str:
         return f"{year}-W{week:02d}"
     if period == "quarterly":
         return f"{moment.year}-Q{(moment.month - 1) // 3 + 1}"
-    raise InvalidInput(f"A period is daily, weekly or quarterly, not {period!r}.")
+    raise InvalidInput(f"period must be 'daily', 'weekly' or 'quarterly', not {period!r}.")
 
 
-def notes(memories: Sequence[Memory], period: Period, summarise: Summarise | None = None) -> list[Note]:
-    """One note for each stretch of time that has memories, oldest first; the same memories give the same notes."""
-    stretches: dict[str, list[Memory]] = defaultdict(list)
+def make_notes(memories: Sequence[Memory], period: Period, summarise: Summarise | None = None) -> list[PeriodNote]:
+    """One note for each period that has memories, oldest first; the same memories give the same notes."""
+    periods: dict[str, list[Memory]] = defaultdict(list)
     for memory in memories:
         if memory.created is not None:
-            stretches[period_of(memory.created, period)].append(memory)
-    return [Note(period, name, _markdown(name, held, summarise)) for name, held in sorted(stretches.items())]
+            periods[period_name(memory.created, period)].append(memory)
+    return [
+        PeriodNote(period, name, _note_markdown(name, members, summarise)) for name, members in sorted(periods.items())
+    ]
 
 
-def write(folder: Path, made: Sequence[Note]) -> list[Path]:
-    """The notes as files: ``consolidation/daily/2026-03-02.md``; only those whose content changed are written."""
+def write_notes(folder: Path, notes: Sequence[PeriodNote]) -> list[Path]:
+    """Write notes as ``consolidation/daily/2026-03-02.md``, those whose content changed; returns their paths."""
     written = []
-    for note in made:
+    for note in notes:
         path = folder / "consolidation" / note.period / f"{note.name}.md"
         if not path.exists() or path.read_text("utf-8") != note.markdown:
             path.parent.mkdir(parents=True, exist_ok=True)
-            fresh = path.with_suffix(".md.new")
-            fresh.write_text(note.markdown, "utf-8")
-            fresh.replace(path)
+            temporary = path.with_suffix(".md.new")
+            temporary.write_text(note.markdown, "utf-8")
+            temporary.replace(path)
             written.append(path)
     return written
 
 
 def session_summary(session: str, memories: Sequence[Memory], summarise: Summarise | None = None) -> Memory:
-    """One memory about a session; made again, it takes the place of the one before."""
+    """A memory that summarises a session; made again, it replaces the earlier one."""
     text = (
-        summarise(memories).strip() if summarise else "\n".join(" ".join(each.text.split()) for each in gist(memories))
+        summarise(memories).strip()
+        if summarise
+        else "\n".join(" ".join(each.text.split()) for each in select_representative(memories))
     )
     last = max((each.created for each in memories if each.created), default=None)
     entities = tuple(dict.fromkeys(name for memory in memories for name in memory.entities))
@@ -80,48 +84,48 @@ def session_summary(session: str, memories: Sequence[Memory], summarise: Summari
         entities=entities,
         collection=memories[0].collection,
         user=memories[0].user,
-        classification=max(memory.classification for memory in memories),  # it tells what any of them tells
+        classification=max(memory.classification for memory in memories),  # it reveals what any of them reveals
         created=last,
     )
 
 
-def gist(memories: Sequence[Memory], most: int = MOST) -> list[Memory]:
-    """The memories that say most of what all of them say, in order of time.
+def select_representative(memories: Sequence[Memory], limit: int = MAX_MEMORIES) -> list[Memory]:
+    """The memories that cover most of what all of them say, in order of time.
 
-    Greedy: each next one has the most words, weighted by how many memories share them and by importance, that none of
-    the chosen has said yet. Ties go to the earlier one.
+    Greedy: each next one has the most words that none of the selected has, weighted by how many memories share them and
+    by importance. Ties go to the earlier one.
     """
-    spoken = [{stem(word) for word in words(memory.text) if word not in ENGLISH} for memory in memories]
-    shared = Counter(term for terms in spoken for term in terms)
-    chosen: list[int] = []
-    said: set[str] = set()
-    while len(chosen) < min(most, len(memories)):
-        left = [at for at in range(len(memories)) if at not in chosen]
-        gains = {at: _gain(spoken[at] - said, shared, memories[at]) for at in left}
+    terms_of = [{stem(word) for word in words(memory.text) if word not in ENGLISH} for memory in memories]
+    shared = Counter(term for terms in terms_of for term in terms)
+    selected: list[int] = []
+    covered: set[str] = set()
+    while len(selected) < min(limit, len(memories)):
+        left = [at for at in range(len(memories)) if at not in selected]
+        gains = {at: _gain(terms_of[at] - covered, shared, memories[at]) for at in left}
         at = max(left, key=lambda each: (gains[each], -each))
-        if chosen and gains[at] == 0:
+        if selected and gains[at] == 0:
             break
-        chosen.append(at)
-        said |= spoken[at]
-    return [memories[at] for at in sorted(chosen, key=lambda at: (str(memories[at].created or ""), at))]
+        selected.append(at)
+        covered |= terms_of[at]
+    return [memories[at] for at in sorted(selected, key=lambda at: (str(memories[at].created or ""), at))]
 
 
-def _gain(fresh: set[str], shared: Counter[str], memory: Memory) -> float:
-    return math.fsum(math.log1p(shared[term]) for term in sorted(fresh)) * (1 + max(0.0, memory.importance))
+def _gain(new_terms: set[str], shared: Counter[str], memory: Memory) -> float:
+    return math.fsum(math.log1p(shared[term]) for term in sorted(new_terms)) * (1 + max(0.0, memory.importance))
 
 
-def _markdown(name: str, memories: list[Memory], summarise: Summarise | None) -> str:
-    """A heading, then a paragraph for each topic; a paragraph is what a search brings back."""
+def _note_markdown(name: str, memories: list[Memory], summarise: Summarise | None) -> str:
+    """A heading, then the memories by topic, each a paragraph, which is what a search returns."""
     lines = [f"# {name}", ""]
     if summarise is not None:
         lines += [summarise(memories).strip(), ""]
         return "\n".join(lines)
     topics: dict[str, list[Memory]] = defaultdict(list)
-    for memory in gist(memories):
+    for memory in select_representative(memories):
         topics[memory.topic].append(memory)
-    for topic, held in sorted(topics.items()):
+    for topic, members in sorted(topics.items()):
         if topic:
             lines += [f"## {topic}", ""]
-        for memory in held:
+        for memory in members:
             lines += [" ".join(memory.text.split()), ""]
     return "\n".join(lines)

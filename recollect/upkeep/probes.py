@@ -1,4 +1,4 @@
-"""Probes: whether it can embed, search vectors and search words, tried and not merely looked up."""
+"""Probes: tries whether embedding, vector search and word search work."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from datetime import datetime
 
 import numpy as np
 
-from recollect.embed import Embedder, checked
+from recollect.embed import Embedder, embed_texts
 from recollect.errors import RecollectError
 from recollect.store.base import Snapshot, Space, Store, Term, WordQuery
 
-QUESTION = "Can this be found?"
+QUERY = "Can this be found?"
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Does it work? And what was seen, or why not."""
+    """Whether it works, and what was found, or why it fails."""
 
     works: bool
     told: str
@@ -30,13 +30,13 @@ class Probes:
 
 
 def probe(store: Store, embedder: Embedder | None, now: datetime) -> Probes:
-    """Embed a question, and search by it and by its words; nothing is written."""
+    """Embed a query and search by vectors and by words; nothing is written."""
     try:
         with store.snapshot() as snapshot:
             embedding, vector = _embed(embedder)
             return Probes(embedding, _vectors(snapshot, embedder, vector, now), _words(snapshot, now))
-    except RecollectError as problem:
-        failed = Probe(False, str(problem))
+    except RecollectError as error:
+        failed = Probe(False, str(error))
         return Probes(_embed(embedder)[0], failed, failed)
 
 
@@ -44,15 +44,15 @@ def _embed(embedder: Embedder | None) -> tuple[Probe, np.ndarray | None]:
     if embedder is None:
         return Probe(False, "there is no embedder"), None
     try:
-        (vector,) = checked(embedder, [QUESTION], query=True)
-    except RecollectError as problem:
-        return Probe(False, str(problem)), None
-    return Probe(True, f"{embedder.name} gives {len(vector)} dimensions"), vector
+        (vector,) = embed_texts(embedder, [QUERY], query=True)
+    except RecollectError as error:
+        return Probe(False, str(error)), None
+    return Probe(True, f"{embedder.name} makes vectors of {len(vector)} dimensions"), vector
 
 
 def _vectors(snapshot: Snapshot, embedder: Embedder | None, vector: np.ndarray | None, now: datetime) -> Probe:
     if embedder is None or vector is None:
-        return Probe(False, "a question cannot be embedded")
+        return Probe(False, "a query cannot be embedded")
     snapshot.check_space(Space(embedder.name, len(vector)))
     scope = snapshot.scope(None, ("active",), now)
     rows, cosines = snapshot.nearest(vector, scope, limit=1)
@@ -62,6 +62,6 @@ def _vectors(snapshot: Snapshot, embedder: Embedder | None, vector: np.ndarray |
 
 
 def _words(snapshot: Snapshot, now: datetime) -> Probe:
-    asked = WordQuery((Term("found"),), {"text": 1.0})
-    matches = snapshot.lexicon.search(asked, snapshot.scope(None, ("active",), now), 1)
+    query = WordQuery((Term("found"),), {"text": 1.0})
+    matches = snapshot.lexicon.search(query, snapshot.scope(None, ("active",), now), 1)
     return Probe(True, f"{matches.documents:,} memories are searched")

@@ -72,7 +72,7 @@ def test_the_index_is_what_a_new_one_would_be(rounds: list[list[Edit]]) -> None:
                     edit(root)
                 space.sync()
                 assert_exact(space)
-                assert space.sync().moved is False
+                assert space.sync().has_changes is False
             memories = sql(db, "SELECT count(*) FROM memories")
             for table in ("words", "vectors", "chunks"):
                 assert sql(db, f"SELECT count(*) FROM {table}") == memories

@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import InvalidInput
-from recollect.ingest.chunking import PER_TOKEN, Chunk, Cutting
-from recollect.ingest.front_matter import front_matter
-from recollect.ingest.markdown import date_in, lines_of, read
+from recollect.ingest.chunking import CHARACTERS_PER_TOKEN, Chunk, ChunkSize
+from recollect.ingest.markdown import find_date, parse_front_matter, parse_markdown, split_lines
 from recollect.text.words import SPACELESS
 
-SMALL = Cutting(40, 8)
+SMALL = ChunkSize(40, 8)
 
 line = st.one_of(
     st.sampled_from(
@@ -48,96 +47,104 @@ line = st.one_of(
     st.integers(1, 300).map(lambda count: "x" * count),
 )
 documents = st.lists(line, max_size=40).map("\n".join)
-cuttings = st.integers(1, 60).flatmap(lambda tokens: st.integers(0, tokens - 1).map(lambda n: Cutting(tokens, n)))
+chunk_sizes = st.integers(1, 60).flatmap(lambda tokens: st.integers(0, tokens - 1).map(lambda n: ChunkSize(tokens, n)))
 
 
 def size(text: str) -> int:
-    return len(text) + (PER_TOKEN - 1) * sum(map(len, SPACELESS.findall(text)))
+    return len(text) + (CHARACTERS_PER_TOKEN - 1) * sum(map(len, SPACELESS.findall(text)))
 
 
-def texts(source: str, cutting: Cutting = SMALL) -> list[str]:
-    return [chunk.text for chunk in read(source, cutting).chunks]
+def texts(source: str, chunk_size: ChunkSize = SMALL) -> list[str]:
+    return [chunk.text for chunk in parse_markdown(source, chunk_size).chunks]
 
 
-@given(documents, cuttings)
+@given(documents, chunk_sizes)
 @settings(max_examples=300)
-def test_a_chunk_is_the_text_of_its_lines(source: str, cutting: Cutting) -> None:
-    lines = lines_of(source)
-    for chunk in read(source, cutting).chunks:
+def test_a_chunk_is_the_text_of_its_lines(source: str, chunk_size: ChunkSize) -> None:
+    lines = split_lines(source)
+    for chunk in parse_markdown(source, chunk_size).chunks:
         here = "\n".join(lines[chunk.first - 1 : chunk.last])
-        assert chunk.text == here or (chunk.text in here and is_cut(chunk, lines, cutting))
+        assert chunk.text == here or (chunk.text in here and is_cut(chunk, lines, chunk_size))
 
 
-def is_cut(chunk: Chunk, lines: list[str], cutting: Cutting) -> bool:
+def is_cut(chunk: Chunk, lines: list[str], chunk_size: ChunkSize) -> bool:
     """Only a line that is too long for a chunk, or begins or ends one, may be there in part."""
     ends = {chunk.first, chunk.last}
-    return any(size(lines[number - 1]) > cutting.tokens * PER_TOKEN for number in ends)
+    return any(size(lines[number - 1]) > chunk_size.tokens * CHARACTERS_PER_TOKEN for number in ends)
 
 
-@given(documents, cuttings)
+@given(documents, chunk_sizes)
 @settings(max_examples=300)
-def test_every_line_with_content_is_in_a_chunk(source: str, cutting: Cutting) -> None:
-    lines = lines_of(source)
-    begin = front_matter(lines).end
-    covered = {number for chunk in read(source, cutting).chunks for number in range(chunk.first, chunk.last + 1)}
+def test_every_line_with_content_is_in_a_chunk(source: str, chunk_size: ChunkSize) -> None:
+    lines = split_lines(source)
+    begin = parse_front_matter(lines).end
+    covered = {
+        number for chunk in parse_markdown(source, chunk_size).chunks for number in range(chunk.first, chunk.last + 1)
+    }
     assert {number for number, line in enumerate(lines, 1) if line.strip() and number > begin} <= covered
 
 
-@given(documents, cuttings)
+@given(documents, chunk_sizes)
 @settings(max_examples=300)
-def test_no_character_is_lost(source: str, cutting: Cutting) -> None:
-    lines = lines_of(source)
-    begin = front_matter(lines).end
-    held = "".join(texts(source, cutting))
+def test_no_character_is_lost(source: str, chunk_size: ChunkSize) -> None:
+    lines = split_lines(source)
+    begin = parse_front_matter(lines).end
+    held = "".join(texts(source, chunk_size))
     for line in lines[begin:]:
         for word in line.split():
-            assert word in held or size(line) > cutting.tokens * PER_TOKEN
+            assert word in held or size(line) > chunk_size.tokens * CHARACTERS_PER_TOKEN
     assert all(held.count(letter) >= "".join(lines[begin:]).count(letter) for letter in "abwx中")
 
 
-@given(documents, cuttings)
+@given(documents, chunk_sizes)
 @settings(max_examples=300)
-def test_no_chunk_is_larger_than_was_asked_for_nor_blank(source: str, cutting: Cutting) -> None:
-    for text in texts(source, cutting):
+def test_no_chunk_is_larger_than_was_asked_for_nor_blank(source: str, chunk_size: ChunkSize) -> None:
+    for text in texts(source, chunk_size):
         assert text.strip()
-        assert size(text) <= max(cutting.tokens * PER_TOKEN, size(text[:1]))
+        assert size(text) <= max(chunk_size.tokens * CHARACTERS_PER_TOKEN, size(text[:1]))
 
 
-@given(documents, cuttings)
+@given(documents, chunk_sizes)
 @settings(max_examples=300)
-def test_chunks_go_forward_and_repeat_at_most_the_overlap(source: str, cutting: Cutting) -> None:
-    chunks = read(source, cutting).chunks
-    lines = lines_of(source)
+def test_chunks_go_forward_and_repeat_at_most_the_overlap(source: str, chunk_size: ChunkSize) -> None:
+    chunks = parse_markdown(source, chunk_size).chunks
+    lines = split_lines(source)
     for before, after in pairwise(chunks):
         assert (after.first, after.last) >= (before.first, before.last)
         repeated = "\n".join(lines[after.first - 1 : before.last]) if after.first <= before.last else ""
-        whole = all(size(lines[n - 1]) <= cutting.tokens * PER_TOKEN for n in range(after.first, before.last + 1))
-        assert not whole or size(repeated) <= cutting.overlap * PER_TOKEN
+        whole = all(
+            size(lines[n - 1]) <= chunk_size.tokens * CHARACTERS_PER_TOKEN for n in range(after.first, before.last + 1)
+        )
+        assert not whole or size(repeated) <= chunk_size.overlap * CHARACTERS_PER_TOKEN
 
 
 @given(documents)
 def test_reading_twice_gives_the_same(source: str) -> None:
-    assert read(source, SMALL) == read(source, SMALL)
+    assert parse_markdown(source, SMALL) == parse_markdown(source, SMALL)
 
 
 def test_a_short_file_is_one_chunk() -> None:
-    assert [(chunk.text, chunk.first, chunk.last) for chunk in read("one\n\ntwo\n").chunks] == [("one\n\ntwo", 1, 3)]
+    assert [(chunk.text, chunk.first, chunk.last) for chunk in parse_markdown("one\n\ntwo\n").chunks] == [
+        ("one\n\ntwo", 1, 3)
+    ]
 
 
 def test_the_end_of_the_last_line_begins_no_other() -> None:
-    assert lines_of("a\nb\n") == lines_of("a\nb") == lines_of("a\r\nb\r\n") == lines_of("a\rb\r") == ["a", "b"]
-    assert lines_of("a\n\n") == ["a", ""]
-    assert lines_of("") == lines_of("\n") == [""]
+    assert (
+        split_lines("a\nb\n") == split_lines("a\nb") == split_lines("a\r\nb\r\n") == split_lines("a\rb\r") == ["a", "b"]
+    )
+    assert split_lines("a\n\n") == ["a", ""]
+    assert split_lines("") == split_lines("\n") == [""]
 
 
 def test_a_blank_file_has_no_chunks() -> None:
-    assert read("").chunks == read(" \n\n\t\n").chunks == read("\ufeff").chunks == ()
+    assert parse_markdown("").chunks == parse_markdown(" \n\n\t\n").chunks == parse_markdown("\ufeff").chunks == ()
 
 
 def test_a_section_is_a_chunk_and_knows_the_headings_above_it() -> None:
     body = "word " * 20
     source = f"# Plan\n{body}\n## Money\n{body}\n### Cash\n{body}\n## Time\n{body}"
-    found = [(chunk.first, chunk.last, chunk.headings) for chunk in read(source, SMALL).chunks]
+    found = [(chunk.first, chunk.last, chunk.headings) for chunk in parse_markdown(source, SMALL).chunks]
     assert found == [
         (1, 2, ("Plan",)),
         (3, 4, ("Plan", "Money")),
@@ -147,20 +154,20 @@ def test_a_section_is_a_chunk_and_knows_the_headings_above_it() -> None:
 
 
 def test_small_sections_share_a_chunk_under_what_they_have_in_common() -> None:
-    (chunk,) = read("# Plan\n\n## Money\nNone.\n\n## Time\nLittle.").chunks
+    (chunk,) = parse_markdown("# Plan\n\n## Money\nNone.\n\n## Time\nLittle.").chunks
     assert (chunk.headings, chunk.first, chunk.last) == (("Plan",), 1, 7)
-    (chunk,) = read("# Plan\n\n## Money\n" + "word " * 100).chunks
+    (chunk,) = parse_markdown("# Plan\n\n## Money\n" + "word " * 100).chunks
     assert chunk.headings == ("Plan", "Money")
 
 
 def test_a_new_chapter_does_not_join_a_small_section_before_it() -> None:
-    found = read("## Small\nhere\n\n# Chapter\ntext").chunks
+    found = parse_markdown("## Small\nhere\n\n# Chapter\ntext").chunks
     assert [chunk.headings for chunk in found] == [("Small",), ("Chapter",)]
 
 
 def test_an_underlined_heading_is_one() -> None:
     source = "Plan\n====\n" + "word " * 20 + "\n\nMoney\n-----\n" + "word " * 20
-    assert [chunk.headings for chunk in read(source, SMALL).chunks] == [("Plan",), ("Plan", "Money")]
+    assert [chunk.headings for chunk in parse_markdown(source, SMALL).chunks] == [("Plan",), ("Plan", "Money")]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +185,7 @@ def test_an_underlined_heading_is_one() -> None:
     ],
 )
 def test_what_is_a_heading(line: str, headings: tuple[str, ...]) -> None:
-    assert read(f"{line}\n\ntext").chunks[0].headings == headings
+    assert parse_markdown(f"{line}\n\ntext").chunks[0].headings == headings
 
 
 @pytest.mark.parametrize(
@@ -198,14 +205,14 @@ def test_what_is_a_heading(line: str, headings: tuple[str, ...]) -> None:
     ids=lambda source: source[:6],
 )
 def test_strange_files_are_cut_in_no_time_to_speak_of(source: str) -> None:
-    lines = lines_of(source)
-    for chunk in read(source).chunks:
+    lines = split_lines(source)
+    for chunk in parse_markdown(source).chunks:
         assert chunk.text in "\n".join(lines[chunk.first - 1 : chunk.last])
 
 
 def test_what_is_fenced_is_no_heading() -> None:
     source = "# Real\n\n```sh\n# not a heading\n```\n\n~~~~\n# nor this\n```\n# nor this\n~~~~\nafter"
-    assert {chunk.headings for chunk in read(source).chunks} == {("Real",)}
+    assert {chunk.headings for chunk in parse_markdown(source).chunks} == {("Real",)}
 
 
 def test_a_code_block_that_fits_is_kept_whole() -> None:
@@ -222,7 +229,7 @@ def test_a_code_block_with_blank_lines_is_one_block() -> None:
 
 def test_a_code_block_that_does_not_fit_is_cut_between_lines() -> None:
     code = ["```", *(f"value_{number} = {number}" for number in range(40)), "```"]
-    for chunk in read("\n".join(code), SMALL).chunks:
+    for chunk in parse_markdown("\n".join(code), SMALL).chunks:
         assert chunk.text.split("\n") == code[chunk.first - 1 : chunk.last]
 
 
@@ -237,7 +244,7 @@ def test_a_table_and_a_list_that_fit_are_kept_whole() -> None:
 
 def test_a_long_list_is_cut_between_items() -> None:
     items = [f"- item {number} goes on for a while\n  and has a second line" for number in range(20)]
-    for text in texts("\n".join(items), Cutting(40, 0)):
+    for text in texts("\n".join(items), ChunkSize(40, 0)):
         assert text.startswith("- item")
         assert text.endswith("second line")
 
@@ -249,38 +256,38 @@ def test_a_heading_goes_with_what_follows_it() -> None:
 
 def test_a_chunk_repeats_the_end_of_the_one_before_it() -> None:
     source = "\n".join(f"line number {number} of a long paragraph" for number in range(12))
-    first, second, *_ = read(source, Cutting(40, 12)).chunks
+    first, second, *_ = parse_markdown(source, ChunkSize(40, 12)).chunks
     assert second.first == first.last
-    first, second, *_ = read(source, Cutting(40, 0)).chunks
+    first, second, *_ = parse_markdown(source, ChunkSize(40, 0)).chunks
     assert second.first == first.last + 1
 
 
 def test_nothing_is_repeated_across_headings() -> None:
     source = "# One\n" + "word " * 20 + "\n# Two\n" + "word " * 20
-    one, two = read(source, SMALL).chunks
+    one, two = parse_markdown(source, SMALL).chunks
     assert (one.last, two.first) == (2, 3)
 
 
 def test_a_long_line_is_cut_between_sentences() -> None:
     sentences = [f"This is sentence number {number}, and it ends." for number in range(12)]
-    found = texts(" ".join(sentences), Cutting(40, 12))
+    found = texts(" ".join(sentences), ChunkSize(40, 12))
     assert all(text.startswith("This is") and text.endswith("ends.") for text in found)
     assert found[1].startswith(found[0].split(". ")[-1])  # the overlap
 
 
 def test_a_letter_of_a_script_without_spaces_counts_as_a_token() -> None:
-    assert max(map(len, texts("中文" * 200, Cutting(40, 0)))) == 40
+    assert max(map(len, texts("中文" * 200, ChunkSize(40, 0)))) == 40
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_are_counted_as_editors_do(end: str) -> None:
-    (chunk,) = read(end.join(["", "# A", "", "line\x0bwith\x0c odd\u2028marks", "last"])).chunks
+    (chunk,) = parse_markdown(end.join(["", "# A", "", "line\x0bwith\x0c odd\u2028marks", "last"])).chunks
     assert (chunk.first, chunk.last) == (2, 5)
     assert chunk.text == "# A\n\nline\x0bwith\x0c odd\u2028marks\nlast"
 
 
 def test_front_matter_is_understood_and_is_no_text() -> None:
-    read_ = read(
+    read_ = parse_markdown(
         "---\ntitle: 'The plan: a draft'\ntags: [home, \"big ideas\", '#garden']\naliases:\n  - Plan A\n  - The Draft\n"
         "date: 2025-03-14\n---\n# Heading\ntext\n"
     )
@@ -309,17 +316,20 @@ def test_front_matter_is_understood_and_is_no_text() -> None:
     ],
 )
 def test_tags_may_be_written_in_several_ways(said: str, tags: tuple[str, ...]) -> None:
-    assert (read(f"---\n{said}\n---\ntext").tags, read(f"---\n{said}\n---\ntext").problem) == (tags, "")
+    assert (parse_markdown(f"---\n{said}\n---\ntext").tags, parse_markdown(f"---\n{said}\n---\ntext").problem) == (
+        tags,
+        "",
+    )
 
 
 def test_a_title_is_a_text_on_one_line() -> None:
-    assert read("---\ntitle: 2024\n---\n").title == "2024"
-    assert read("---\ntitle: >\n  The\n  plan\n---\n").title == "The plan"
-    assert read("---\ntitle: null\n---\n").title == read("---\ntitle: [[x]]\n---\n").title == ""
+    assert parse_markdown("---\ntitle: 2024\n---\n").title == "2024"
+    assert parse_markdown("---\ntitle: >\n  The\n  plan\n---\n").title == "The plan"
+    assert parse_markdown("---\ntitle: null\n---\n").title == parse_markdown("---\ntitle: [[x]]\n---\n").title == ""
 
 
 def test_an_alias_needs_no_list() -> None:
-    assert read("---\naliases: Plan A\n---\n").aliases == ("Plan A",)
+    assert parse_markdown("---\naliases: Plan A\n---\n").aliases == ("Plan A",)
 
 
 @pytest.mark.parametrize(
@@ -329,7 +339,7 @@ def test_an_alias_needs_no_list() -> None:
         ('note: "open', "unexpected end of stream on line 4"),
         ("tags:\n\t- a", "cannot start any token on line 5"),
         ("note: one: two", "mapping values are not allowed"),
-        ("note: {{note}}", "no text"),
+        ("note: {{note}}", "not a text"),
         ("note: @ann", "cannot start any token"),
         ("note: [*aliases]", "aliases"),
         (f"note: {'[' * 100}{']' * 100}", "lists in lists"),
@@ -338,9 +348,11 @@ def test_an_alias_needs_no_list() -> None:
     ],
 )
 def test_a_field_that_is_no_yaml_is_told_and_stays_text(broken: str, problem: str) -> None:
-    document = read(f"---\ntitle: Plan\ndate: 2025-03-14\n{broken}\n---\n# Heading\n#real\n", Cutting(20_000, 0))
+    document = parse_markdown(
+        f"---\ntitle: Plan\ndate: 2025-03-14\n{broken}\n---\n# Heading\n#real\n", ChunkSize(20_000, 0)
+    )
     assert (document.title, document.tags, document.date) == ("Plan", (), datetime(2025, 3, 14, tzinfo=UTC))
-    assert document.problem.startswith("not all of its front matter is YAML: ")
+    assert document.problem.startswith("its front matter is not valid YAML: ")
     assert problem in document.problem
     first = document.chunks[0]
     assert (first.first, first.text.startswith(f"title: Plan\ndate: 2025-03-14\n{broken}")) == (2, True)
@@ -348,7 +360,7 @@ def test_a_field_that_is_no_yaml_is_told_and_stays_text(broken: str, problem: st
 
 
 def test_what_else_front_matter_says_is_its_context_and_its_words() -> None:
-    document = read(
+    document = parse_markdown(
         "---\ntitle: Plan\nauthor: Ann\nrating: 4.50\npages: -12\ndone: true\nversion: '1.10'\nid: 20230101123045123\n"
         "place: {room: kitchen, at: [1, 2]}\nempty:\ndate: 14 March\ncolor: '#fff'\n---\ntext"
     )
@@ -363,25 +375,25 @@ def test_what_else_front_matter_says_is_its_context_and_its_words() -> None:
         "date": "14 March",
         "color": "#fff",
     }
-    assert document.remarks[:2] == ("author: Ann", "rating: 4.50")
-    assert "place: room: kitchen, at: 1, 2" in document.remarks
+    assert document.other_fields[:2] == ("author: Ann", "rating: 4.50")
+    assert "place: room: kitchen, at: 1, 2" in document.other_fields
     assert document.chunks[0].tags == ()
 
 
 def test_a_long_text_in_front_matter_is_words_alone() -> None:
-    document = read(f"---\nabstract: {'otter ' * 200}\n---\ntext")
-    assert (document.context, document.remarks[0].count("otter")) == ({}, 200)
+    document = parse_markdown(f"---\nabstract: {'otter ' * 200}\n---\ntext")
+    assert (document.context, document.other_fields[0].count("otter")) == ({}, 200)
 
 
 def test_a_note_that_is_nothing_but_front_matter_is_its_text() -> None:
-    (chunk,) = read("---\ntype: person\nemail: ann@example.org\n---\n").chunks
+    (chunk,) = parse_markdown("---\ntype: person\nemail: ann@example.org\n---\n").chunks
     assert (chunk.text, chunk.first, chunk.last) == ("type: person\nemail: ann@example.org", 2, 3)
-    assert read("---\n---\n").chunks == read("---\n# nothing\n---\n").chunks == ()
+    assert parse_markdown("---\n---\n").chunks == parse_markdown("---\n# nothing\n---\n").chunks == ()
 
 
 def test_front_matter_that_nobody_closes_is_text() -> None:
-    assert read("---\ntitle: x\n\ntext").title == ""
-    assert read("---\ntitle: x\n\ntext").chunks[0].first == 1
+    assert parse_markdown("---\ntitle: x\n\ntext").title == ""
+    assert parse_markdown("---\ntitle: x\n\ntext").chunks[0].first == 1
 
 
 @pytest.mark.parametrize(
@@ -397,21 +409,23 @@ def test_front_matter_that_nobody_closes_is_text() -> None:
     ],
 )
 def test_the_date_in_a_text(text: str, expected: datetime | None) -> None:
-    assert date_in(text) == expected
+    assert find_date(text) == expected
 
 
 def test_tags_and_links_in_the_text_are_seen_but_not_in_code() -> None:
-    (chunk,) = read("Ask [[Ada Lovelace|Ada]] or [[Bob#Work]] #todo/now, see #42.\n\n```\n#include [[x]]\n```\n").chunks
+    (chunk,) = parse_markdown(
+        "Ask [[Ada Lovelace|Ada]] or [[Bob#Work]] #todo/now, see #42.\n\n```\n#include [[x]]\n```\n"
+    ).chunks
     assert (chunk.tags, chunk.links) == (("todo/now",), ("Ada Lovelace", "Bob"))
 
 
 @pytest.mark.parametrize(("tokens", "overlap"), [(0, 0), (10, 10), (10, -1), (-5, 0)])
 def test_sizes_that_cannot_be_are_refused(tokens: int, overlap: int) -> None:
     with pytest.raises(InvalidInput, match="at least 1 token"):
-        Cutting(tokens, overlap)
+        ChunkSize(tokens, overlap)
 
 
 @pytest.mark.parametrize("text", ["Otters swim, as we all know.", "- Otters swim\n- [and", "\n*Otters swim*: [always"])
 def test_a_text_between_two_rules_is_no_front_matter(text: str) -> None:
-    document = read(f"---\n{text}\n---\n\n# Title\n")
+    document = parse_markdown(f"---\n{text}\n---\n\n# Title\n")
     assert (text in document.chunks[0].text, document.problem) == (True, "")

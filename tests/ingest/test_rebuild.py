@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from recollect import Mind
-from recollect.ingest.folder import Event, FolderSettings
+from recollect.ingest.folder import FolderSettings
+from recollect.ingest.sync import SyncEvent
 from recollect.systems.openclaw.workspace import Workspace
 from tests.conftest import Clock
 from tests.ingest.kit import VAULT, Counting, assert_exact, chunks, write
@@ -57,7 +58,7 @@ def test_the_old_index_serves_while_the_new_one_is_built(root: Path, path: Path,
         everywhere = [(each.memory.id, each.score) for each in other.recall("paragraph otters", 50, track=False)]
         seen = []
 
-        def search(event: Event) -> None:
+        def search(event: SyncEvent) -> None:
             seen.append(event.what)
             if event.what != "switched":
                 assert chunks(space) == before
@@ -100,7 +101,7 @@ def test_two_that_build_anew_at_once_lose_nothing(root: Path, path: Path) -> Non
     ):
         done: list[str] = []
 
-        def meanwhile(event: Event) -> None:
+        def meanwhile(event: SyncEvent) -> None:
             if not done:
                 done.append(event.path)
                 write(root, **{"new.md": "A file that only one of them has seen."})
@@ -194,7 +195,7 @@ def test_another_model_takes_over_when_its_vectors_are_made(root: Path, path: Pa
         assert space.search("otters")["model"] is None
         seen = []
 
-        def meanwhile(event: Event) -> None:
+        def meanwhile(event: SyncEvent) -> None:
             seen.append(event)
             ran = {step.name: step.outcome for step in old.recall("otters", recipe="openclaw").trace.steps}
             assert ran["vectors"] == "ran"  # whoever has the old model searches its vectors

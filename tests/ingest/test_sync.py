@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from recollect import InvalidInput, Mind, StoreError
-from recollect.ingest.folder import Event, FolderSettings
+from recollect.ingest.folder import FolderSettings
+from recollect.ingest.sync import SyncEvent
 from recollect.systems.openclaw.workspace import Workspace, followed
 from tests.ingest.kit import VAULT, Counting, assert_exact, chunks, paths, write
 from tests.store.looking import sql
@@ -67,7 +68,7 @@ def test_a_second_sync_reads_nothing_and_writes_nothing(root: Path, space: Works
     os.utime(root / "a.md", ns=(about.st_atime_ns, about.st_mtime_ns))
     before, asked = space.mind.status().store.version, len(model.texts)
     report = space.sync()
-    assert (report.unchanged, report.moved) == (3, False)
+    assert (report.unchanged, report.has_changes) == (3, False)
     assert (space.mind.status().store.version, len(model.texts)) == (before, asked)
     assert chunks(space)["a.md"][0][1].startswith("# Otters")
 
@@ -175,7 +176,7 @@ def test_a_touched_file_is_read_but_not_written(root: Path, space: Workspace) ->
     space.sync()
     os.utime(root / "a.md")
     before = space.mind.status().store.version
-    assert space.sync().moved is False
+    assert space.sync().has_changes is False
     assert space.mind.status().store.version == before
 
 
@@ -469,7 +470,7 @@ def test_files_that_go_during_the_sync(root: Path, space: Workspace) -> None:
     for number in range(60):
         write(root, **{f"many/{number:02}.md": f"number {number} " * 4000})
 
-    def destroy(event: Event) -> None:
+    def destroy(event: SyncEvent) -> None:
         for file in (root / "many").glob("*.md"):
             file.unlink()
 
@@ -488,7 +489,7 @@ def test_a_root_that_is_not_there_takes_nothing_away(root: Path, space: Workspac
     assert report.skipped == {str(root): "the folder is not there; what was read from it before is kept"}
     assert chunks(space) == before
     (root.parent / "elsewhere").rename(root)
-    assert space.sync().moved is False
+    assert space.sync().has_changes is False
 
 
 def test_extra_paths_are_files_and_folders_anywhere(root: Path, tmp_path: Path, path: Path) -> None:
@@ -536,7 +537,7 @@ def test_vectors_come_later_to_what_was_indexed_without_a_model(root: Path, path
 
 
 def test_a_sync_tells_what_it_does(root: Path, space: Workspace) -> None:
-    told: list[Event] = []
+    told: list[SyncEvent] = []
     space.sync(told.append)
     assert [(event.what, event.path, event.done, event.total) for event in told] == [
         ("added", "a.md", 1, 3),
@@ -588,7 +589,7 @@ def test_two_that_sync_the_same_folder_agree(root: Path, path: Path, space: Work
         other.sync()
         write(root, **{"a.md": "both saw this"})
 
-        def meanwhile(event: Event) -> None:
+        def meanwhile(event: SyncEvent) -> None:
             if event.path == "a.md":
                 other.sync()
 
@@ -652,7 +653,7 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> No
 def test_a_file_from_another_age(root: Path, space: Workspace, moment: int) -> None:
     os.utime(root / "a.md", (moment, moment))
     assert space.sync().added[0] == "a.md"
-    assert space.sync().moved is False
+    assert space.sync().has_changes is False
 
 
 def test_a_name_that_is_no_text_is_left_out(root: Path, space: Workspace) -> None:
@@ -677,7 +678,7 @@ def test_who_searches_while_a_sync_is_under_way_finds_what_is_there(root: Path, 
 
 def test_who_searches_beside_the_sync_of_another_process_finds_what_is_there(root: Path, path: Path) -> None:
     """Another memory on the same file stands for the other process: they share nothing but the file."""
-    begun, go_on = threading.Event(), threading.Event()
+    begun, go_on = threading.Event(), threading.SyncEvent()
 
     class Slow(Counting):
         def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
@@ -704,7 +705,7 @@ def test_who_searches_beside_the_sync_of_another_process_finds_what_is_there(roo
 
 
 def test_a_sync_that_was_stopped_keeps_nobody_from_the_next(root: Path, path: Path) -> None:
-    def stop(event: Event) -> None:
+    def stop(event: SyncEvent) -> None:
         raise KeyboardInterrupt
 
     with Workspace(root, db=path, embedder=None, settings=VAULT) as space:
@@ -789,7 +790,7 @@ def test_names_of_files_are_texts_that_a_file_can_have(name: str) -> None:
 def test_a_sync_is_dated_when_it_ends(root: Path, path: Path) -> None:
     now = [datetime(2026, 1, 1, 12, tzinfo=UTC)]
 
-    def work(event: Event) -> None:
+    def work(event: SyncEvent) -> None:
         now[0] += timedelta(seconds=54)
 
     with Mind(path, embedder=None, clock=lambda: now[0]) as mind:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.ingest.documents import Turn, parse_transcript
 from recollect.ingest.folder import FolderSettings
-from recollect.ingest.transcripts import Turn, read
 from recollect.systems.openclaw.workspace import Workspace
 from tests.ingest.kit import Counting, write
 
@@ -22,7 +22,7 @@ NOON = datetime(2025, 3, 14, 12, tzinfo=UTC)
 
 
 def turns(*records: Any) -> list[Turn]:
-    return read("\n".join(json.dumps(record) for record in records), "file").turns
+    return parse_transcript("\n".join(json.dumps(record) for record in records), "file").turns
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,11 @@ def test_the_session_is_named_by_the_file_its_first_line_or_the_line_itself() ->
 
 
 def test_lines_that_say_nothing_are_no_turns() -> None:
-    found = read('{"type":"tool","output":"x"}\n\nnot json\n[1]\n{"role":"user","content":" "}\n{"content":"yes"}', "f")
+    found = parse_transcript(
+        '{"type":"tool","output":"x"}\n\nnot json\n[1]\n{"role":"user","content":" "}\n{"content":"yes"}', "f"
+    )
     assert [(turn.text, turn.line) for turn in found.turns] == [("yes", 6)]
-    assert found.broken == 1
+    assert found.invalid_lines == 1
 
 
 @given(

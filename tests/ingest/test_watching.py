@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.ingest.folder import FolderSettings, SyncReport
+from recollect.ingest.folder import FolderSettings
+from recollect.ingest.sync import SyncReport
 from recollect.systems.openclaw.workspace import Workspace
 from tests.ingest.kit import VAULT, chunks, write
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from recollect import InvalidInput, Mind
-from recollect.ingest.imports import detect, read
+from recollect.ingest.imports import detect_format, read_source
 from tests.ingest_imports.kit import bread, chatgpt_talk, claude_talk, node, said, written, zipped
 
 
 def texts(path: Path) -> list[str]:
-    return [item.record["text"] if item.record else item.problem for item in read(path)]
+    return [item.record["text"] if item.record else item.problem for item in read_source(path)]
 
 
 def test_a_claude_message_keeps_its_session_role_time_and_place(mind: Mind, tmp_path: Path) -> None:
@@ -91,14 +91,14 @@ def test_a_zip_file_is_taken_as_it_is_with_all_its_parts(tmp_path: Path) -> None
     again = bread() | {"conversation_id": "g-2"}
     parts = {"conversations-000": [bread()], "conversations-001": [again], "user": {"id": "u"}}
     path = zipped(tmp_path / "export.zip", **parts)
-    assert detect(path) == "chatgpt"
-    assert {item.record["session"] for item in read(path) if item.record} == {"g-1", "g-2"}
+    assert detect_format(path) == "chatgpt"
+    assert {item.record["session"] for item in read_source(path) if item.record} == {"g-1", "g-2"}
 
 
 def test_the_unpacked_folder_is_taken_too(tmp_path: Path) -> None:
     written(tmp_path / "conversations.json", [claude_talk()])
     written(tmp_path / "users.json", [{"uuid": "a-1"}])
-    assert detect(tmp_path) == "claude"
+    assert detect_format(tmp_path) == "claude"
     assert len(texts(tmp_path)) == 2
 
 
@@ -110,7 +110,7 @@ def test_a_bad_conversation_is_told_with_its_place_and_the_others_go_on(mind: Mi
     assert (done.added, done.failed) == (4, 3)
     assert done.problems[0] == f"{path}, conversation 2 is no JSON object but int."
     assert done.problems[1] == f"{path}, conversation 3: it has no list of chat_messages."
-    assert done.problems[2].startswith(f"{path}, conversation 4, message 1: created is no date: 'yesterday'.")
+    assert done.problems[2].startswith(f"{path}, conversation 4, message 1: created is not a date: 'yesterday'.")
 
 
 def test_strictly_one_bad_conversation_stops_it_all(mind: Mind, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from recollect import InvalidInput, Mind, StoreError
-from recollect.ingest.imports import detect
+from recollect.ingest.imports import detect_format
 from recollect.systems.robotmem.robot import Robot
 from tests.ingest_imports import kit
 
@@ -123,19 +123,19 @@ def test_a_row_that_makes_no_memory_is_told_and_the_others_come(mind: Mind, tmp_
 def test_a_database_of_neither_is_refused_by_its_tables(tmp_path: Path) -> None:
     path = kit.database(tmp_path / "x.db", "CREATE TABLE bookmarks (url TEXT)")
     with pytest.raises(InvalidInput, match=r"neither OpenMem nor robotmem \(its tables: bookmarks\)"):
-        detect(path)
+        detect_format(path)
 
 
 def test_our_own_file_is_recognised(mind: Mind) -> None:
     with pytest.raises(InvalidInput, match="is a memory of Recollect already: use it with --db"):
-        detect(mind.path)
+        detect_format(mind.path)
 
 
 def test_a_damaged_database_is_a_store_error(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     path.write_bytes(b"SQLite format 3\0" + b"\xff" * 4096)
     with pytest.raises(StoreError, match="cannot be read as a database"):
-        detect(path)
+        detect_format(path)
 
 
 def test_a_file_of_the_real_openmem_is_read(mind: Mind, tmp_path: Path) -> None:

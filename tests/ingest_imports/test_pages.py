@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect import InvalidInput, Mind
-from recollect.upkeep.markdown_export import pages
+from recollect.upkeep.markdown_export import make_pages
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_names_are_safe_and_apart_on_any_system(mind: Mind, tmp_path: Path) -> N
     for topic in ("../../etc/passwd", "a/b", "a b", "A-B", "a-b", "con", "🚪", "x" * 500, "门", ".hidden", "a:b"):
         mind.remember(f"About {topic}", topic=topic)
     mind.remember("Elsewhere", topic="a-b", collection="../work")
-    made = [page.path for page in pages(mind.list())]
+    made = [page.path for page in make_pages(mind.list())]
     assert len({path.lower() for path in made}) == 12
     for path in made:
         assert not {":", "\\", "..", " "} & {*path.split("/"), *path}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from recollect import InvalidInput, Mind
-from recollect.ingest.imports import detect, read
+from recollect.ingest.imports import detect_format, read_source
 from tests.ingest_imports.kit import written
 
 
@@ -44,7 +44,7 @@ def test_records_without_ids_are_not_doubled_by_importing_them_again(mind: Mind,
         written(path, records)
     else:
         lines(path, *records)
-    assert detect(path) == path.suffix[1:]
+    assert detect_format(path) == path.suffix[1:]
     assert mind.import_from(path).added == 3
     again = mind.import_from(path)
     assert (again.added, again.same) == (0, 3)
@@ -79,7 +79,7 @@ def test_a_table_takes_numbers_lists_and_own_columns(mind: Mind, tmp_path: Path)
 def test_a_bad_row_of_a_table_is_named_by_its_line(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("text,confidence\nfine,1\nodd,very\nlong,1,2\n", encoding="utf-8")
-    assert [item.problem for item in read(path)] == [
+    assert [item.problem for item in read_source(path)] == [
         "",
         f"{path}, line 3: confidence cannot be read from 'very'.",
         f"{path}, line 4: there are more cells than the header has names.",
@@ -148,7 +148,7 @@ def test_mem0_memories_come_with_user_session_and_metadata(mind: Mind, tmp_path:
 
 def test_mem0_memories_in_a_list_or_in_lines_are_recognised(tmp_path: Path) -> None:
     for path in (written(tmp_path / "list.json", [MEM0]), lines(tmp_path / "lines.jsonl", MEM0)):
-        assert detect(path) == "mem0"
-        (item,) = read(path)
+        assert detect_format(path) == "mem0"
+        (item,) = read_source(path)
         assert item.record is not None
         assert item.record["external_id"] == "mem0:892db2ae"

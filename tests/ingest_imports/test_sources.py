@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import InvalidInput, Mind
-from recollect.ingest.imports import detect, read, sources
+from recollect.ingest.imports import detect_format, read_source, sources
 from tests.ingest_imports.kit import claude_talk, written, zipped
 
 JSON = st.recursive(
@@ -31,13 +31,13 @@ JSON = st.recursive(
 def test_a_list_is_read_as_json_reads_it_however_it_is_cut(values: list[Any], chunk: int, indent: int | None) -> None:
     for ascii in (True, False):
         text = json.dumps(values, ensure_ascii=ascii, indent=indent)
-        assert [*sources.elements(io.BytesIO(text.encode("utf-8", "surrogatepass")), chunk)] == values
+        assert [*sources.iterate_json(io.BytesIO(text.encode("utf-8", "surrogatepass")), chunk)] == values
 
 
 def test_a_value_larger_than_what_is_read_at_a_time_is_whole() -> None:
-    long = "".join(random.Random(1).choices('ab"\\\n€', k=3 * sources.CHUNK))
+    long = "".join(random.Random(1).choices('ab"\\\n€', k=3 * sources.READ_CHARACTERS))
     text = json.dumps([{"text": long}, 1.5, {"text": "after"}])
-    assert [*sources.elements(io.BytesIO(text.encode()))] == [{"text": long}, 1.5, {"text": "after"}]
+    assert [*sources.iterate_json(io.BytesIO(text.encode()))] == [{"text": long}, 1.5, {"text": "after"}]
 
 
 @pytest.mark.parametrize(
@@ -75,16 +75,16 @@ def test_a_missing_file_is_named(mind: Mind, tmp_path: Path, kind: str | None) -
 def test_a_folder_of_markdown_is_sent_to_sync(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text("# Hello", encoding="utf-8")
     with pytest.raises(InvalidInput, match="recollect sync"):
-        detect(tmp_path)
+        detect_format(tmp_path)
     with pytest.raises(InvalidInput, match="recollect sync"):
-        detect(tmp_path / "MEMORY.md")
+        detect_format(tmp_path / "MEMORY.md")
 
 
 def test_a_zip_file_of_something_else_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr("readme.txt", "hello")
     with pytest.raises(InvalidInput, match=r"holds no conversations\.json"):
-        detect(tmp_path / "x.zip")
+        detect_format(tmp_path / "x.zip")
 
 
 def test_a_damaged_zip_file_is_refused(mind: Mind, tmp_path: Path) -> None:
@@ -111,6 +111,6 @@ def test_a_source_is_a_path(mind: Mind, source: Any) -> None:
 def test_reading_begins_before_all_is_read(tmp_path: Path) -> None:
     path = tmp_path / "conversations.json"
     path.write_text("[" + json.dumps(claude_talk()) + ", " + "x" * 10, encoding="utf-8")
-    first = next(iter(read(path, "claude")))
+    first = next(iter(read_source(path, "claude")))
     assert first.record is not None
     assert first.place == f"{path}, conversation 1, message 1"

@@ -15,7 +15,7 @@ from recollect import Mind
 from recollect.embed import Embedder
 from recollect.store.sqlite.migrations import APPLICATION_ID, MIGRATIONS
 from recollect.systems.openclaw.workspace import Workspace
-from recollect.upkeep.doctor import Doctor, Report
+from recollect.upkeep.doctor import Doctor, DoctorReport
 from tests.recall.kit import WOVEN
 from tests.store.looking import held, sql, texts
 
@@ -55,22 +55,22 @@ def path(path: Path) -> Path:
     return path
 
 
-def names(report: Report) -> list[str]:
+def names(report: DoctorReport) -> list[str]:
     return [finding.name for finding in report.findings]
 
 
 def test_a_sound_file_is_healthy_and_left_as_it_is(path: Path) -> None:
     before = path.read_bytes()
     doctor = Doctor(path, Letters(), everything=True)
-    assert doctor.examine() == Report(str(path), ())
-    assert doctor.treat() == Report(str(path), ())
+    assert doctor.diagnose() == DoctorReport(str(path), ())
+    assert doctor.repair() == DoctorReport(str(path), ())
     assert path.read_bytes() == before
     assert not list(path.parent.glob("*before*"))
 
 
 def test_a_new_file_is_healthy(tmp_path: Path) -> None:
     Mind(tmp_path / "new.db", embedder=None).close()
-    assert Doctor(tmp_path / "new.db").examine().healthy
+    assert Doctor(tmp_path / "new.db").diagnose().healthy
 
 
 FUTURE = int((datetime.now(UTC) + timedelta(days=400)).timestamp() * 1e6)
@@ -102,18 +102,18 @@ def test_each_damage_is_found_explained_and_mended(path: Path, name: str) -> Non
         kept = held(mind, "use")
     sql(path, DAMAGES[name])
     damaged = path.read_bytes()
-    report = Doctor(path, Letters()).examine()
+    report = Doctor(path, Letters()).diagnose()
     assert name in names(report)
     assert path.read_bytes() == damaged
     for finding in report.findings:
         assert finding.what
         assert finding.means
         assert finding.level in ("error", "warning", "note")
-    treated = Doctor(path, Letters()).treat()
+    treated = Doctor(path, Letters()).repair()
     assert treated.findings == ()
     assert name in [finding.name for finding in treated.mended]
     assert treated.backup
-    assert Doctor(path, Letters(), everything=True).examine().healthy
+    assert Doctor(path, Letters(), everything=True).diagnose().healthy
     with Mind(path, embedder=Letters()) as mind:
         assert held(mind, "use") == kept
         assert texts(mind, "blue cup", k=1) == [TEXTS[0]]
@@ -121,7 +121,7 @@ def test_each_damage_is_found_explained_and_mended(path: Path, name: str) -> Non
 
 def test_the_copy_from_before_is_the_file_as_it_was(path: Path) -> None:
     sql(path, "INSERT INTO use (row) VALUES (99)")
-    backup = Doctor(path, Letters()).treat().backup
+    backup = Doctor(path, Letters()).repair().backup
     assert backup is not None
     assert sql(Path(backup), "SELECT row FROM use WHERE row = 99") == [(99,)]
     assert sql(path, "SELECT row FROM use WHERE row = 99") == []
@@ -142,16 +142,16 @@ def test_a_chunk_without_its_memory_is_read_again(workspace: Path) -> None:
     row = sql(workspace, "SELECT row FROM chunks WHERE file = (SELECT file FROM files WHERE path = 'memory/cup.md')")
     for table in ("memories", "words", "vectors"):
         sql(workspace, f"DELETE FROM {table} WHERE row = {row[0][0]}")
-    assert names(Doctor(workspace, Letters()).examine()) == ["chunks that are not there"]
-    assert Doctor(workspace, Letters()).treat().healthy
+    assert names(Doctor(workspace, Letters()).diagnose()) == ["chunks that are not there"]
+    assert Doctor(workspace, Letters()).repair().healthy
     with Workspace(workspace.parent / "notes", db=workspace, embedder=Letters()) as space:
         assert [each["path"] for each in space.search("cup", 1)["results"]] == ["memory/cup.md"]
 
 
 def test_a_chunk_whose_file_is_unknown_is_forgotten(workspace: Path) -> None:
     sql(workspace, "DELETE FROM files WHERE path = 'memory/cup.md'")
-    assert names(Doctor(workspace, Letters()).examine()) == ["chunks of no file"]
-    assert Doctor(workspace, Letters()).treat().healthy
+    assert names(Doctor(workspace, Letters()).diagnose()) == ["chunks of no file"]
+    assert Doctor(workspace, Letters()).repair().healthy
     assert sql(workspace, "SELECT status, count(*) FROM memories GROUP BY 1 ORDER BY 1") == [
         ("active", 1),
         ("forgotten", 1),
@@ -160,29 +160,29 @@ def test_a_chunk_whose_file_is_unknown_is_forgotten(workspace: Path) -> None:
 
 def test_a_folder_that_has_moved_is_told(workspace: Path) -> None:
     (workspace.parent / "notes").rename(workspace.parent / "elsewhere")
-    (finding,) = Doctor(workspace, Letters()).examine().findings
+    (finding,) = Doctor(workspace, Letters()).diagnose().findings
     assert (finding.name, str(workspace.parent / "notes") in finding.what) == ("a folder that is not there", True)
 
 
 def test_a_file_without_its_memories_is_not_mended_into_an_empty_one(path: Path) -> None:
     sql(path, "DROP TABLE memories")
-    report = Doctor(path, Letters()).treat()
+    report = Doctor(path, Letters()).repair()
     assert [(finding.name, finding.fix) for finding in report.findings] == [("missing table", "")]
     assert sql(path, "SELECT count(*) FROM words") == [(3,)]
 
 
 def test_memories_whose_words_are_gone_are_found_again(path: Path) -> None:
     sql(path, "DELETE FROM words")
-    assert "words that are not those of the text" in names(Doctor(path).examine())
-    assert Doctor(path).treat().findings == ()
+    assert "words that are not those of the text" in names(Doctor(path).diagnose())
+    assert Doctor(path).repair().findings == ()
     with Mind(path, embedder=None) as mind:
         assert texts(mind, "invoices") == [TEXTS[2]]
 
 
 def test_one_external_id_of_two_memories_stays_with_the_newer(path: Path) -> None:
     sql(path, "DROP INDEX memories_external; UPDATE memories SET external_id = 'rule-7' WHERE row = 1")
-    assert {"one external id twice", "missing index"} <= set(names(Doctor(path).examine()))
-    assert Doctor(path).treat().findings == ()
+    assert {"one external id twice", "missing index"} <= set(names(Doctor(path).diagnose()))
+    assert Doctor(path).repair().findings == ()
     assert sql(path, "SELECT row, external_id FROM memories WHERE external_id <> ''") == [(3, "rule-7")]
     with Mind(path, embedder=None) as mind:
         assert mind.remember("Invoices are due on Monday.", external_id="rule-7").text == "Invoices are due on Monday."
@@ -200,9 +200,9 @@ def test_an_index_that_disagrees_with_its_table_is_built_anew(path: Path) -> Non
     connection.execute("PRAGMA writable_schema = ON")
     connection.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", hidden[0])
     connection.close()
-    (finding,) = Doctor(path, Letters()).examine().findings
+    (finding,) = Doctor(path, Letters()).diagnose().findings
     assert (finding.name, finding.fix) == ("damage", "builds the indexes anew")
-    assert Doctor(path, Letters()).treat().findings == ()
+    assert Doctor(path, Letters()).repair().findings == ()
     assert sql(path, "SELECT target FROM edges INDEXED BY edges_target WHERE target = 3") == [(3,)]
 
 
@@ -213,7 +213,7 @@ def test_a_torn_page_is_an_error_that_cannot_be_mended_here(path: Path) -> None:
         file.seek((root - 1) * size)
         file.write(b"\xff" * 64)
     before = path.read_bytes()
-    report = Doctor(path, Letters()).treat()
+    report = Doctor(path, Letters()).repair()
     assert [(finding.level, finding.fix) for finding in report.findings] == [("error", "")]
     assert "recollect export" in report.findings[0].means
     assert (path.read_bytes(), report.backup) == (before, None)
@@ -240,7 +240,7 @@ def gone(path: Path) -> None:
 def test_what_is_no_memory_is_said_and_left_alone(path: Path, ruin: Callable[[Path], None]) -> None:
     ruin(path)
     before = path.read_bytes() if path.exists() else None
-    report = Doctor(path, Letters()).treat()
+    report = Doctor(path, Letters()).repair()
     assert (names(report), report.backup) == (["it cannot be opened"], None)
     assert (path.read_bytes() if path.exists() else None) == before
 
@@ -253,8 +253,8 @@ def test_an_older_shape_is_told_and_brought_up_to_date(path: Path, embedder: Emb
     first.execute(MIGRATIONS["0001_memories"]).fetchall()
     first.execute("INSERT INTO migrations VALUES ('0001_memories', 0)")
     first.close()
-    assert names(Doctor(path, embedder).examine()) == ["an older shape"]
-    assert Doctor(path, embedder).treat().healthy
+    assert names(Doctor(path, embedder).diagnose()) == ["an older shape"]
+    assert Doctor(path, embedder).repair().healthy
     assert [name for (name,) in sql(path, "SELECT name FROM migrations ORDER BY name")] == sorted(MIGRATIONS)
 
 
@@ -262,25 +262,25 @@ def test_another_models_vectors_are_told_and_kept(path: Path) -> None:
     class Other(Letters):
         name = "other"
 
-    report = Doctor(path, Other()).treat()
+    report = Doctor(path, Other()).repair()
     assert names(report) == ["vectors of another model"]
     assert "recollect reembed" in report.findings[0].means
     assert sql(path, "SELECT count(*) FROM vectors") == [(3,)]
 
 
 def test_an_embedder_that_changed_under_its_name_is_told(path: Path) -> None:
-    (finding,) = Doctor(path, Turned()).treat().findings
+    (finding,) = Doctor(path, Turned()).repair().findings
     assert (finding.name, finding.fix) == ("an embedder that has changed", "")
 
 
 def test_an_embedder_that_fails_is_told_with_its_reason(path: Path) -> None:
-    (finding,) = Doctor(path, Broken()).examine().findings
+    (finding,) = Doctor(path, Broken()).diagnose().findings
     assert (finding.name, "no such model" in finding.what) == ("the embedder fails", True)
 
 
 def test_what_can_be_mended_is_mended_though_the_embedder_fails(path: Path) -> None:
     sql(path, "INSERT INTO use (row) VALUES (99); DELETE FROM vectors WHERE row = 1")
-    report = Doctor(path, Broken()).treat()
+    report = Doctor(path, Broken()).repair()
     assert names(report) == ["memories without a vector", "the embedder fails"]
     assert [finding.name for finding in report.mended] == ["use of no memory"]
 
@@ -289,14 +289,14 @@ def test_a_sample_is_compared_and_everything_on_demand(path: Path) -> None:
     with Mind(path, embedder=Letters()) as mind:
         mind.remember_many([f"{'abcdefghij'[at % 10] * 9} number {at}" for at in range(300)])
     sql(path, "UPDATE vectors SET vector = (SELECT vector FROM vectors WHERE row = 1) WHERE row = 7")
-    assert Doctor(path, Letters()).examine().healthy
-    assert names(Doctor(path, Letters(), everything=True).examine()) == ["vectors of another text"]
-    assert Doctor(path, Letters(), everything=True).treat().healthy
+    assert Doctor(path, Letters()).diagnose().healthy
+    assert names(Doctor(path, Letters(), everything=True).diagnose()) == ["vectors of another text"]
+    assert Doctor(path, Letters(), everything=True).repair().healthy
 
 
 def test_mending_is_no_change_that_undo_takes_back(path: Path) -> None:
     sql(path, "INSERT INTO use (row) VALUES (99)")
-    Doctor(path, Letters()).treat()
+    Doctor(path, Letters()).repair()
     with Mind(path, embedder=Letters()) as mind:
         undone = mind.undo()
     assert undone is not None
@@ -307,22 +307,22 @@ def test_a_mind_that_is_open_meanwhile_sees_what_was_mended(path: Path) -> None:
     sql(path, "UPDATE words SET entries = x'' WHERE row = 3")
     with Mind(path, embedder=None) as mind:
         assert texts(mind, "invoices") == []
-        assert Doctor(path).treat().healthy
+        assert Doctor(path).repair().healthy
         assert texts(mind, "invoices") == [TEXTS[2]]
 
 
 def test_a_file_that_everybody_may_write_is_closed_to_them(path: Path) -> None:
     os.chmod(path, 0o666)
-    (finding,) = Doctor(path).examine().findings
+    (finding,) = Doctor(path).diagnose().findings
     assert (finding.name, "mode 666" in finding.what) == ("others may write", True)
-    assert Doctor(path).treat().healthy
+    assert Doctor(path).repair().healthy
     assert path.stat().st_mode & 0o777 == 0o664
 
 
 def test_what_lies_around_a_hopeless_file_is_mended_all_the_same(path: Path) -> None:
     from_the_future(path)
     os.chmod(path, 0o666)
-    report = Doctor(path).treat()
+    report = Doctor(path).repair()
     assert (names(report), [finding.name for finding in report.mended]) == (
         ["it cannot be opened"],
         ["others may write"],
@@ -338,9 +338,9 @@ def test_a_long_log_is_written_into_the_file(path: Path) -> None:
     for _ in range(8):
         writer.execute("COMMIT; BEGIN; UPDATE big SET x = randomblob(1 << 20)")
     writer.execute("DROP TABLE big; COMMIT")
-    report = Doctor(path).examine()
+    report = Doctor(path).diagnose()
     assert names(report) == ["a long log"]
-    assert Doctor(path).treat().healthy
+    assert Doctor(path).repair().healthy
     assert os.path.getsize(f"{path}-wal") == 0
     writer.close()
 

@@ -1,4 +1,4 @@
-"""Databases of OpenMem and robotmem as records. Their vectors stay behind: another model made them."""
+"""Databases of OpenMem and robotmem as records. Their vectors are not imported: another model made them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from recollect.ingest.imports.sources import Item, Source
-from recollect.ingest.sessions import KIND as SESSION
+from recollect.ingest.imports.sources import Source, SourceRecord
+from recollect.ingest.sessions import SESSION_KIND
 from recollect.model import JsonObject
 from recollect.store.foreign import Foreign, opened
 
@@ -32,18 +32,18 @@ def is_robotmem(database: Foreign) -> bool:
     return database.has("memories", "content", "perception_type") and "session_outcomes" in database.tables
 
 
-def openmem(source: Source) -> Iterator[Item]:
+def read_openmem(source: Source) -> Iterator[SourceRecord]:
     """Memories under their own ids, their use, and the edges between them."""
     with opened(source) as database:
         for row in database.rows("memories", *OPENMEM_MEMORY.split()):
-            yield Item(
+            yield SourceRecord(
                 f"{source}, memory {row['id']}",
                 {
                     "id": row["id"],
                     "text": row["text"],
                     "kind": row["type"],
                     "summary": row["gist"] or "",
-                    "entities": _parsed(row["entities"]) or [],
+                    "entities": _parse_json(row["entities"]) or [],
                     "created": row["created_at"],
                     "updated": row["updated_at"],
                     "strength": row["strength"],
@@ -56,10 +56,10 @@ def openmem(source: Source) -> Iterator[Item]:
         for row in database.rows("edges", "id", "source_id", "target_id", "rel_type", "weight", "created_at"):
             ends = {"source": row["source_id"], "target": row["target_id"], "kind": row["rel_type"]}
             edge = {"type": "edge", **ends, "weight": row["weight"], "created": row["created_at"]}
-            yield Item(f"{source}, edge {row['id']}", edge)
+            yield SourceRecord(f"{source}, edge {row['id']}", edge)
 
 
-def robotmem(source: Source) -> Iterator[Item]:
+def read_robotmem(source: Source) -> Iterator[SourceRecord]:
     """Facts and perceptions with their tags and use, what superseded what, and sessions with their outcome."""
     with opened(source) as database:
         tags: dict[int, list[str]] = defaultdict(list)
@@ -70,21 +70,21 @@ def robotmem(source: Source) -> Iterator[Item]:
             ids[row["id"]] = f"robotmem-{row['id']}-{row['created_at']}"  # numbers repeat from file to file
             if row["superseded_by"] is not None:
                 superseded.append((row["superseded_by"], row["id"]))
-            record = {"id": ids[row["id"]], "tags": tags[row["id"]], **_experience(row)}
-            yield Item(f"{source}, memory {row['id']}", record)
+            record = {"id": ids[row["id"]], "tags": tags[row["id"]], **_robotmem_fields(row)}
+            yield SourceRecord(f"{source}, memory {row['id']}", record)
         for new, old in superseded:
             ends = {"source": ids.get(new, f"robotmem-{new}"), "target": ids[old], "kind": "supersedes"}
-            yield Item(f"{source}, memory {old}", {"type": "edge", **ends})
-        yield from _sessions(source, database)
+            yield SourceRecord(f"{source}, memory {old}", {"type": "edge", **ends})
+        yield from _robotmem_sessions(source, database)
 
 
-def _experience(row: JsonObject) -> JsonObject:
-    context = _parsed(row["context"])
+def _robotmem_fields(row: JsonObject) -> JsonObject:
+    context = _parse_json(row["context"])
     context = context if isinstance(context, dict) else {"note": context} if context else {}
     if row["type"] == "perception":
-        context["perception"] = {"type": row["perception_type"], "data": _parsed(row["perception_data"])}
+        context["perception"] = {"type": row["perception_type"], "data": _parse_json(row["perception_data"])}
         if row["perception_metadata"]:
-            context["perception"]["metadata"] = _parsed(row["perception_metadata"])
+            context["perception"]["metadata"] = _parse_json(row["perception_metadata"])
     if row["invalidated_reason"]:
         context["invalidated_reason"] = row["invalidated_reason"]
     summary = row["human_summary"] or ""
@@ -96,8 +96,8 @@ def _experience(row: JsonObject) -> JsonObject:
         "collection": _collection(row["collection"]),
         "session": row["session_id"] or "",
         "context": context,
-        "files": _parsed(row["scope_files"]) or [],
-        "entities": _parsed(row["scope_entities"]) or [],
+        "files": _parse_json(row["scope_files"]) or [],
+        "entities": _parse_json(row["scope_entities"]) or [],
         "confidence": row["confidence"],
         "status": ROBOTMEM_STATUS.get(row["status"], row["status"]),
         "source": "robotmem",
@@ -111,27 +111,27 @@ def _experience(row: JsonObject) -> JsonObject:
     }
 
 
-def _sessions(source: Source, database: Foreign) -> Iterator[Item]:
-    """Episodes as a Robot keeps them."""
+def _robotmem_sessions(source: Source, database: Foreign) -> Iterator[SourceRecord]:
+    """Session records as a Robot writes them."""
     outcomes = {row["session_id"]: row["score"] for row in database.rows("session_outcomes", "session_id", "score")}
     columns = ("external_id", "collection", "context", "status", "created_at", "updated_at")
     for row in database.rows("sessions", *columns):
         session = row["external_id"]
         if not session:
             continue
-        told = {"started": row["created_at"]}
+        session_fields = {"started": row["created_at"]}
         if row["status"] == "ended":
-            told |= {"ended": row["updated_at"], "outcome_score": outcomes.get(session)}
-        context = _parsed(row["context"])
-        yield Item(
+            session_fields |= {"ended": row["updated_at"], "outcome_score": outcomes.get(session)}
+        context = _parse_json(row["context"])
+        yield SourceRecord(
             f"{source}, session {session}",
             {
                 "text": f"Session {session}",
-                "kind": SESSION,
+                "kind": SESSION_KIND,
                 "collection": _collection(row["collection"]),
                 "session": session,
                 "external_id": f"session/{session}",
-                "context": {**(context if isinstance(context, dict) else {}), "session": told},
+                "context": {**(context if isinstance(context, dict) else {}), "session": session_fields},
                 "source": "robotmem",
                 "created": row["created_at"],
             },
@@ -139,12 +139,12 @@ def _sessions(source: Source, database: Foreign) -> Iterator[Item]:
 
 
 def _collection(name: str) -> str:
-    """Both have a collection for those who name none."""
+    """The default collection has another name there."""
     return "main" if name == "default" else name
 
 
-def _parsed(value: Any) -> Any:
-    """JSON in a column; what is none stays the text that it is, and bytes are written as base64."""
+def _parse_json(value: Any) -> Any:
+    """JSON in a column; a text that is not JSON stays a text, and bytes become base64."""
     if isinstance(value, bytes):
         return {"base64": base64.b64encode(value).decode()}
     try:

@@ -13,22 +13,22 @@ from typing import Any
 
 from recollect.embed import Embedder
 from recollect.errors import EmbeddingError, InvalidInput, NotFound
-from recollect.ingest.imports.sources import Item
-from recollect.ingest.writer import KEPT_BARE, UNUSED, embed_all
+from recollect.ingest.imports.sources import SourceRecord
+from recollect.ingest.writer import STORED_WITHOUT_VECTORS, UNUSED, embed_missing_vectors
 from recollect.model import Edge, EntityEdge, JsonObject, Memory
-from recollect.model.json_records import edge_from, entity_edge_from, memory_from
+from recollect.model.json_records import edge_from_json, entity_edge_from_json, memory_from_json
 from recollect.store.base import Store, Transaction
 
 log = logging.getLogger("recollect")
-Counting = Callable[[int, int | None], None]  # how many are done, of how many if that is known
-AT_ONCE = 10_000  # items a change: bounds memory and how long others wait; smaller imports are one undo
+ImportProgress = Callable[[int, int | None], None]  # how many are done, of how many if that is known
+BATCH_SIZE = 10_000  # items a change: bounds memory and how long others wait; smaller imports are one undo
 TOLD = 100  # problems that are kept word for word; all are counted
 RECORD = re.compile(r"^Record \d+: ")  # how Mind.import_ says which one
 Record = Memory | Edge | EntityEdge
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportSummary:
     """What an import did."""
 
     kind: str
@@ -42,7 +42,7 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal:
+class ImportPreview:
     """What an import would bring."""
 
     memories: int
@@ -59,28 +59,28 @@ def record_from(record: Mapping[str, Any], bound: Mapping[str, str]) -> Record:
     """A checked record, in the collection that a mind is bound to, if it is."""
     match record.get("type", "memory"):
         case "edge":
-            return edge_from(record)
+            return edge_from_json(record)
         case "entity_edge":
-            return entity_edge_from({**record, **bound})
+            return entity_edge_from_json({**record, **bound})
         case _:
-            return memory_from({**record, **bound})
+            return memory_from_json({**record, **bound})
 
 
 def bring(
     kind: str,
-    items: Iterable[Item],
+    items: Iterable[SourceRecord],
     store: Store,
     embedder: Embedder | None,
     bound: Mapping[str, str],
     gone: Collection[str],
-    progress: Counting | None = None,
-) -> Imported:
+    progress: ImportProgress | None = None,
+) -> ImportSummary:
     """Write what is good and note what is not. Vectors are made afterwards, for those that have none.
 
     What was forgotten here (``gone``: ids and external ids) is not brought back.
     """
     work, waiting, read = _Work(bound, gone), iter(items), 0
-    while batch := list(islice(waiting, AT_ONCE)):
+    while batch := list(islice(waiting, BATCH_SIZE)):
         checked = list(work.checked(batch))
         with store.transaction("import") as transaction:
             for place, record in checked:
@@ -90,15 +90,17 @@ def bring(
             progress(read, None)
     if embedder is not None:
         try:
-            embed_all(store, embedder, "embed", progress, work.ids)
+            embed_missing_vectors(store, embedder, "embed", progress, work.ids)
         except EmbeddingError as problem:
-            log.warning(KEPT_BARE, problem)
+            log.warning(STORED_WITHOUT_VECTORS, problem)
     done = work.done
     counts = (done["added"], done["changed"], done["same"], done["links"], done["failed"])
-    return Imported(kind, *counts, work.problems, work.ids)
+    return ImportSummary(kind, *counts, work.problems, work.ids)
 
 
-def rehearse(items: Iterable[Item], samples: int = 3, progress: Counting | None = None) -> Rehearsal:
+def preview_import(
+    items: Iterable[SourceRecord], samples: int = 3, progress: ImportProgress | None = None
+) -> ImportPreview:
     """Read and check everything, write nothing."""
     work, memories, links = _Work({}, ()), 0, 0
     sessions: set[str] = set()
@@ -117,7 +119,7 @@ def rehearse(items: Iterable[Item], samples: int = 3, progress: Counting | None 
         if progress is not None and number % 1000 == 0:
             progress(number, None)
     first, last = span or (None, None)
-    return Rehearsal(memories, len(sessions - {""}), links, work.done["failed"], first, last, work.problems, shown)
+    return ImportPreview(memories, len(sessions - {""}), links, work.done["failed"], first, last, work.problems, shown)
 
 
 class _Work:
@@ -129,7 +131,7 @@ class _Work:
         self.problems: list[str] = []
         self.ids: list[str] = []
 
-    def checked(self, items: Iterable[Item]) -> Iterator[tuple[str, Record]]:
+    def checked(self, items: Iterable[SourceRecord]) -> Iterator[tuple[str, Record]]:
         for item in items:
             if item.record is None:
                 self._fail(item.problem)
@@ -169,7 +171,7 @@ class _Work:
 class Strictly:
     """Items as records for an import that takes all or none. It knows the place of the one that it gave last."""
 
-    def __init__(self, items: Iterable[Item], progress: Counting | None = None) -> None:
+    def __init__(self, items: Iterable[SourceRecord], progress: ImportProgress | None = None) -> None:
         self.links = 0
         self._items, self._progress = items, progress
         self._place = ""

@@ -1,0 +1,192 @@
+"""Records in JSON lines, JSON lists and CSV tables, with the field names of a memory; and memories of mem0."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from recollect.errors import InvalidInput
+from recollect.ingest.imports.sources import Source, SourceRecord, iterate_objects, open_source, source_name
+from recollect.model import JsonObject
+from recollect.model.memory import FIELDS
+
+EXPORT_TYPES = ("recollect", "former", "edge", "entity_edge")  # types of record that only an export has
+ALIASES = {"content": "text", "created_at": "created", "updated_at": "updated"}
+TEXT_COLUMNS = {name for name, field in FIELDS.items() if field.kind in ("text", "keyword", "path", "moment")}
+MEM0_FIELDS = {
+    "memory": "text",
+    "user_id": "user",
+    "run_id": "session",
+    "actor_id": "speaker",
+    "role": "role",
+    "categories": "tags",
+    "created_at": "created",
+    "updated_at": "updated",
+    "expiration_date": "expires",
+}
+
+
+def read_json_lines(source: Source) -> Iterator[SourceRecord]:
+    """One object per line: those of an export as they are, others with unknown fields moved to the context."""
+    is_export, normalize = False, RecordNormalizer()
+    for number, item in enumerate(_iterate_lines(source), 1):
+        if item.record is None:
+            yield item
+            continue
+        is_export = is_export or (number == 1 and item.record.get("type") == "recollect")
+        exported = is_export or item.record.get("type") in EXPORT_TYPES
+        yield item if exported else normalize(item.place, item.record)
+
+
+def read_json_list(source: Source) -> Iterator[SourceRecord]:
+    """A list of objects, or consecutive objects."""
+    normalize = RecordNormalizer()
+    for item in iterate_objects(source, "object"):
+        yield item if item.record is None else normalize(item.place, item.record)
+
+
+def read_csv(source: Source) -> Iterator[SourceRecord]:
+    """A CSV table, separated by commas or semicolons, whose header names the fields; others go into the context."""
+    normalize, line = RecordNormalizer(), 0
+    with open_source(source) as stream:
+        text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+        try:
+            header = text.readline()
+            delimiter = ";" if header.count(";") > header.count(",") else ","
+            rows = csv.DictReader(chain([header], text), delimiter=delimiter, strict=True)
+            for row in rows:
+                line = rows.line_num
+                place = f"{source_name(source)}, line {line}"
+                try:
+                    fields = _parse_cells(row)
+                except InvalidInput as error:
+                    yield SourceRecord(place, problem=f"{place}: {error}")
+                    continue
+                if fields:
+                    yield normalize(place, fields)
+        except (csv.Error, UnicodeDecodeError) as error:
+            place = f"{source_name(source)}, line {line + 1}"
+            yield SourceRecord(place, problem=f"{place} cannot be read, nor what follows it: {error}.")
+        finally:
+            text.detach()
+
+
+def read_mem0(source: Source) -> Iterator[SourceRecord]:
+    """The result of mem0's get_all, or an export: a list of memories, or memories and relations in an object."""
+    for item in iterate_objects(source, "memory"):
+        if item.record is None or not isinstance(item.record.get("results"), list):
+            yield item if item.record is None else SourceRecord(item.place, _from_mem0(item.record))
+            continue
+        for number, each in enumerate(item.record["results"], 1):
+            place = f"{source_name(source)}, result {number}"
+            if isinstance(each, dict):
+                yield SourceRecord(place, _from_mem0(each))
+            else:
+                yield SourceRecord(place, problem=f"{place} is not a JSON object.")
+        for number, each in enumerate(item.record.get("relations") or (), 1):
+            if isinstance(each, dict):
+                ends = {"subject": each.get("source"), "object": each.get("target", each.get("destination"))}
+                relation = {"type": "entity_edge", **ends, "relation": each.get("relationship"), "source": "mem0"}
+                yield SourceRecord(f"{source_name(source)}, relation {number}", relation)
+
+
+def normalize_fields(record: Mapping[str, Any]) -> JsonObject:
+    """The fields of a memory under their own names; all others go into the context."""
+    fields = {name: value for name, value in record.items() if value is not None}
+    if fields.get("type") == "memory":
+        del fields["type"]
+    if not fields.keys() & {"text", "content"}:
+        raise InvalidInput(f"there is no text (nor content) among its fields: {', '.join(fields) or 'none'}.")
+    for alias, name in ALIASES.items():
+        if name not in fields and alias in fields:
+            fields[name] = fields.pop(alias)
+    if isinstance(parts := fields["text"], list):  # of a chat message
+        fields["text"] = "\n\n".join(part["text"] for part in parts if isinstance(part, dict) and "text" in part)
+    return _move_to_context(fields)
+
+
+def _move_to_context(record: JsonObject) -> JsonObject:
+    """Move what is not a field of a memory into its context."""
+    fields = {name: value for name, value in record.items() if name in FIELDS}
+    others = {name: value for name, value in record.items() if name not in FIELDS}
+    context = fields.get("context", {})
+    return {**fields, "context": {**others, **context}} if others and isinstance(context, Mapping) else fields
+
+
+class RecordNormalizer:
+    """Normalizes records; one without an id gets an external id made of its content, so that it is not added again."""
+
+    def __init__(self) -> None:
+        self._seen: Counter[str] = Counter()
+
+    def __call__(self, place: str, fields: JsonObject) -> SourceRecord:
+        try:
+            record = normalize_fields(fields)
+        except InvalidInput as error:
+            return SourceRecord(place, problem=f"{place}: {error}")
+        if record.get("id") or record.get("external_id"):
+            return SourceRecord(place, record)
+        content = json.dumps(record, sort_keys=True, default=str)
+        digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+        self._seen[digest] += 1
+        return SourceRecord(place, {**record, "external_id": f"{digest}/{self._seen[digest]}"})
+
+
+def _from_mem0(memory: JsonObject) -> JsonObject:
+    fields = {MEM0_FIELDS.get(name, name): value for name, value in memory.items() if value is not None}
+    metadata = fields.pop("metadata", None)
+    if isinstance(metadata, dict):
+        fields["context"] = metadata
+    if fields.get("id"):
+        fields["external_id"] = f"mem0:{fields.pop('id')}"
+    fields.pop("score", None)  # of the search that found it
+    return _move_to_context({**fields, "source": "mem0"})
+
+
+def _parse_cells(row: Mapping[str | None, Any]) -> JsonObject:
+    """The cells that are not empty: numbers and objects as JSON, lists also as words separated by commas."""
+    fields: JsonObject = {}
+    for name, cell in row.items():
+        if not cell or not any(cell):
+            continue
+        if name is None:
+            raise InvalidInput("there are more cells than the header has names.")
+        if name not in FIELDS or name in TEXT_COLUMNS:
+            fields[name] = cell
+        elif FIELDS[name].kind == "list" and not cell.lstrip().startswith("["):
+            fields[name] = [each.strip() for each in cell.split(",") if each.strip()]
+        else:
+            try:
+                fields[name] = json.loads(cell)
+            except ValueError:
+                raise InvalidInput(f"{name} cannot be read from {cell!r}.") from None
+    return fields
+
+
+def _iterate_lines(source: Source) -> Iterator[SourceRecord]:
+    """The objects of JSON lines. Empty lines are counted and skipped."""
+    with open_source(source) as stream:
+        for number, line in enumerate(stream, 1):
+            place = f"{source_name(source)}, line {number}"
+            if not line.strip():
+                continue
+            try:
+                value = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+            except UnicodeDecodeError as error:
+                position = f"byte {line[error.start]:#04x} at column {error.start + 1}"
+                yield SourceRecord(place, problem=f"{place} is not UTF-8 text: {position}.")
+            except json.JSONDecodeError as error:
+                yield SourceRecord(place, problem=f"{place}, column {error.colno} is not valid JSON: {error.msg}.")
+            except (ValueError, RecursionError) as error:
+                yield SourceRecord(place, problem=f"{place} cannot be read: {error}.")
+            else:
+                if isinstance(value, dict):
+                    yield SourceRecord(place, value)
+                else:
+                    yield SourceRecord(place, problem=f'{place} must be a JSON object, such as {{"text": "…"}}.')
