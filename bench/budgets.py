@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any
 
-from recollect.evaluation import Asker, Labelled
+from recollect.evaluation import LabelledSet, RecallRunner
 from recollect.model import Memory
 from recollect.recall.packing import tokens
 from recollect.recall.results import Recall
@@ -17,7 +17,7 @@ DEPTH = 100  # results to spend a budget on
 MOST = 300  # questions
 
 
-def budgets(asker: Asker, labelled: Labelled, recipe: str) -> dict[str, Any]:
+def budgets(asker: RecallRunner, labelled: LabelledSet, recipe: str) -> dict[str, Any]:
     """The share of questions with all, and with any, of their evidence in the context, for every budget."""
     questions = labelled.answerable
     if len(questions) > MOST:

@@ -1,1 +1,1 @@
-"""From a question to explained results: read, cues, fusion, stages, after."""
+"""Recall: from a query to explained results, by query readers, cues, a fusion and stages."""

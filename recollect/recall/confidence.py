@@ -1,4 +1,4 @@
-"""How sure a recall is that something here is about the question: measured, not guessed."""
+"""The confidence of a recall: how likely the first results are about the query."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.recall.cues.words import EVERYWHERE
+from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows, WordQuery
 from recollect.text.words import words
@@ -17,13 +17,13 @@ from recollect.text.words import words
 class Confidence:
     """1 ÷ (1 + e^−x), where x = cosine × (highest cosine of the first hits) + coverage × (covered) + bias.
 
-    *Covered* is how much of what the question is about (its words, by their rarity) stands in any of the first hits.
-    Where the question has no vector, or one that means little, coverage speaks alone.
+    *Covered* is the share of the query's words, weighted by idf, that occur in any of the first hits. Where the query
+    has no vector, or one that means little, coverage is used alone.
 
-    The numbers are a logistic regression over all open sets that can tell, each counted alike: answered questions
-    against unanswered ones and against the same questions put to somebody else's memories. It tells a strange question
-    from one of ours well, and a question of ours that happens to have no answer badly: docs/quality.md has the figures.
-    The threshold is below one half: to hold back an answer is worse than to give one too many.
+    The coefficients are a logistic regression over all open sets that have unanswered questions, equally weighted:
+    answered questions against unanswered ones and against the same questions put to other people's memories. It
+    recognises questions about something else well, and questions on the topic without an answer badly: docs/quality.md
+    has the figures. The threshold is below one half: withholding an answer is worse than giving one too many.
     """
 
     cosine: float = 6.8
@@ -40,23 +40,23 @@ class Confidence:
         if not len(rows):
             return 0.0
         covered, nearest = self._covered(run, rows), self._nearest(run, rows)
-        run.note("covered", round(covered, 4))
+        run.log("covered", round(covered, 4))
         if nearest is None:
             return _logistic(self.coverage_alone * covered + self.bias_alone)
-        run.note("cosine", round(nearest, 4))
+        run.log("cosine", round(nearest, 4))
         return _logistic(self.cosine * nearest + self.coverage * covered + self.bias)
 
     def _covered(self, run: Run, rows: Rows) -> float:
-        if not run.question.terms:
+        if not run.query.terms:
             return 0.0
-        matches = run.snapshot.lexicon.score(WordQuery(run.question.terms, EVERYWHERE, 1.2, 0.75), run.scope, rows)
-        said = set(words(run.question.text, whole=True))  # not the pairs of letters that Chinese is looked up by, too
-        about = [match for match in matches.terms if match.term.word in said] or matches.terms
-        rarity = sum(match.idf for match in about)
-        return sum(match.idf for match in about if match.saturation.any()) / rarity if rarity else 0.0
+        matches = run.snapshot.lexicon.score(WordQuery(run.query.terms, ALL_FIELDS, 1.2, 0.75), run.scope, rows)
+        query_words = set(words(run.query.text, whole=True))  # without the bigrams by which Chinese is looked up
+        about = [match for match in matches.terms if match.term.word in query_words] or matches.terms
+        idf_sum = sum(match.idf for match in about)
+        return sum(match.idf for match in about if match.saturation.any()) / idf_sum if idf_sum else 0.0
 
     def _nearest(self, run: Run, rows: Rows) -> float | None:
-        if "vectors" not in run.found or not len(run.found["vectors"].keys) or not run.understood():
+        if "vectors" not in run.found or not len(run.found["vectors"].keys) or not run.embedder_reads_query():
             return None
         try:
             cosines = run.snapshot.cosines(run.vector(), rows)

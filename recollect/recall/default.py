@@ -1,94 +1,103 @@
-"""Our own way: words and meaning find, normalised scores decide, and what stands around a memory speaks for it.
+"""The default recipe: words, trigrams, vectors and tokens, blended, with stages for conversations, dates and status.
 
-    question ─▶ spelling ─▶ content words ─▶ unfinished name? ─┐
-      ┌────────────────────────────────────────────────────────┘
+    query ─▶ spelling ─▶ content words ─▶ prefix of a name? ─┐
+      ┌──────────────────────────────────────────────────────┘
       ├─▶ words ─────┐
       ├─▶ trigrams ──┤
-      ├─▶ vectors ───┼─▶ blend by material ─▶ × speaker ─▶ × role ─▶ × dates ─▶ × could it be the answer? ─┐
-      └─▶ tokens ────┘                                                                                      │
-      best k ◀─ × status ◀─ × recency ◀─ × where a talk was left ◀─ with the best of its session ◀──────────┘
+      ├─▶ vectors ───┼─▶ blend by kind of text ─▶ × speaker ─▶ × role ─▶ × dates ─▶ × answer likelihood ─┐
+      └─▶ tokens ────┘                                                                                   │
+      best k ◀─ × status ◀─ × recency ◀─ × conversation resume ◀─ + best of the session ◀────────────────┘
 
-A name that is looked up may be unfinished: what begins with it counts, too. Trigrams look only for words that nothing
-in the memory has: typos and parts of words. Tokens compare word by word in meaning, and look at what was said just
-before and after. How much each counts depends on the material: short texts or long ones, code, the look-up of a name,
-or a question in letters that the embedder was not taught. The settings were chosen for all of that; ``recollect tune``
-looks for those of one deployment.
+A name that is looked up also matches as a prefix. Trigrams look up only words that no memory has: typos and parts of
+words. Tokens compare word by word in meaning, including the memories just before and after. The weights depend on the
+kind of text: short or long texts, code, the look-up of a name, or a query in a script that the embedder was not trained
+on. The settings were chosen for all of these; ``recollect tune`` finds those of one deployment.
 """
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
 from recollect.recall.confidence import Confidence
-from recollect.recall.cues import Parallel, Tokens, Trigrams, Vectors, Words
-from recollect.recall.fusion import Blend, ByMaterial, Share
-from recollect.recall.query_parsing import ContentWords, Spelling, Unfinished
+from recollect.recall.cues import AllCues, TokensCue, TrigramsCue, VectorsCue, WordsCue
+from recollect.recall.fusion import Blend, BlendByTextKind, CueWeight
+from recollect.recall.query_parsing import ContentWords, PrefixLookup, Spelling
 from recollect.recall.recipe import Recipe, paged
-from recollect.recall.stages import Answering, Dates, Recency, Resuming, Role, Session, Speaker, StatusFactor, Touching
+from recollect.recall.stages import (
+    AnswerLikelihood,
+    ConversationResume,
+    DateFactor,
+    RecencyFactor,
+    RecordUse,
+    RoleFactor,
+    SessionScore,
+    SpeakerFactor,
+    StatusFactor,
+)
 
-PAGE = 50  # candidates a cue; the first page is the same whatever k is
+PAGE = 50  # candidates of a cue; the first page is the same for every k
 
 
 def default(
     *,
-    words: float = 1.0,  # factors on what each cue counts, whatever the material
+    words: float = 1.0,  # factors on the weights of the cues
     vectors: float = 1.0,
     tokens: float = 1.0,
-    speaker: float = 0.8,  # × for what others said than the one who is named
+    speaker: float = 0.8,  # × for what others said than the speaker whom the query names
     assistant: float = 0.7,  # × for what assistants, systems and tools said
-    session: float = 0.5,  # how much of a score is the best of its session, where that is about one thing
-    resuming: float = 0.25,  # how much less counts what is far from where a talk was left, for a message that goes on
-    recency: float = 0.02,  # how much of a score depends on age
+    session: float = 0.5,  # the share of the best score of its session, where that is about one thing
+    resuming: float = 0.25,  # for a message that continues a conversation: how much less others count
+    recency: float = 0.02,  # the share of a score that depends on age
 ) -> Recipe:
     """The recipe that is used when none is named."""
-    cues = _factors(words=words, vectors=vectors, tokens=tokens)
+    factors = _check_factors(words=words, vectors=vectors, tokens=tokens)
     return Recipe(
         name="default",
-        about="Words and meaning together, with what stands around a memory.",
+        about="Words and meaning together, with the memories just before and after.",
         statuses=("active", "superseded", "contradicted"),
-        read=[Spelling(), ContentWords(), Unfinished()],
-        cues=Parallel(
-            Words(depth=paged(PAGE)),
-            Trigrams(of="words", depth=paged(PAGE)),
-            Vectors(depth=paged(PAGE)),
-            Tokens(depth=paged(PAGE)),
+        read=[Spelling(), ContentWords(), PrefixLookup()],
+        cues=AllCues(
+            WordsCue(depth=paged(PAGE)),
+            TrigramsCue(of="words", depth=paged(PAGE)),
+            VectorsCue(depth=paged(PAGE)),
+            TokensCue(depth=paged(PAGE)),
         ),
-        fuse=ByMaterial(
-            short=_blend(cues, words=0.22, vectors=0.22, tokens=0.56),
-            long=_blend(cues, words=0.16, vectors=0.44, tokens=0.40),
-            code=_blend(cues, words=0.10, vectors=0.65, tokens=0.25),
-            lookup=_blend(cues, words=0.40, vectors=0.25, tokens=0.35),
-            unread=_blend(cues, words=0.90, vectors=0.10, tokens=0.00),
+        fuse=BlendByTextKind(
+            short=_blend(factors, words=0.22, vectors=0.22, tokens=0.56),
+            long=_blend(factors, words=0.16, vectors=0.44, tokens=0.40),
+            code=_blend(factors, words=0.10, vectors=0.65, tokens=0.25),
+            lookup=_blend(factors, words=0.40, vectors=0.25, tokens=0.35),
+            unread=_blend(factors, words=0.90, vectors=0.10, tokens=0.00),
         ),
         stages=[
-            Speaker(check.unit(speaker, "speaker")),
-            Role(dict.fromkeys(("assistant", "system", "tool"), check.unit(assistant, "assistant"))),
-            Dates(),
-            Answering(),
-            Session(check.unit(session, "session")),
-            Resuming(check.unit(resuming, "resuming")),
-            Recency(share=check.unit(recency, "recency"), half_life=30),
+            SpeakerFactor(check.fraction(speaker, "speaker")),
+            RoleFactor(dict.fromkeys(("assistant", "system", "tool"), check.fraction(assistant, "assistant"))),
+            DateFactor(),
+            AnswerLikelihood(),
+            SessionScore(check.fraction(session, "session")),
+            ConversationResume(check.fraction(resuming, "resuming")),
+            RecencyFactor(share=check.fraction(recency, "recency"), half_life=30),
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
         ],
-        after=[Touching(("access",))],
+        after=[RecordUse(("access",))],
         confidence=Confidence(),
     )
 
 
-def _factors(**said: float) -> dict[str, float]:
-    factors = {cue: check.number(factor, cue, low=0.0) for cue, factor in said.items()}
+def _check_factors(**values: float) -> dict[str, float]:
+    factors = {cue: check.number(factor, cue, low=0.0) for cue, factor in values.items()}
     if not any(factors.values()):
-        raise InvalidInput(f"{', '.join(said)} cannot all be 0: nothing would be left to recall by.")
+        raise InvalidInput(f"{', '.join(values)} cannot all be 0: no cue would be left.")
     return factors
 
 
 def _blend(factors: dict[str, float], **shares: float) -> Blend:
-    """The shares of a material, each times its factor, brought to a sum of 1 again."""
+    """The weights of a kind of text, each times its factor, normalised to a sum of 1."""
     weights = {cue: share * factors[cue] for cue, share in shares.items()}
-    if not any(weights.values()):  # only what is mute here was wanted: better any order than none
+    if not any(weights.values()):  # the wanted cues have no weight here: use them all rather than none
         weights = shares
-    whole = sum(weights.values())
+    weight_sum = sum(weights.values())
     return Blend(
-        Share("words", weights["words"] / whole, over="best", plus=("trigrams",)),
-        Share("vectors", weights["vectors"] / whole, over="range"),
-        Share("tokens", weights["tokens"] / whole, over="range"),
+        CueWeight("words", weights["words"] / weight_sum, over="best", plus=("trigrams",)),
+        CueWeight("vectors", weights["vectors"] / weight_sum, over="range"),
+        CueWeight("tokens", weights["tokens"] / weight_sum, over="range"),
         page=PAGE,
     )

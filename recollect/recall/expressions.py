@@ -1,17 +1,16 @@
-"""Scores that remember how they were made.
+"""Scores that keep the arithmetic they were computed by, so that each can be explained.
 
-An ``Expr`` computes a number for every hit at once, in arrays, and keeps its parts. ``expr.at(i)`` is the tree of
-hit i: an ``Explanation`` whose leaves, put together again, give the score bit for bit. Trees are built only when
-somebody asks.
+An ``Expression`` computes a number for every hit at once, in arrays, and keeps its parts. ``expression.at(i)`` is the
+tree for hit i: an ``Explanation``, which evaluates to the score again, bit for bit. Trees are built on demand.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +18,10 @@ from numpy.typing import NDArray
 from recollect.store.base import Floats
 
 Label = str | Callable[[int], str]
-Operation = Callable[[Any, Any], Any]
+Role = Literal["", "component", "term", "cosine", "token similarity"]
+Operator = Callable[[Any, Any], Any]
 
-OPERATIONS: dict[str, Operation] = {
+OPERATORS: dict[str, Operator] = {
     "+": operator.add,
     "−": operator.sub,
     "×": operator.mul,
@@ -29,23 +29,68 @@ OPERATIONS: dict[str, Operation] = {
     "max": np.maximum,
     "min": np.minimum,
 }
+MAX_TERMS = 4  # of a summary
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A number, what it is, and the parts that it was made of."""
+    """A number, its label, and the parts it was computed from.
+
+    ``role`` tells what a number is where a summary needs to know: a component of the score (a cue, or what a stage
+    added), a word of the query that matches, the cosine, or the similarity of tokens; ``name`` is which one.
+    """
 
     value: float
     label: str
-    operation: str = ""  # how the parts make the value; empty for a leaf
+    operation: str = ""  # how the parts are combined; empty for a leaf
     parts: tuple[Explanation, ...] = ()
+    role: Role = ""
+    name: str = ""
 
     def evaluate(self) -> float:
-        """The value once more, from the leaves up."""
+        """Compute the value again, from the leaves up."""
         if not self.parts:
             return self.value
-        apply = OPERATIONS[self.operation]
+        apply = OPERATORS[self.operation]
         return float(reduce(apply, (part.evaluate() for part in self.parts)))
+
+    def summary(self) -> str:
+        """The explanation in a sentence or two: the words that match, the similarities, the factors other than 1.
+
+        ``'charging' and 'dock' match; meaning 0.17. Lowered by status: superseded (×0.50).``
+        """
+        found = list(self._nodes())
+        terms: dict[str, float] = {}
+        for node in found:
+            if node.role == "term" and node.value > 0:
+                terms[node.name] = max(terms.get(node.name, 0.0), node.value)
+        strongest = sorted(terms, key=lambda term: -terms[term])[:MAX_TERMS]
+        reasons = []
+        if strongest:
+            reasons.append(_and([f"'{term}'" for term in strongest]) + (" match" if strongest[1:] else " matches"))
+        for role, label in (("cosine", "meaning"), ("token similarity", "word by word")):
+            values = [node.value for node in found if node.role == role]
+            reasons += [f"{label} {max(values):.2f}"] * bool(values)
+        if not reasons:
+            reasons = [_and([name for name, _ in self.shares()]) or "no cue gives it a score"]
+        factors = [factor for factor in self._factors() if round(factor.value, 2) != 1]
+        changes = []
+        for verb, chosen in (
+            ("Raised", [factor for factor in factors if factor.value > 1]),
+            ("Lowered", [factor for factor in factors if factor.value < 1]),
+        ):
+            if chosen:
+                changes.append(f"{verb} by {_and([f'{each.label} (×{each.value:.2f})' for each in chosen])}.")
+        return " ".join(["; ".join(reasons) + ".", *changes])
+
+    def shares(self) -> list[tuple[str, float]]:
+        """The components of the score with their shares of it, largest first; the shares add up to 1."""
+        amounts: dict[str, float] = {}
+        for name, amount in self._amounts():
+            amounts[name] = amounts.get(name, 0.0) + amount
+        whole = sum(amount for amount in amounts.values() if amount > 0)
+        shares = [(name, amount / whole) for name, amount in amounts.items() if amount > 0]
+        return sorted(shares, key=lambda share: -share[1])
 
     def as_dict(self) -> dict[str, Any]:
         tree: dict[str, Any] = {"value": self.value, "label": self.label}
@@ -65,61 +110,106 @@ class Explanation:
             lines += part._lines(rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
         return lines
 
+    def _nodes(self) -> Iterator[Explanation]:
+        """Every node that adds to the score; what is multiplied by 0 does not."""
+        yield self
+        for part in self.parts if self.value else ():
+            yield from part._nodes()
 
-class Expr:
-    """Numbers for all hits, with the arithmetic that made them."""
+    def _base(self) -> Explanation | None:
+        """The part of a product or a quotient that has the components; the others are factors."""
+        return next((part for part in self.parts if any(node.role for node in part._nodes())), None)
 
-    __slots__ = ("label", "operation", "parts", "values")
+    def _factors(self) -> Iterator[Explanation]:
+        """What follows the score in products; what precedes it is a weight."""
+        base = self._base()
+        if base is None or self.role == "term":
+            return
+        yield from base._factors()
+        if self.operation == "×" and base is self.parts[0]:
+            yield from self.parts[1:]
 
-    def __init__(self, values: Floats, label: Label, operation: str = "", parts: tuple[Expr, ...] = ()) -> None:
+    def _amounts(self) -> Iterator[tuple[str, float]]:
+        """What each component adds to the value."""
+        if self.role == "component":
+            yield self.name, self.value
+        elif self.operation == "+":
+            for part in self.parts:
+                yield from part._amounts()
+        elif self.operation in ("max", "min"):
+            yield from next((part for part in self.parts if part.value == self.value), self.parts[0])._amounts()
+        elif (base := self._base()) is not None and base.value:
+            for name, amount in base._amounts():
+                yield name, amount * self.value / base.value
+        else:
+            yield self.name or self.label.partition(":")[0], self.value
+
+
+def _and(items: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
+
+
+class Expression:
+    """Numbers for all hits, with the arithmetic that produced them."""
+
+    __slots__ = ("label", "name", "operation", "parts", "role", "values")
+
+    def __init__(self, values: Floats, label: Label, operation: str = "", parts: tuple[Expression, ...] = ()) -> None:
         self.values = values
         self.label = label
         self.operation = operation
         self.parts = parts
+        self.role: Role = ""
+        self.name = ""
+
+    def tag(self, role: Role, name: str) -> Expression:
+        """Say what these numbers are, for ``Explanation.summary`` and ``shares``."""
+        self.role, self.name = role, name
+        return self
 
     def at(self, place: int) -> Explanation:
         label = self.label if isinstance(self.label, str) else self.label(place)
         parts = tuple(part.at(place) for part in self.parts)
         value = float(self.values) if self.values.ndim == 0 else float(self.values[place])
-        return Explanation(value, label, self.operation, parts)
+        return Explanation(value, label, self.operation, parts, self.role, self.name)
 
-    def take(self, places: NDArray[np.int64]) -> Expr:
-        """The same numbers in another order, or fewer of them."""
-        return Taken(self, places)
+    def take(self, places: NDArray[np.int64]) -> Expression:
+        """The numbers at these places, in this order."""
+        return IndexedExpression(self, places)
 
 
-class Taken(Expr):
-    """Numbers of another expression, picked by place; where there is a ``missing``, a place of −1 counts as that."""
+class IndexedExpression(Expression):
+    """The numbers of another expression at given places; with ``missing``, a place of −1 has that number."""
 
-    __slots__ = ("missing", "of", "places")
+    __slots__ = ("missing", "places", "source")
 
-    def __init__(self, of: Expr, places: NDArray[np.int64], missing: Expr | None = None) -> None:
-        if of.values.ndim == 0:
-            values = np.broadcast_to(of.values, (len(places),))
+    def __init__(self, source: Expression, places: NDArray[np.int64], missing: Expression | None = None) -> None:
+        if source.values.ndim == 0:
+            values = np.broadcast_to(source.values, (len(places),))
         elif missing is None:
-            values = of.values[places]
+            values = source.values[places]
         else:
-            values = np.where(places < 0, missing.values, of.values[places])
+            values = np.where(places < 0, missing.values, source.values[places])
         super().__init__(values, "")
-        self.of, self.places, self.missing = of, places, missing
+        self.source, self.places, self.missing = source, places, missing
 
     def at(self, place: int) -> Explanation:
-        there = int(self.places[place])
-        if there < 0 and self.missing is not None:
+        at = int(self.places[place])
+        if at < 0 and self.missing is not None:
             return self.missing.at(0)
-        return self.of.at(there)
+        return self.source.at(at)
 
 
-class Chosen(Expr):
-    """For each hit, a number of one of several expressions."""
+class ChoiceExpression(Expression):
+    """For each hit, the number of one of several expressions: ``sources[which[i]]`` at ``places[i]``."""
 
     __slots__ = ("places", "sources", "which")
 
-    def __init__(self, sources: tuple[Expr, ...], which: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+    def __init__(self, sources: tuple[Expression, ...], which: NDArray[np.int64], places: NDArray[np.int64]) -> None:
         values = np.empty(len(which))
-        for at, source in enumerate(sources):
-            mine = which == at
-            values[mine] = source.values if source.values.ndim == 0 else source.values[places[mine]]
+        for number, source in enumerate(sources):
+            chosen = which == number
+            values[chosen] = source.values if source.values.ndim == 0 else source.values[places[chosen]]
         super().__init__(values, "")
         self.sources, self.which, self.places = sources, which, places
 
@@ -127,38 +217,38 @@ class Chosen(Expr):
         return self.sources[int(self.which[place])].at(int(self.places[place]))
 
 
-def beside(first: Expr, second: Expr) -> Expr:
+def concatenate(first: Expression, second: Expression) -> Expression:
     """The numbers of one expression, then those of another."""
     sizes = len(first.values), len(second.values)
     which = np.repeat(np.arange(2), sizes)
-    return Chosen((first, second), which, np.concatenate([np.arange(size) for size in sizes]))
+    return ChoiceExpression((first, second), which, np.concatenate([np.arange(size) for size in sizes]))
 
 
-def leaf(values: Any, label: Label) -> Expr:
-    """Measured numbers: one a hit, or one for all."""
-    return Expr(np.asarray(values, dtype=np.float64), label)
+def leaf(values: Any, label: Label) -> Expression:
+    """Measured numbers: one for each hit, or one for all."""
+    return Expression(np.asarray(values, dtype=np.float64), label)
 
 
-def _combine(operation: str, label: Label, parts: tuple[Expr, ...]) -> Expr:
-    values = reduce(OPERATIONS[operation], [part.values for part in parts])
-    return Expr(np.asarray(values, dtype=np.float64), label, operation, parts)
+def _combine(operation: str, label: Label, parts: tuple[Expression, ...]) -> Expression:
+    values = reduce(OPERATORS[operation], [part.values for part in parts])
+    return Expression(np.asarray(values, dtype=np.float64), label, operation, parts)
 
 
-def total(label: Label, *parts: Expr) -> Expr:
+def total(label: Label, *parts: Expression) -> Expression:
     return _combine("+", label, parts)
 
 
-def difference(label: Label, a: Expr, b: Expr) -> Expr:
+def difference(label: Label, a: Expression, b: Expression) -> Expression:
     return _combine("−", label, (a, b))
 
 
-def product(label: Label, *parts: Expr) -> Expr:
+def product(label: Label, *parts: Expression) -> Expression:
     return _combine("×", label, parts)
 
 
-def ratio(label: Label, a: Expr, b: Expr) -> Expr:
+def ratio(label: Label, a: Expression, b: Expression) -> Expression:
     return _combine("÷", label, (a, b))
 
 
-def largest(label: Label, *parts: Expr) -> Expr:
+def largest(label: Label, *parts: Expression) -> Expression:
     return _combine("max", label, parts)

@@ -1,4 +1,4 @@
-"""Candidates on their way: what a cue found, the fused hits, and the operations that stages ask for."""
+"""The candidates of a cue, the fused hits, and the operations by which stages change them."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.recall.expressions import Expr, beside, leaf
+from recollect.recall.expressions import Expression, concatenate, leaf
 from recollect.store.base import Floats, Rows
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A cue's candidates, best first."""
+class Candidates:
+    """What one cue found, best first."""
 
     cue: str
     keys: Rows
-    score: Expr
+    score: Expression
     total: int  # how many matched, before the cut
-    detail: dict[str, Any] = field(default_factory=dict)
+    detail: dict[str, Any] = field(default_factory=dict)  # for the trace
 
 
-def nothing(cue: str) -> Found:
-    return Found(cue, np.empty(0, dtype=np.int64), leaf(np.empty(0), cue), 0)
+def no_candidates(cue: str) -> Candidates:
+    return Candidates(cue, np.empty(0, dtype=np.int64), leaf(np.empty(0), cue), 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Candidates in their present order, with the arithmetic of their scores.
+    """Candidates in their current order, with the arithmetic of their scores.
 
-    ``page`` keeps an answer stable: candidates of a later page, fetched because more results were asked for, never
-    come before those of an earlier one. ``ordered`` says that a stage has set the order, so scores no longer do.
+    ``page`` keeps an answer stable: candidates of a later page, fetched because more results were requested, never
+    precede those of an earlier one. ``ordered`` is set once a stage has defined the order, which scores then do not.
     """
 
     keys: Rows
-    score: Expr
+    score: Expression
     page: NDArray[np.int64]
     ordered: bool = False
 
@@ -48,7 +48,7 @@ class Hits:
         return Hits(self.keys[places], self.score.take(places), self.page[places], keep)
 
     def sorted(self) -> Hits:
-        """By page, then score, best first; equals stay as they are."""
+        """By page, then by score, best first; ties keep their order."""
         if self.ordered:
             return self
         order = np.lexsort((-self.score.values, self.page))
@@ -61,7 +61,7 @@ class Hits:
 class Rescore:
     """New scores for all hits; the expression usually has the old ones among its parts."""
 
-    score: Expr
+    score: Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,63 +71,63 @@ class Drop:
     keep: NDArray[np.bool_]
     values: Floats
     threshold: float
-    what: str  # "confidence is below"
+    reason: str  # "its score is below the minimum"
 
 
 @dataclass(frozen=True, slots=True)
 class Reorder:
-    """Another order, without touching the scores."""
+    """Another order, with the scores as they are."""
 
     places: NDArray[np.int64]
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """More hits, with scores of their own: neighbours that a stage has found. They must have passed the mask."""
+    """More hits with scores of their own, such as neighbours that a stage found. They must be in the scope."""
 
     keys: Rows
-    score: Expr
+    score: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Annotate:
-    """Remarks beside some hits: a warning, a timeline. They change nothing."""
+    """Notes about some hits: a warning, a timeline, why a stage moved them. They change no score and no rank."""
 
-    remarks: dict[int, list[str]]  # by key
+    notes: dict[int, list[str]]  # by key
 
 
-Operation = Rescore | Drop | Reorder | Add | Annotate
+HitOperation = Rescore | Drop | Reorder | Add | Annotate
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
-    """What a step left out, for those who ask why_not."""
+class DroppedHits:
+    """What a step left out, for why_not."""
 
     keys: Rows
     values: Floats
     threshold: float
-    what: str
+    reason: str
 
 
-def apply(operation: Operation, hits: Hits) -> tuple[Hits, Dropped | None]:
-    """The hits after an operation, and what it left out. The caller sorts, once all of a stage's are applied."""
+def apply(operation: HitOperation, hits: Hits) -> tuple[Hits, DroppedHits | None]:
+    """The hits after an operation, and what it left out. The caller sorts after the last operation of a stage."""
     match operation:
         case Rescore(score):
             return Hits(hits.keys, score, hits.page, hits.ordered), None
         case Add(keys, score):
-            later = np.full(len(keys), hits.page.min(initial=0))
+            pages = np.full(len(keys), hits.page.min(initial=0))
             return Hits(
                 np.concatenate([hits.keys, keys]),
-                beside(hits.score, score),
-                np.concatenate([hits.page, later]),
+                concatenate(hits.score, score),
+                np.concatenate([hits.page, pages]),
                 hits.ordered,
             ), None
         case Annotate():
             return hits, None
-        case Drop(keep, values, threshold, what):
+        case Drop(keep, values, threshold, reason):
             out = ~keep
-            dropped = Dropped(hits.keys[out], values[out], threshold, what)
+            dropped = DroppedHits(hits.keys[out], values[out], threshold, reason)
             return hits.take(np.flatnonzero(keep)), dropped
         case Reorder(places, _):
             return hits.take(places, ordered=True), None

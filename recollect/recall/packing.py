@@ -1,4 +1,4 @@
-"""Spending a budget of tokens on what is worth most: small and telling first, nothing twice."""
+"""Choosing results for a budget of tokens: highest score per size first, no near duplicates."""
 
 from __future__ import annotations
 
@@ -8,54 +8,56 @@ from recollect.errors import InvalidInput
 from recollect.model import validation as check
 from recollect.text.words import words
 
-CHARACTERS = 4  # a token
-# Worth is score ÷ tokens^⅛: of two that score alike, the shorter leaves more room for others. Chosen on four open sets;
-# docs/quality.md has the curve for all of them, and says where plain order holds as much.
-THRIFT = 1 / 8
-FAINT = 0.1  # of the best score: less is not worth a token
-SAME = 0.9  # share of words in common
+CHARACTERS_PER_TOKEN = 4
+# The value of a text is score ÷ tokens^⅛: of two with equal scores, the shorter leaves more room for others. Chosen on
+# four open sets; docs/quality.md has the curve for all of them, and says where plain order does as well.
+LENGTH_EXPONENT = 1 / 8
+MIN_SHARE_OF_BEST = 0.1  # results below this share of the best score are left out
+DUPLICATE_OVERLAP = 0.9  # share of words in common
 
 
-def tokens(text: str, characters: int = CHARACTERS) -> int:
+def tokens(text: str, characters: int = CHARACTERS_PER_TOKEN) -> int:
     """characters ÷ 4, rounded up."""
     return -(-len(text) // characters)
 
 
-def affordable(budget: object, name: str) -> int:
-    """A budget, if anything could be bought for it."""
-    size = check.whole(budget, name)
+def check_budget(budget: object, name: str) -> int:
+    """A budget of at least one token."""
+    size = check.integer(budget, name)
     if size < 1:
         raise InvalidInput(f"{name} must be at least 1, not {size}.")
     return size
 
 
-class Purse:
-    """Tokens, and what they were spent on: nothing twice."""
+class TokenBudget:
+    """A number of tokens and the lines they were spent on."""
 
     def __init__(self, budget: int) -> None:
         self.left = budget
-        self._said: list[set[str]] = []
+        self._added: list[set[str]] = []
 
-    def spend(self, line: str) -> bool:
-        """Buy a line, if it fits and is not there already."""
+    def add(self, line: str) -> bool:
+        """Add a line if it fits and is not a near duplicate; whether it was added."""
         size = tokens(line + "\n")
         if size > self.left:
             return False
-        said = set(words(line))
-        if any(_same(said, other) for other in self._said):
+        line_words = set(words(line))
+        if any(_is_duplicate(line_words, other) for other in self._added):
             return False
-        self._said.append(said)
+        self._added.append(line_words)
         self.left -= size
         return True
 
 
 def pack(texts: Sequence[str], scores: Sequence[float], budget: int) -> list[int]:
-    """The places of what is worth most within the budget, ascending; what does not fit makes room for what does."""
-    worth = [max(0.0, score) / tokens(text + "\n") ** THRIFT for text, score in zip(texts, scores, strict=True)]
-    purse, least = Purse(budget), max(scores, default=0.0) * FAINT
-    dearest = sorted(range(len(texts)), key=lambda at: (-worth[at], at))
-    return sorted(at for at in dearest if scores[at] > least and purse.spend(texts[at]))
+    """The positions of the texts with the highest value that fit into the budget, ascending."""
+    values = [
+        max(0.0, score) / tokens(text + "\n") ** LENGTH_EXPONENT for text, score in zip(texts, scores, strict=True)
+    ]
+    room, lowest = TokenBudget(budget), max(scores, default=0.0) * MIN_SHARE_OF_BEST
+    by_value = sorted(range(len(texts)), key=lambda at: (-values[at], at))
+    return sorted(at for at in by_value if scores[at] > lowest and room.add(texts[at]))
 
 
-def _same(one: set[str], other: set[str]) -> bool:
-    return len(one & other) >= SAME * max(1, len(one | other))
+def _is_duplicate(one: set[str], other: set[str]) -> bool:
+    return len(one & other) >= DUPLICATE_OVERLAP * max(1, len(one | other))

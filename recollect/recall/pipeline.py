@@ -1,4 +1,4 @@
-"""Running a recipe: read, cues, fuse, stages, cut, after, every step in the trace."""
+"""Running a recipe: read the query, run the cues, fuse, apply stages, cut, record the use; every step is traced."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from recollect.embed import Embedder
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model import validation as check
-from recollect.model.filter import All, AnyFilter
-from recollect.recall.hits import Annotate, Dropped, Hits, apply
-from recollect.recall.query_parsing import Question
-from recollect.recall.recipe import Recipe, Stage
+from recollect.model.filter import AllOf, FilterExpression
+from recollect.recall.hits import Annotate, DroppedHits, Hits, apply
+from recollect.recall.query_parsing import ParsedQuery
+from recollect.recall.recipe import MandatoryStage, Recipe, Stage
 from recollect.recall.results import Recall, Result, Verdict
 from recollect.recall.run import Run
 from recollect.recall.trace import Step, Trace
-from recollect.recall.why_not import judge
+from recollect.recall.why_not import explain_absence
 from recollect.store.base import Scope, Snapshot, Store
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Everything that one recall depends on, beside the store."""
+    """The input of one recall, apart from the store."""
 
     query: str
     recipe: Recipe
     now: datetime
     k: int | None = None
-    filter: AnyFilter | None = None
+    filter: FilterExpression | None = None
     as_of: datetime | None = None
     track: bool = True
-    abstain: float | None = None  # nothing comes back when the confidence is below this
+    abstain: float | None = None  # return nothing when the confidence is below this
     deadline: float | None = None  # seconds for the whole call
     embedder: Embedder | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a search came to: the finished run, the hits that are shown, and the memories behind them."""
+class SearchOutcome:
+    """The outcome of a search: the finished run, the hits within k, and their memories."""
 
     run: Run
     shown: Hits
@@ -51,54 +51,54 @@ class Answer:
 
 
 def recall(store: Store, request: Request) -> Recall:
-    """Answer a question, and be able to say why."""
+    """Answer a query, with explanations on demand."""
     start = time.perf_counter()
-    return given(store, request, answered(store, request, start), start)
+    return build_recall(store, request, search(store, request, start), start)
 
 
-def answered(store: Store, request: Request, start: float) -> Answer:
-    """Search, without a mark of it."""
-    query, k = checked(request)
+def search(store: Store, request: Request, start: float) -> SearchOutcome:
+    """Search, without recording any use."""
+    query, k = check_request(request)
     with store.snapshot() as snapshot:
         run = _begin(request, query, k, snapshot, start)
         hits = _search(run)
         shown = _cut(run, hits)
-        confidence = _confidence(run, hits)  # not of what is shown: it does not depend on k
+        confidence = _confidence(run, hits)  # of all hits: it does not depend on k
         if request.abstain is not None and confidence is not None and confidence < request.abstain:
             shown = _abstain(run, shown, confidence, request.abstain)
         with run.step("fetch", "memories") as step:
             memories = run.memories(shown.keys)
             step.after = len(memories)
-    return Answer(run, shown, memories, confidence)
+    return SearchOutcome(run, shown, memories, confidence)
 
 
-def given(store: Store, request: Request, answer: Answer, start: float) -> Recall:
-    """Hand an answer over: the recipe does what comes after, and the hits become results."""
+def build_recall(store: Store, request: Request, answer: SearchOutcome, start: float) -> Recall:
+    """Record the use, and turn the hits into results."""
     run, shown = answer.run, answer.shown
     if request.track:
-        mark(store, run, shown.keys[shown.keys > 0].tolist())
+        record_use(store, run, shown.keys[shown.keys > 0].tolist())
     run.trace.milliseconds = (time.perf_counter() - start) * 1e3
     scores = shown.score.values.tolist()
     results = [
-        Result(rank, score, memory, tuple(run.remarks.get(key, ())), lambda at=rank - 1: shown.score.at(at))  # type: ignore[misc]
+        Result(rank, score, memory, tuple(run.notes.get(key, ())), lambda at=rank - 1: shown.score.at(at))  # type: ignore[misc]
         for rank, (key, score, memory) in enumerate(zip(shown.keys.tolist(), scores, answer.memories, strict=True), 1)
     ]
     return Recall(results, run.trace, lambda id: _why_not(store, request, run, shown, id), answer.confidence)
 
 
-def mark(store: Store, run: Run, rows: list[int]) -> None:
-    """What the recipe does after a recall: the use of these rows is noted."""
+def record_use(store: Store, run: Run, rows: list[int]) -> None:
+    """Run the recipe's steps after a recall, which record the use of these rows."""
     for after in run.recipe.after:
         with run.step("after", after.name):
             after.record(run, store, rows)
 
 
-def checked(request: Request) -> tuple[str, int]:
-    """The question and k, if all that was asked makes sense."""
+def check_request(request: Request) -> tuple[str, int]:
+    """The query and k of a request, after all of its values were checked."""
     query = check.string(request.query, "query")
     if not query.strip():
         raise InvalidInput("The query is blank; ask something, such as 'where is the cup?'.")
-    k = check.whole(request.recipe.k if request.k is None else request.k, "k")
+    k = check.integer(request.recipe.k if request.k is None else request.k, "k")
     if request.recipe.clamp is not None:
         low, high = request.recipe.clamp
         k = min(max(k, low), high)
@@ -112,66 +112,76 @@ def checked(request: Request) -> tuple[str, int]:
 
 
 def _begin(request: Request, query: str, k: int, snapshot: Snapshot, start: float) -> Run:
-    """The filter comes first: one mask, for every cue, before any cut."""
-    began = time.perf_counter()
-    scope, joined = scope_of(request, snapshot), _joined(request)
+    """Start a run. The filter is compiled first, into one scope for every cue."""
+    scope_start = time.perf_counter()
+    scope, filter = scope_of(request, snapshot), _combined_filter(request)
     trace = Trace(query, request.recipe.name, snapshot.version, report=request.recipe.report)
     deadline = None if request.deadline is None else start + request.deadline
     now = request.as_of or request.now
     run = Run(
-        request.recipe, Question(query), k, snapshot, scope, now, request.now, trace, request.embedder, deadline, joined
+        request.recipe,
+        ParsedQuery(query),
+        k,
+        snapshot,
+        scope,
+        now,
+        request.now,
+        trace,
+        request.embedder,
+        deadline,
+        filter,
     )
     with run.step("filter", "mask") as step:
         step.after = scope.count
-    step.milliseconds = (time.perf_counter() - began) * 1e3
+    step.milliseconds = (time.perf_counter() - scope_start) * 1e3
     return run
 
 
 def scope_of(request: Request, snapshot: Snapshot) -> Scope:
-    """The memories that may come back."""
+    """The memories that may be returned."""
     now = request.as_of or request.now
-    return snapshot.scope(_joined(request), request.recipe.statuses, now, request.as_of is not None)
+    return snapshot.scope(_combined_filter(request), request.recipe.statuses, now, request.as_of is not None)
 
 
-def _joined(request: Request) -> AnyFilter | None:
+def _combined_filter(request: Request) -> FilterExpression | None:
     filters = [each for each in (request.filter, request.recipe.filter) if each is not None]
-    return All(tuple(filters)) if filters else None
+    return AllOf(tuple(filters)) if filters else None
 
 
 def _search(run: Run) -> Hits:
     recipe = run.recipe
-    for reading in recipe.read:
-        with run.step("read", type(reading).__name__):
-            run.question = reading.read(run.question, run)
+    for reader in recipe.read:
+        with run.step("read", type(reader).__name__):
+            run.query = reader.read(run.query, run)
     found = recipe.cues.gather(run)
     with run.step("fuse", recipe.fuse.name, before=sum(len(each.keys) for each in found)) as step:
         hits = recipe.fuse.fuse(run, found)
         step.after, step.hits = len(hits), hits
     for stage in recipe.stages:
         with run.step("stage", stage.name, before=len(hits)) as step:
-            hits = _staged(run, stage, hits, step)
+            hits = _apply_stage(run, stage, hits, step)
             step.hits = hits
         step.after = len(hits)
     return hits
 
 
-def _staged(run: Run, stage: Stage, hits: Hits, step: Step) -> Hits:
-    """The hits after a stage: all of its operations, or, when one fails, none."""
-    if not getattr(stage, "always", False):  # a promise that holds even in a hurry, such as a budget
-        run.hurry()
+def _apply_stage(run: Run, stage: Stage, hits: Hits, step: Step) -> Hits:
+    """The hits after all operations of a stage; when one fails, none is applied."""
+    if not isinstance(stage, MandatoryStage):
+        run.check_deadline()
     if not len(hits):
         return hits
-    left_out, remarks = [], []
+    all_dropped, all_notes = [], []
     for operation in stage.apply(run, hits):
         hits, dropped = apply(operation, hits)
         if dropped is not None:
-            left_out.append(dropped)
+            all_dropped.append(dropped)
         if isinstance(operation, Annotate):
-            remarks.append(operation.remarks)
+            all_notes.append(operation.notes)
     hits = hits.sorted()
-    step.dropped += left_out
-    for said in remarks:
-        run.remark(said)
+    step.dropped += all_dropped
+    for notes in all_notes:
+        run.add_notes(notes)
     return hits
 
 
@@ -180,7 +190,7 @@ def _cut(run: Run, hits: Hits) -> Hits:
         shown = hits.take(np.arange(min(run.k, len(hits))))
         left = np.arange(len(shown), len(hits))
         step.dropped.append(
-            Dropped(hits.keys[left], (left + 1).astype(np.float64), float(run.k), "its rank is beyond k")
+            DroppedHits(hits.keys[left], (left + 1).astype(np.float64), float(run.k), "its rank is beyond k")
         )
         step.after, step.hits = len(shown), hits
     return shown
@@ -197,17 +207,17 @@ def _confidence(run: Run, hits: Hits) -> float | None:
 
 def _abstain(run: Run, shown: Hits, confidence: float, threshold: float) -> Hits:
     with run.step("judge", "abstain", before=len(shown)) as step:
-        what = "nothing here seems to be about the question: the confidence is below the threshold"
-        step.dropped.append(Dropped(shown.keys, np.full(len(shown), confidence), threshold, what))
+        reason = "nothing here seems to be about the query: the confidence is below the threshold"
+        step.dropped.append(DroppedHits(shown.keys, np.full(len(shown), confidence), threshold, reason))
         step.after = 0
     return shown.take(np.empty(0, dtype=np.int64))
 
 
 def _why_not(store: Store, request: Request, run: Run, shown: Hits, id: str) -> Verdict:
-    """Asked of a finished recall: the log answers; only what no cue found is scored again."""
-    (whole,) = store.resolve([id])
+    """Explain an absence from the trace of a finished recall; only the cues' scores are computed again."""
+    (full_id,) = store.resolve([id])
     with store.snapshot() as snapshot:
-        again = _begin(request, run.question.text, run.k, snapshot, time.perf_counter())
+        again = _begin(request, run.query.text, run.k, snapshot, time.perf_counter())
         again.deadline = None
-        again.question, again.found = run.question, run.found
-        return judge(run, again, shown, whole)
+        again.query, again.found = run.query, run.found
+        return explain_absence(run, again, shown, full_id)

@@ -1,11 +1,11 @@
-"""The question as understood: its words, the terms to look up, and its vector when one is needed."""
+"""Query readers: they correct typos in a query and split it into the terms to look up."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,12 +20,19 @@ if TYPE_CHECKING:
     from recollect.recall.run import Run
 
 NAME = re.compile(r"\w+")  # alone, without spaces
-WORD = re.compile(r"(?<!\w)[A-Za-z][a-z]+(?!\w)")  # whole and plain: no identifier, nor a part of one
+WORD = re.compile(r"(?<!\w)[A-Za-z][a-z]+(?!\w)")  # no identifier, nor a part of one
+
+
+@runtime_checkable
+class VocabularyAware(Protocol):
+    """An embedder that can say whether a word is in its vocabulary."""
+
+    def knows(self, word: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What was asked, and what the readings made of it."""
+class ParsedQuery:
+    """The text of a query, its words, and the terms to look up."""
 
     text: str
     words: tuple[str, ...] = ()
@@ -34,81 +41,81 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class ContentWords:
-    """The words that the question is about: stop words are dropped, unless there are no others."""
+    """The words of the query without stop words, unless it has no others."""
 
     stop: frozenset[str] = STOP
 
-    def read(self, question: Question, run: Run) -> Question:
-        every = tuple(dict.fromkeys(words(question.text)))
+    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
+        every = tuple(dict.fromkeys(words(query.text)))
         about = tuple(word for word in every if word not in self.stop) or every
-        run.note("words", _listed(about) or "none")
+        run.log("words", _listed(about) or "none")
         if len(about) < len(every):
-            run.note("stop words dropped", _listed([word for word in every if word in self.stop]))
-        return replace(question, words=every, terms=tuple(Term(word) for word in _apart(about)))
+            run.log("stop words dropped", _listed([word for word in every if word in self.stop]))
+        return replace(query, words=every, terms=tuple(Term(word) for word in _by_stem(about)))
 
 
 @dataclass(frozen=True, slots=True)
-class Unfinished:
-    """A name that is looked up may be the beginning of one: words that begin with it are looked up, too."""
+class PrefixLookup:
+    """Looks up a single name also as a prefix, where longer words begin with it."""
 
-    shortest: int = 3  # letters
+    min_length: int = 3  # characters
 
-    def read(self, question: Question, run: Run) -> Question:
-        begun = question.text.strip().lstrip("_").lower()
-        if len(begun) < self.shortest or not NAME.fullmatch(begun):
-            return question
-        (whole,), (longer,) = (_documents([begun], match, run) for match in ("exact", "prefix"))
-        if longer <= whole:  # nothing goes on from here
-            return question
-        run.note("may be unfinished", begun)
-        return replace(question, terms=(*question.terms, Term(begun, match="prefix")))
+    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
+        prefix = query.text.strip().lstrip("_").lower()
+        if len(prefix) < self.min_length or not NAME.fullmatch(prefix):
+            return query
+        (exact,), (longer,) = (_documents([prefix], match, run) for match in ("exact", "prefix"))
+        if longer <= exact:  # no longer word begins with it
+            return query
+        run.log("also as a prefix", prefix)
+        return replace(query, terms=(*query.terms, Term(prefix, match="prefix")))
 
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """Puts right what was mistyped: a word that neither the memories nor the embedder know, but for a slip or two.
+    """Corrects typos: words that neither the memories nor the embedder know, and that are a few edits from a known one.
 
-    What is written with a capital may be a name, and short words are near to many: there one slip is the most. An
-    embedder that does not say which words it knows may know them all: then nothing is put right, as any word that the
-    memories lack would turn into one that they have. What is like it is found by its 3-grams.
+    Capitalised words may be names, and short words are near to many: there one edit is the limit. Without an embedder
+    that knows its vocabulary nothing is corrected, as any word that the memories lack would turn into one they have.
+    Candidates are found by 3-grams.
     """
 
-    slips: int = 2
-    shortest: int = 4  # letters
-    most: int = 8  # words that are tried
+    max_edits: int = 2
+    min_length: int = 4  # characters
+    max_words: int = 8
 
-    def read(self, question: Question, run: Run) -> Question:
-        knows = getattr(run.embedder, "knows", None)
-        if knows is None or is_lookup(question.text):  # an identifier is strange by nature
-            return question
-        long = [word for word in dict.fromkeys(WORD.findall(question.text)) if len(word) >= self.shortest]
-        unknown = _unknown([word for word in long if not knows(word.lower())], run)[: self.most]
-        right = {word: other for word in unknown if (other := self._nearest(word, run))}
-        if not right:
-            return question
-        run.note("corrected", ", ".join(f"{word} → {other}" for word, other in right.items()))
-        return replace(question, text=WORD.sub(lambda found: right.get(found[0], found[0]), question.text))
+    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
+        embedder = run.embedder
+        if not isinstance(embedder, VocabularyAware) or is_lookup(query.text):  # identifiers are not typos
+            return query
+        long = [word for word in dict.fromkeys(WORD.findall(query.text)) if len(word) >= self.min_length]
+        unknown = _unknown([word for word in long if not embedder.knows(word.lower())], run)[: self.max_words]
+        corrections = {word: other for word in unknown if (other := self._nearest(word, run))}
+        if not corrections:
+            return query
+        run.log("corrected", ", ".join(f"{word} → {other}" for word, other in corrections.items()))
+        return replace(query, text=WORD.sub(lambda found: corrections.get(found[0], found[0]), query.text))
 
     def _nearest(self, word: str, run: Run) -> str | None:
-        """The fewest slips away; of equals, one with the same letters (teh, the), and then the most frequent."""
-        asked = word.lower()
-        slips = 1 if word[0].isupper() or len(word) == self.shortest else self.slips
-        alike = run.snapshot.lexicon.alike(asked, run.scope, 0.25, 24)
-        apart = {other: distance(asked, other, slips) for other, _ in alike if other.isalpha()}
-        near = [other for other, between in apart.items() if between <= slips]
+        """The word with the fewest edits; of equals, one with the same letters (teh, the), then the most frequent."""
+        typed = word.lower()
+        max_edits = 1 if word[0].isupper() or len(word) == self.min_length else self.max_edits
+        similar = run.snapshot.lexicon.alike(typed, run.scope, 0.25, 24)
+        distances = {other: distance(typed, other, max_edits) for other, _ in similar if other.isalpha()}
+        near = [other for other, edits in distances.items() if edits <= max_edits]
         frequency = dict(zip(near, _documents(near, "exact", run), strict=True))
         return min(
-            near, key=lambda other: (apart[other], sorted(other) != sorted(asked), -frequency[other]), default=None
+            near, key=lambda other: (distances[other], sorted(other) != sorted(typed), -frequency[other]), default=None
         )
 
 
 def _unknown(words: Sequence[str], run: Run) -> list[str]:
-    """Those that no memory in scope has, in any form."""
+    """The words that no memory in scope has, in any inflection."""
     return [word for word, having in zip(words, _documents(words, "stem", run), strict=True) if not having]
 
 
 def _documents(words: Sequence[str], match: Literal["stem", "exact", "prefix"], run: Run) -> list[int]:
-    """How many memories in scope have each word."""
+    """The number of memories in scope that have each word."""
     if not words:
         return []
     query = WordQuery(tuple(Term(word.lower(), match=match) for word in words), dict.fromkeys(FIELDS, 1.0))
@@ -118,24 +125,24 @@ def _documents(words: Sequence[str], match: Literal["stem", "exact", "prefix"], 
 
 @dataclass(frozen=True, slots=True)
 class EveryWord:
-    """All words of the question, as they are or with their relatives."""
+    """All words of the query, as they are or with their inflections."""
 
     match: Literal["stem", "exact"] = "exact"
 
-    def read(self, question: Question, run: Run) -> Question:
-        every = tuple(dict.fromkeys(words(question.text)))
-        run.note("words", _listed(every) or "none")
-        return replace(question, words=every, terms=tuple(Term(word, match=self.match) for word in every))
+    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
+        every = tuple(dict.fromkeys(words(query.text)))
+        run.log("words", _listed(every) or "none")
+        return replace(query, words=every, terms=tuple(Term(word, match=self.match) for word in every))
 
 
-def _apart(words: tuple[str, ...]) -> list[str]:
-    """The first of all words that look up the same."""
+def _by_stem(words: tuple[str, ...]) -> list[str]:
+    """The first word of each stem."""
     first: dict[str, str] = {}
     for word in words:
         first.setdefault(stem(word), word)
     return list(first.values())
 
 
-def _listed(words: Sequence[str], most: int = 40) -> str:
-    shown = ", ".join(words[:most])
-    return f"{shown} and {len(words) - most} more" if len(words) > most else shown
+def _listed(words: Sequence[str], limit: int = 40) -> str:
+    shown = ", ".join(words[:limit])
+    return f"{shown} and {len(words) - limit} more" if len(words) > limit else shown

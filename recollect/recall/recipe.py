@@ -1,4 +1,4 @@
-"""A recipe: readings, cues, a fusion, stages and what happens after, in order, with their numbers."""
+"""A recipe lists the parts of a recall: query readers, cues, a fusion, stages, and steps after it."""
 
 from __future__ import annotations
 
@@ -6,81 +6,97 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from recollect.model.filter import AnyFilter
+from recollect.model.filter import FilterExpression
 from recollect.store.base import Rows, Store
 
 if TYPE_CHECKING:
     from recollect.recall.confidence import Confidence
-    from recollect.recall.expressions import Expr
-    from recollect.recall.hits import Found, Hits, Operation
-    from recollect.recall.query_parsing import Question
+    from recollect.recall.expressions import Expression
+    from recollect.recall.hits import Candidates, HitOperation, Hits
+    from recollect.recall.query_parsing import ParsedQuery
     from recollect.recall.run import Run
     from recollect.recall.trace import Trace
 
-Depth = Callable[[int], int]  # how many candidates a cue brings when k results are asked for
+Depth = Callable[[int], int]  # how many candidates a cue returns when k results are requested
 
 
 def fixed(count: int) -> Depth:
-    """Always so many."""
+    """A fixed number of candidates."""
     return lambda k: count
 
 
 def times(factor: int) -> Depth:
-    """So many a result."""
+    """A number of candidates for each result."""
     return lambda k: k * factor
 
 
 def paged(size: int) -> Depth:
-    """Whole pages, as many as k results need: the first page is the same whatever is asked for."""
+    """Whole pages, as many as k results need: the first page is the same for every k."""
     return lambda k: size * max(1, -(-k // size))
 
 
-class Reading(Protocol):
-    """Understands a part of the question."""
+class QueryReader(Protocol):
+    """Parses a part of the query: corrects it, splits it into terms."""
 
-    def read(self, question: Question, run: Run) -> Question: ...
+    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery: ...
 
 
 @runtime_checkable
 class Cue(Protocol):
-    """Finds candidates, and can score given ones."""
+    """Finds candidates, and can score given memories."""
 
     @property
     def name(self) -> str: ...
 
-    def find(self, run: Run) -> Found: ...
+    def find(self, run: Run) -> Candidates: ...
 
-    def score(self, run: Run, rows: Rows) -> Expr: ...
+    def score(self, run: Run, rows: Rows) -> Expression: ...
 
 
-class Plan(Protocol):
-    """Runs cues, one or many, and says what they found."""
+class CuePlan(Protocol):
+    """Runs one or several cues and returns their candidates."""
 
-    def gather(self, run: Run) -> list[Found]: ...
+    def gather(self, run: Run) -> list[Candidates]: ...
 
     def cues(self) -> list[Cue]: ...
 
 
 class Fusion(Protocol):
-    """Several ranked lists into one."""
+    """Merges several ranked lists into one."""
 
     @property
     def name(self) -> str: ...
 
-    def fuse(self, run: Run, found: list[Found]) -> Hits: ...
+    def fuse(self, run: Run, found: list[Candidates]) -> Hits: ...
 
 
 class Stage(Protocol):
-    """Changes the hits: it returns operations, and the runner applies, times and logs them."""
+    """Changes the hits by returning operations, which the pipeline applies, times and logs."""
 
     @property
     def name(self) -> str: ...
 
-    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]: ...
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]: ...
 
 
-class After(Protocol):
-    """What remains of a recall once it is answered."""
+@runtime_checkable
+class EmbeddingCue(Protocol):
+    """A cue that needs the vector of the query, which may then be computed in a thread beforehand."""
+
+    @property
+    def needs_vector(self) -> bool: ...
+
+
+@runtime_checkable
+class MandatoryStage(Protocol):
+    """A stage that runs even when the deadline has passed, such as a budget or a minimum score."""
+
+    @property
+    def ignores_deadline(self) -> bool: ...
+
+
+class AfterRecall(Protocol):
+    """A step after the answer, such as recording the use."""
 
     @property
     def name(self) -> str: ...
@@ -90,22 +106,22 @@ class After(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A way of recalling."""
+    """A named way of recalling, with all of its parts."""
 
     name: str
-    cues: Plan
+    cues: CuePlan
     fuse: Fusion
-    read: Sequence[Reading] = ()
+    read: Sequence[QueryReader] = ()
     stages: Sequence[Stage] = ()
-    after: Sequence[After] = ()
+    after: Sequence[AfterRecall] = ()
     statuses: Sequence[str] = ("active",)
-    filter: AnyFilter | None = None  # beside the caller's: both must let a memory through
-    k: int = 10  # results when the caller does not say
-    clamp: tuple[int, int] | None = None  # k is brought into this range
+    filter: FilterExpression | None = None  # in addition to the caller's filter
+    k: int = 10  # the default number of results
+    clamp: tuple[int, int] | None = None  # the range of k
     about: str = ""
-    confidence: Confidence | None = None  # how sure it is that something here is about the question
-    report: Callable[[Trace], dict[str, Any]] | None = None  # facts for the trace, under the recipe's own names
+    confidence: Confidence | None = None  # how likely a result is about the query
+    report: Callable[[Trace], dict[str, Any]] | None = None  # a summary of the trace, under the recipe's own names
 
     def but(self, **changes: Any) -> Recipe:
-        """A copy with some parts exchanged."""
+        """A copy with some parts replaced."""
         return replace(self, **changes)

@@ -1,4 +1,4 @@
-"""The recipes by name. A recipe's module is imported when it is first used; packages can add recipes of their own."""
+"""Recipes by name. A recipe's module is imported on first use; installed packages can add recipes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from recollect.errors import InvalidInput
 from recollect.recall.recipe import Recipe
 
-RecipeFactory = Callable[..., Recipe]  # its keywords are the recipe's settings
+RecipeFactory = Callable[..., Recipe]  # its keyword arguments are the recipe's settings
 BUILT_IN = {
     "default": "recollect.recall.default",
     "abmind": "recollect.systems.abmind.recipe",
@@ -25,7 +25,7 @@ ENTRY_POINTS = "recollect.recipes"  # the group under which other packages regis
 
 
 class RecipeRegistry(Mapping[str, RecipeFactory]):
-    """Recipe factories by name: ours, then those of installed packages. An own name cannot be taken over."""
+    """Recipe factories by name: built-in ones, then those of installed packages, which cannot replace them."""
 
     def __getitem__(self, name: str) -> RecipeFactory:
         if name in BUILT_IN:
@@ -44,7 +44,7 @@ RECIPES = RecipeRegistry()
 
 
 def get_recipe(recipe: str | Recipe, /, **settings: Any) -> Recipe:
-    """A recipe as it is, or by its name with settings of its own: ``get_recipe("openmem", max_hops=3)``."""
+    """A recipe object, or a recipe by name with its settings: ``get_recipe("openmem", max_hops=3)``."""
     if isinstance(recipe, Recipe):
         if settings:
             raise InvalidInput(f"Settings ({', '.join(settings)}) go with a recipe's name, not with a finished recipe.")
@@ -64,7 +64,7 @@ def get_recipe(recipe: str | Recipe, /, **settings: Any) -> Recipe:
 
 @cache
 def _without_settings(name: str) -> Recipe:
-    """Built once: recipes do not change."""
+    """Cached: recipes are immutable."""
     return RECIPES[name]()
 
 

@@ -1,4 +1,4 @@
-"""What a recall gives back: results with their reasons, and answers about what is missing."""
+"""What a recall returns: results with explanations, and verdicts on memories that are missing."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any, overload
 from recollect.errors import NotFound
 from recollect.model import Memory
 from recollect.recall.expressions import Explanation
-from recollect.recall.packing import affordable, pack
+from recollect.recall.packing import check_budget, pack
 from recollect.recall.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A memory that came back: its rank (from 1), its score, and on demand the arithmetic of that score."""
+    """A returned memory: its rank (from 1), its score, and on demand the arithmetic of that score."""
 
     rank: int
     score: float
     memory: Memory
-    notes: tuple[str, ...]  # what stages had to remark: a conflict, a timeline
+    notes: tuple[str, ...]  # from stages: a conflict, a timeline, why one was moved
     _explain: Callable[[], Explanation] = field(repr=False, compare=False)
 
     @property
     def why(self) -> Explanation:
-        """The score as a tree; ``why.evaluate()`` gives the score again, bit for bit."""
+        """The score as a tree; ``why.evaluate()`` computes it again, bit for bit; ``why.summary()`` is a sentence."""
         return self._explain()
 
     @property
@@ -40,7 +40,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Why a memory did not come back: the step that left it out, and by how much."""
+    """Why a memory was not returned: the step that left it out, and by how much."""
 
     id: str
     returned: bool
@@ -48,7 +48,7 @@ class Verdict:
     reason: str
     value: float | None = None
     threshold: float | None = None
-    cues: dict[str, str] = field(default_factory=dict)  # what each cue makes of it
+    cues: dict[str, str] = field(default_factory=dict)  # by cue: its score, or why it has none
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -62,33 +62,31 @@ class Verdict:
         }
 
     def __str__(self) -> str:
-        lines = [self.reason, *(f"  {name}: {said}" for name, said in self.cues.items())]
-        return "\n".join(lines)
+        return "\n".join([self.reason, *(f"  {name}: {opinion}" for name, opinion in self.cues.items())])
 
 
 class Recall(Sequence[Result]):
-    """The results, best first, with the trace of how they came about."""
+    """The results, best first, with the trace of the recall."""
 
     def __init__(
         self,
         results: list[Result],
         trace: Trace,
-        judge: Callable[[str], Verdict],
+        explain_absence: Callable[[str], Verdict],
         confidence: float | None = None,
     ) -> None:
         self._results = results
         self.trace = trace
-        self._judge = judge
-        self.confidence = confidence  # that something here is about the question, 0–1; None where a recipe has none
+        self._explain_absence = explain_absence
+        self.confidence = confidence  # that a result is about the query, 0–1; None where the recipe has no measure
 
     def packed(self, budget: int, line: Callable[[Memory], str] = attrgetter("text")) -> list[Result]:
-        """The results that a number of tokens is best spent on, in their order: small and telling ones, none twice.
+        """The results with the most value for a budget of tokens, in their order, without near duplicates.
 
-        Ask for many (``k=100``), then pack: what does not fit makes room for what does. ``line`` is how a memory will
-        be written down, by which its tokens are counted.
+        Ask for many (``k=100``), then pack. ``line`` is how a memory will be written, by which tokens are counted.
         """
         lines = [line(result.memory) for result in self._results]
-        chosen = pack(lines, [result.score for result in self._results], affordable(budget, "budget"))
+        chosen = pack(lines, [result.score for result in self._results], check_budget(budget, "budget"))
         return [self._results[at] for at in chosen]
 
     def why(self, id: str) -> Explanation:
@@ -97,7 +95,7 @@ class Recall(Sequence[Result]):
 
     def why_not(self, id: str) -> Verdict:
         """The step that left a memory out of this recall, and by how much."""
-        return self._judge(id)
+        return self._explain_absence(id)
 
     def _result(self, id: str) -> Result:
         for result in self._results:

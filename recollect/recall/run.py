@@ -1,4 +1,4 @@
-"""One recall in progress: what its steps share, and the steps themselves, timed and logged."""
+"""One recall in progress: the state that its steps share, and the logging and timing of each step."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.embed import Embedder, TokenVectors, checked_tokens
+from recollect.embed import Embedder, ScriptAwareEmbedder, TokenVectors, embed_with_tokens
 from recollect.errors import InvalidInput
 from recollect.model import Memory
-from recollect.model.filter import AnyFilter
-from recollect.model.matching import admits
-from recollect.recall.hits import Found, nothing
-from recollect.recall.query_parsing import Question
+from recollect.model.filter import FilterExpression
+from recollect.model.matching import matches
+from recollect.recall.hits import Candidates, no_candidates
+from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import Cue, Recipe
 from recollect.recall.trace import Step, Trace
 from recollect.store.base import Rows, Scope, Snapshot
 from recollect.text.slugs import path_or_name
 
 T = TypeVar("T")
-Asked = tuple[NDArray[np.float32], TokenVectors | None]  # the question's vector, and its tokens' where there are any
-CONTAINED = ("cue", "stage", "after")  # a failure here leaves the other steps answering
+QueryVectors = tuple[NDArray[np.float32], TokenVectors | None]  # of the query, and of its tokens where available
+CONTAINED_KINDS = ("cue", "stage", "after")  # a failure in these steps does not end the recall
 
 
 class Skip(Exception):
-    """Raised by a step that has nothing to do here; its message is the reason in the trace."""
+    """Raised by a step that has nothing to do; the message is the reason shown in the trace."""
 
 
-class Logged:
-    """A step of a run, as a context: timed, entered into the trace, its failure contained where that may be."""
+class StepTimer:
+    """A context manager around one step: times it, adds it to the trace and contains failures of optional steps."""
 
     __slots__ = ("_outer", "_run", "_start", "_step")
 
@@ -48,64 +48,64 @@ class Logged:
 
     def __enter__(self) -> Step:
         self._run.trace.steps.append(self._step)
-        self._outer, self._run.current = self._run.current, self._step
+        self._outer, self._run.current_step = self._run.current_step, self._step
         self._start = time.perf_counter()
         return self._step
 
-    def __exit__(self, kind: object, problem: BaseException | None, traceback: object) -> bool:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
         step = self._step
         step.milliseconds = (time.perf_counter() - self._start) * 1e3
-        self._run.current = self._outer
-        if problem is None or step.kind not in CONTAINED:
+        self._run.current_step = self._outer
+        if error is None or step.kind not in CONTAINED_KINDS:
             return False
-        if isinstance(problem, Skip):
-            step.outcome, step.reason = "skipped", str(problem)
+        if isinstance(error, Skip):
+            step.outcome, step.reason = "skipped", str(error)
             return True
-        if isinstance(problem, InvalidInput) or not isinstance(problem, Exception):
+        if isinstance(error, InvalidInput) or not isinstance(error, Exception):
             return False
-        step.outcome, step.reason = "failed", f"{type(problem).__name__}: {problem}"
+        step.outcome, step.reason = "failed", f"{type(error).__name__}: {error}"
         return True
 
 
 @dataclass(slots=True)
 class Run:
-    """What the steps of one recall share."""
+    """The state that the steps of one recall share."""
 
     recipe: Recipe
-    question: Question
+    query: ParsedQuery
     k: int
     snapshot: Snapshot
     scope: Scope
-    now: datetime  # the moment that the question is about
-    asked: datetime  # the moment at which it is asked
+    as_of: datetime  # the moment that the query is about
+    now: datetime  # the moment of the call
     trace: Trace
     embedder: Embedder | None
     deadline: float | None = None  # on the clock of time.perf_counter
-    filter: AnyFilter | None = None  # what the mask was made of, for guests, which it does not know
-    found: dict[str, Found] = field(default_factory=dict)
-    remarks: dict[int, list[str]] = field(default_factory=dict)
-    guests: list[Memory] = field(default_factory=list)
-    memo: dict[str, Any] = field(default_factory=dict)  # what a step keeps for itself, until it is asked again
-    _asked: Asked | None = None
-    _coming: Future[Asked] | None = None  # the same, while a thread makes it
-    _broken: bool = False  # the embedder has failed; it is not asked again in this recall
-    _read: dict[int, Memory] = field(default_factory=dict)  # by key: what a step has fetched
-    current: Step | None = None  # the step that is running
+    filter: FilterExpression | None = None  # what the scope was compiled from; external results are checked against it
+    found: dict[str, Candidates] = field(default_factory=dict)  # by the name of the cue
+    notes: dict[int, list[str]] = field(default_factory=dict)  # by key: what stages say about a hit
+    external: list[Memory] = field(default_factory=list)  # results that are not stored memories
+    cache: dict[str, Any] = field(default_factory=dict)  # values that a step computes once
+    current_step: Step | None = None
+    _query_vectors: QueryVectors | None = None
+    _pending_vectors: Future[QueryVectors] | None = None  # the same, while a thread computes them
+    _embedder_failed: bool = False  # it is not called again in this recall
+    _memories: dict[int, Memory] = field(default_factory=dict)  # by key: already fetched
 
-    def step(self, kind: str, name: str, before: int | None = None) -> Logged:
-        """Log what happens inside. A Skip or a failure of a cue, a stage or an after ends that step, not the recall."""
-        return Logged(self, Step(kind, name, before=before))
+    def step(self, kind: str, name: str, before: int | None = None) -> StepTimer:
+        """Log a step. A Skip or a failure of a cue, a stage or an after ends that step, not the recall."""
+        return StepTimer(self, Step(kind, name, before=before))
 
-    def note(self, name: str, value: Any) -> None:
-        """Say something about the step that is running."""
-        if self.current is not None:
-            self.current.detail[name] = value
+    def log(self, name: str, value: Any) -> None:
+        """Add a detail to the trace of the current step."""
+        if self.current_step is not None:
+            self.current_step.detail[name] = value
 
-    def find(self, cue: Cue) -> Found:
-        """Run a cue as a step; what it found is there for later steps by its name."""
-        found = nothing(cue.name)
+    def find(self, cue: Cue) -> Candidates:
+        """Run a cue as a step; later steps read its candidates from ``found``."""
+        found = no_candidates(cue.name)
         with self.step("cue", cue.name) as step:
-            self.hurry()
+            self.check_deadline()
             found = cue.find(self)
             step.before, step.after = found.total, len(found.keys)
             step.detail.update(found.detail)
@@ -113,168 +113,168 @@ class Run:
         return found
 
     @contextmanager
-    def asking(self, text: str) -> Iterator[None]:
-        """For a while, another question in the place of this one; its readings are not logged."""
-        kept = self.question, self._asked, self._coming
-        self.question, self._asked, self._coming = Question(text), None, None
-        step, self.current = self.current, Step("read", "expansion")
+    def with_query(self, text: str) -> Iterator[None]:
+        """Replace the query for the duration of the block; parsing it is not logged."""
+        original = self.query, self._query_vectors, self._pending_vectors
+        self.query, self._query_vectors, self._pending_vectors = ParsedQuery(text), None, None
+        step, self.current_step = self.current_step, Step("read", "expansion")
         try:
-            for reading in self.recipe.read:
-                self.question = reading.read(self.question, self)
-            self.current = step
+            for reader in self.recipe.read:
+                self.query = reader.read(self.query, self)
+            self.current_step = step
             yield
         finally:
-            self.current = step
-            self.question, self._asked, self._coming = kept
+            self.current_step = step
+            self.query, self._query_vectors, self._pending_vectors = original
 
-    def take_over(self, other: Run) -> None:
-        """What another run of the same question over the same version has found, embedded and read."""
-        self.found, self.memo, self._asked, self._read = other.found, other.memo, other._asked, other._read
+    def reuse(self, other: Run) -> None:
+        """Take over what another run of the same query at the same version has found, embedded and fetched."""
+        self.found, self.cache = other.found, other.cache
+        self._query_vectors, self._memories = other._query_vectors, other._memories
 
     def skip(self, cue: Cue, reason: str) -> None:
         """Log that a cue did not run."""
         with self.step("cue", cue.name):
             raise Skip(reason)
 
-    def remark(self, remarks: dict[int, list[str]]) -> None:
-        """Keep what a stage has to say beside some hits."""
-        for key, said in remarks.items():
-            self.remarks.setdefault(key, []).extend(said)
+    def add_notes(self, notes: Mapping[int, list[str]]) -> None:
+        """Add what a stage says about some hits, by key."""
+        for key, texts in notes.items():
+            self.notes.setdefault(key, []).extend(texts)
 
-    def guest(self, memory: Memory) -> int:
-        """A key for a result that is no stored memory: a paragraph of a note, an edge between names.
+    def add_external(self, memory: Memory) -> int:
+        """Add a result that is not a stored memory (a paragraph of a note, a relation) and return its key.
 
-        Rows are positive; guests are counted downwards from −1.
+        Keys of stored memories are positive row numbers; external results are numbered downwards from −1.
         """
-        self.guests.append(memory)
-        return -len(self.guests)
+        self.external.append(memory)
+        return -len(self.external)
 
-    def admits(self, known: Mapping[str, Any]) -> bool:
-        """May a guest come in, by the fields that it has: does the filter let it, and was it there at the moment?"""
-        created = known.get("created")
-        too_late = created is not None and self.now < self.asked and created[0] > self.now
-        return not too_late and admits(self.filter, known)
+    def allows_external(self, fields: Mapping[str, Any]) -> bool:
+        """Whether an external result with these fields passes the filter and existed at ``as_of``."""
+        created = fields.get("created")
+        too_late = created is not None and self.as_of < self.now and created[0] > self.as_of
+        return not too_late and matches(self.filter, fields)
 
     def memories(self, keys: Rows) -> list[Memory]:
-        """The memories behind keys, stored ones and guests; each is read once a recall."""
-        asked = keys.tolist()
-        missing = [key for key in asked if key > 0 and key not in self._read]
+        """The memories of these keys, stored and external; each is fetched once in a recall."""
+        wanted = keys.tolist()
+        missing = [key for key in wanted if key > 0 and key not in self._memories]
         if missing:
-            self._read.update(zip(missing, self.snapshot.memories(np.array(missing)), strict=True))
-        return [self._read[key] if key > 0 else self.guests[-key - 1] for key in asked]
+            self._memories.update(zip(missing, self.snapshot.memories(np.array(missing)), strict=True))
+        return [self._memories[key] if key > 0 else self.external[-key - 1] for key in wanted]
 
     def paths(self, keys: Rows) -> list[str]:
-        """Where each memory stands: its path, else the slug of its title, else its id; guests, too."""
-        return self._told(keys, self.snapshot.paths, lambda guest: path_or_name(guest.path, guest.title, guest.id))
+        """The path of each memory, else the slug of its title, else its id."""
+        return self._values(keys, self.snapshot.paths, lambda each: path_or_name(each.path, each.title, each.id))
 
     def texts(self, keys: Rows) -> list[str]:
-        """What each memory says, for steps that look at no more of it; guests, too."""
-        return self._told(keys, self.snapshot.texts, lambda guest: guest.text)
+        """The text of each memory, for steps that need nothing else of it."""
+        return self._values(keys, self.snapshot.texts, lambda each: each.text)
 
     def ids(self, keys: Rows) -> list[str]:
-        return self._told(keys, self.snapshot.ids, lambda guest: guest.id)
+        return self._values(keys, self.snapshot.ids, lambda each: each.id)
 
-    def _told(self, keys: Rows, stored: Callable[[Rows], list[T]], guest: Callable[[Memory], T]) -> list[T]:
-        """What is told of each key, by the store or by the guest itself."""
-        if not self.guests:
-            return stored(keys)
-        told = iter(stored(keys[keys > 0]))
-        return [next(told) if key > 0 else guest(self.guests[-key - 1]) for key in keys.tolist()]
+    def _values(self, keys: Rows, of_stored: Callable[[Rows], list[T]], of_external: Callable[[Memory], T]) -> list[T]:
+        """A value for each key, read from the snapshot or from the external result."""
+        if not self.external:
+            return of_stored(keys)
+        stored = iter(of_stored(keys[keys > 0]))
+        return [next(stored) if key > 0 else of_external(self.external[-key - 1]) for key in keys.tolist()]
 
-    def hurry(self) -> None:
+    def check_deadline(self) -> None:
         """Skip the step when the deadline has passed."""
-        if self.remaining() == 0:
+        if self.seconds_left() == 0:
             raise Skip("the deadline has passed")
 
-    def remaining(self) -> float | None:
-        """Seconds until the deadline, 0 when it has passed, None without one."""
+    def seconds_left(self) -> float | None:
+        """Seconds until the deadline, 0 when it has passed, None without a deadline."""
         return None if self.deadline is None else max(0.0, self.deadline - time.perf_counter())
 
     def start_vector(self) -> None:
-        """Begin to embed the question, beside whatever runs meanwhile."""
-        if self._asked is None and self._coming is None and self.embedder is not None:
-            embedder, text = self.embedder, self.question.text
-            self._coming = _beside(lambda: _embedded(embedder, text))
+        """Start to embed the query in a thread."""
+        if self._query_vectors is None and self._pending_vectors is None and self.embedder is not None:
+            embedder, text = self.embedder, self.query.text
+            self._pending_vectors = _run_in_thread(lambda: _embed_query(embedder, text))
 
     def vector(self) -> NDArray[np.float32]:
-        """The question's vector; a Skip without an embedder or when it takes longer than the deadline."""
+        """The vector of the query; a Skip without an embedder or when it takes longer than the deadline."""
         return self._embedded()[0]
 
     def tokens(self) -> TokenVectors:
-        """The vectors of the question's tokens, from the same pass; a Skip where the embedder has none."""
+        """The vectors of the query's tokens, from the same pass; a Skip where the embedder has none."""
         tokens = self._embedded()[1]
         if tokens is None:
-            raise Skip("the embedder has no vectors for tokens")
+            raise Skip("the embedder has no token vectors")
         return tokens
 
-    def understood(self) -> bool:
-        """Was the embedder taught the letters of the question? One that does not say is taken to know them all."""
-        reads = getattr(self.embedder, "reads", None)
-        return reads is None or bool(reads(self.question.text))
+    def embedder_reads_query(self) -> bool:
+        """Whether the embedder was trained on the script of the query; assumed where it cannot say."""
+        return not isinstance(self.embedder, ScriptAwareEmbedder) or self.embedder.can_read(self.query.text)
 
-    def _embedded(self) -> Asked:
+    def _embedded(self) -> QueryVectors:
         if self.embedder is None:
             raise Skip("there is no embedder")
-        if self._asked is None:
-            if self._broken:
-                raise Skip("the question could not be embedded")
+        if self._query_vectors is None:
+            if self._embedder_failed:
+                raise Skip("the query could not be embedded")
             try:
-                self._asked = self._embedding(self.embedder)
+                self._query_vectors = self._embed(self.embedder)
             except Skip:
                 raise
             except Exception:
-                self._broken = True
+                self._embedder_failed = True
                 raise
-        return self._asked
+        return self._query_vectors
 
-    def _embedding(self, embedder: Embedder) -> Asked:
-        if self._coming is None and self.deadline is None:  # nobody waits: no thread
-            return _embedded(embedder, self.question.text)
+    def _embed(self, embedder: Embedder) -> QueryVectors:
+        if self._pending_vectors is None and self.deadline is None:  # no thread is needed
+            return _embed_query(embedder, self.query.text)
         self.start_vector()
-        assert self._coming is not None
-        return self._awaited(self._coming, "the question was embedded")
+        assert self._pending_vectors is not None
+        return self._wait_for(self._pending_vectors, "the query was embedded")
 
-    def in_time(self, work: Callable[[], T], doing: str) -> T:
-        """The outcome of slow work; a Skip when it takes longer than the deadline, and then it is left to itself."""
-        return work() if self.deadline is None else self._awaited(_beside(work), doing)
+    def within_deadline(self, work: Callable[[], T], activity: str) -> T:
+        """The result of slow work; a Skip when it takes longer than the deadline (its thread then runs on)."""
+        return work() if self.deadline is None else self._wait_for(_run_in_thread(work), activity)
 
-    def _awaited(self, outcome: Future[T], doing: str) -> T:
+    def _wait_for(self, outcome: Future[T], activity: str) -> T:
         try:
-            return outcome.result(self.remaining())
+            return outcome.result(self.seconds_left())
         except FutureTimeout:
-            if outcome.done():  # the work itself has raised a TimeoutError
+            if outcome.done():  # the work itself raised a TimeoutError
                 raise
-            raise Skip(f"the deadline passed while {doing}") from None
+            raise Skip(f"the deadline passed while {activity}") from None
 
 
-def _embedded(embedder: Embedder, text: str) -> Asked:
-    vectors, tokens = checked_tokens(embedder, [text], query=True)
+def _embed_query(embedder: Embedder, text: str) -> QueryVectors:
+    vectors, tokens = embed_with_tokens(embedder, [text], query=True)
     return vectors[0], tokens[0] if tokens else None
 
 
-def _beside(work: Callable[[], T]) -> Future[T]:
-    """Run in a thread that does not keep the program alive: a model that hangs must not hang its exit."""
+def _run_in_thread(work: Callable[[], T]) -> Future[T]:
+    """Run work in a daemon thread: a model that hangs must not keep the program from exiting."""
     future: Future[T] = Future()
 
     def run() -> None:
         try:
             future.set_result(work())
-        except BaseException as problem:
-            future.set_exception(problem)
+        except BaseException as error:
+            future.set_exception(error)
 
     thread = Thread(target=run, name="recollect-model", daemon=True)
-    _running.add(thread)
+    _threads.add(thread)
     thread.start()
     return future
 
 
-_running: weakref.WeakSet[Thread] = weakref.WeakSet()
+_threads: weakref.WeakSet[Thread] = weakref.WeakSet()
 
 
 @atexit.register
-def _let_finish(patience: float = 2.0) -> None:
-    """Before the program ends: a model that is torn down in the middle of its work can crash, so it may finish."""
-    end = time.perf_counter() + patience
-    for thread in list(_running):
+def _join_threads(timeout_seconds: float = 2.0) -> None:
+    """Wait for running models before the program exits: one that is torn down while it works can crash."""
+    end = time.perf_counter() + timeout_seconds
+    for thread in list(_threads):
         if thread.is_alive():
             thread.join(max(0.0, end - time.perf_counter()))

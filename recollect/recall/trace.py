@@ -1,4 +1,4 @@
-"""The trace: what every step of a recall did, in how long, to how many, and why it did not."""
+"""The trace of a recall: what every step did, how long it took, how many hits it had, and why it was skipped."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from recollect.recall.hits import Dropped, Hits
+from recollect.recall.hits import DroppedHits, Hits
 
 Outcome = Literal["ran", "skipped", "failed"]
 
 
 @dataclass(slots=True)
 class Step:
-    """One step. ``reason`` says why it was skipped or how it failed."""
+    """One step; ``reason`` tells why it was skipped or how it failed."""
 
     kind: str  # read, filter, cue, fuse, stage, cut, fetch, after
     name: str
@@ -23,8 +23,8 @@ class Step:
     before: int | None = None
     after: int | None = None
     detail: dict[str, Any] = field(default_factory=dict)
-    dropped: list[Dropped] = field(default_factory=list)
-    hits: Hits | None = None  # as the step left them
+    dropped: list[DroppedHits] = field(default_factory=list)
+    hits: Hits | None = None  # after the step
 
     def as_dict(self) -> dict[str, Any]:
         shown: dict[str, Any] = {"kind": self.kind, "name": self.name, "outcome": self.outcome}
@@ -53,17 +53,17 @@ class Trace:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the recipe has to say of this recall, under names of its own; empty for most."""
+        """A summary under the recipe's own names; empty for most recipes."""
         return {} if self.report is None else self.report(self)
 
-    def tell(self, kind: str, name: str, what: str, value: Any) -> None:
-        """Say something about a step that ran before."""
+    def add_detail(self, kind: str, name: str, key: str, value: Any) -> None:
+        """Add a detail to a step that ran before."""
         for step in self.steps:
             if (step.kind, step.name, step.outcome) == (kind, name, "ran"):
-                step.detail[what] = value
+                step.detail[key] = value
 
     def stages(self) -> list[str]:
-        """What each cue found, and what became of it, in lines: ``Stage Sf: 4 hits (12 ms) — full text on “cup”``."""
+        """A report of the cues and of the steps after them: ``Stage Sf: 4 hits (12 ms) — full text on “cup”``."""
         lines = []
         for step in self.steps:
             if step.kind == "cue" and step.outcome == "ran":
@@ -73,10 +73,10 @@ class Trace:
             elif step.kind == "cue":
                 lines.append(f"Stage {step.name}: {step.outcome} ({step.reason})")
         ran = [step for step in self.steps if step.outcome == "ran"]
-        way = [f"{step.after} candidate{'s'[step.after == 1 :]}" for step in ran if step.kind == "fuse"]
-        way += [step.name for step in ran if step.kind == "stage" and step.before]
-        way += [f"top {step.after} returned" for step in ran if step.kind == "cut"]
-        return [*lines, "→ " + " → ".join(way)]
+        summary = [f"{step.after} candidate{'s'[step.after == 1 :]}" for step in ran if step.kind == "fuse"]
+        summary += [step.name for step in ran if step.kind == "stage" and step.before]
+        summary += [f"top {step.after} returned" for step in ran if step.kind == "cut"]
+        return [*lines, "→ " + " → ".join(summary)]
 
     @property
     def failures(self) -> list[Step]:
@@ -96,10 +96,10 @@ class Trace:
         lines = [f"{self.recipe}: {self.query!r} in {self.milliseconds:.1f} ms"]
         for step in self.steps:
             counts = "" if step.after is None else f"  {'' if step.before is None else step.before} → {step.after}"
-            said = "; ".join(f"{name}: {value}" for name, value in step.detail.items())
-            notes = "  ".join(each for each in (step.reason, said) if each)
-            mark = "" if step.outcome == "ran" else f" {step.outcome}"
+            details = "; ".join(f"{name}: {value}" for name, value in step.detail.items())
+            notes = "  ".join(each for each in (step.reason, details) if each)
+            outcome = "" if step.outcome == "ran" else f" {step.outcome}"
             lines.append(
-                f"  {step.kind:<6} {step.name:<12}{mark} {step.milliseconds:7.2f} ms{counts}  {notes}".rstrip()
+                f"  {step.kind:<6} {step.name:<12}{outcome} {step.milliseconds:7.2f} ms{counts}  {notes}".rstrip()
             )
         return "\n".join(lines)

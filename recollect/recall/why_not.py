@@ -10,11 +10,11 @@ from recollect.recall.recipe import Cue
 from recollect.recall.results import Verdict
 from recollect.recall.run import Run, Skip
 
-UNJUDGED = "cannot judge it: it has nothing of what is compared"
+NOT_SCORED = "cannot score it: it has nothing of what this cue compares"
 
 
-def judge(run: Run, again: Run, shown: Hits, id: str) -> Verdict:
-    """Follow one memory through the log of a recall; only what its cues make of it is asked anew."""
+def explain_absence(run: Run, again: Run, shown: Hits, id: str) -> Verdict:
+    """Follow one memory through the trace of a recall; only the scores of its cues are computed again."""
     row = again.snapshot.row(id)
     if row is None:
         raise NotFound(f"There is no memory with the id {id!r}.")
@@ -24,27 +24,27 @@ def judge(run: Run, again: Run, shown: Hits, id: str) -> Verdict:
         score = float(shown.score.values[ranked[0]])
         return Verdict(id, True, "", f"It was returned, at rank {rank} with a score of {score:.4f}.", score)
     if again.snapshot.version != run.trace.version and run.scope.unknown(row):
-        return Verdict(id, False, "filter", "It was added or changed since this recall; ask again.")
+        return Verdict(id, False, "filter", "It was added or changed after this recall; recall again.")
     refusal = run.scope.reason(row)
     if refusal is not None:
-        said = f"Left out before the search: {refusal.reason}."
-        return Verdict(id, False, "filter", said, refusal.value, refusal.threshold)
+        reason = f"Left out before the search: {refusal.reason}."
+        return Verdict(id, False, "filter", reason, refusal.value, refusal.threshold)
     cues = {cue.name: _opinion(again, cue, row) for cue in run.recipe.cues.cues()}
     for step in run.trace.steps:
         for dropped in step.dropped:
             at = np.flatnonzero(dropped.keys == row)
             if len(at):
                 value = float(dropped.values[at[0]])
-                reason = f"Left out by {step.kind} “{step.name}”: {dropped.what} "
+                reason = f"Left out by {step.kind} “{step.name}”: {dropped.reason} "
                 reason += f"({value:g} against {dropped.threshold:g})"
                 if step.kind == "cut":
                     reason += _gap(step.hits, shown, row)
                 return Verdict(id, False, step.name, reason + ".", value, dropped.threshold, cues)
-    return Verdict(id, False, "cues", "No cue brought it among its candidates.", cues=cues)
+    return Verdict(id, False, "cues", "No cue has it among its candidates.", cues=cues)
 
 
 def _gap(hits: Hits | None, shown: Hits, row: int) -> str:
-    """How far the last result is ahead."""
+    """Its score and that of the last result."""
     if hits is None or not len(shown):
         return ""
     score = float(hits.score.values[np.flatnonzero(hits.keys == row)[0]])
@@ -52,28 +52,28 @@ def _gap(hits: Hits | None, shown: Hits, row: int) -> str:
 
 
 def _opinion(run: Run, cue: Cue, row: int) -> str:
-    """What a cue makes of a memory: where it found it, or its score and how far from the cut that lies."""
+    """A cue's rank and score of a memory, or its score beside that of its last candidate, or why it has none."""
     found = run.found.get(cue.name)
     if found is not None and row in found.keys:
         place = int(np.flatnonzero(found.keys == row)[0])
         score = float(found.score.values[place])
-        return f"found it at rank {place + 1} with a score of {score:.4f}" if score == score else UNJUDGED
+        return f"found it at rank {place + 1} with a score of {score:.4f}" if score == score else NOT_SCORED
     try:
-        told = cue.score(run, np.array([row])).at(0)
-        score = told.value
+        explanation = cue.score(run, np.array([row])).at(0)
+        score = explanation.value
     except Skip as skip:
         return f"did not run: {skip}"
     except RecollectError as problem:
         return f"failed: {problem}"
     if np.isnan(score):
-        return UNJUDGED
+        return NOT_SCORED
     if found is None:
         return f"would score it {score:.4f}"
-    if "no vector" in told.label:
+    if explanation.role == "cosine" and score == 0:  # the score of a memory without a vector
         return "gives it no score: it has no vector"
     if score <= 0:
-        return "gives it no score: nothing in common with the question"
+        return "gives it no score: nothing in common with the query"
     if len(found.keys):
         last = float(found.score.values[-1])
         return f"scores it {score:.4f}; its {len(found.keys)} candidates end at {last:.4f}"
-    return f"scores it {score:.4f}, but brought no candidates"
+    return f"scores it {score:.4f}, but has no candidates"

@@ -64,7 +64,7 @@ class Woven:
         return made
 
     def embed(self, texts: Sequence[str], query: bool = False) -> list[Any]:
-        return [each.whole for each in self.token_vectors(texts)]
+        return [each.text_vector for each in self.token_vectors(texts)]
 
     def pieces(self, word: str) -> list[str]:
         if len(word) < 10:

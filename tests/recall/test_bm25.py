@@ -95,9 +95,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("query", QUERIES, ids=" ".join)
 def test_word_scores_are_those_of_an_independent_bm25(path: Path, query: list[str]) -> None:
     """Statistics are those of all memories that are not forgotten; expired ones count, and stay out."""
-    standing = [each for each in RECORDS if each["status"] != "forgotten"]
-    expected = bm25(query, standing)
-    for each in standing:
+    current = [each for each in RECORDS if each["status"] != "forgotten"]
+    expected = bm25(query, current)
+    for each in current:
         if "expires" in each:
             expected.pop(each["id"], None)
     with open_mind(path, None) as mind:

@@ -99,7 +99,7 @@ def test_it_is_about_the_memories_that_may_come_back(plain: Mind) -> None:
 
 def test_a_question_in_letters_that_the_embedder_does_not_read_is_judged_by_its_words(path: Path) -> None:
     class Latin(Woven):
-        def reads(self, text: str) -> bool:
+        def can_read(self, text: str) -> bool:
             return text.isascii()
 
     with open_mind(path, Latin()) as mind:

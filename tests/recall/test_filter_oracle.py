@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from recollect import Filter, Memory, Near, Not
 from recollect.model import STATUSES
-from recollect.model.filter import All, AnyFilter
+from recollect.model.filter import AllOf, FilterExpression
 
 from .kit import NOON, ids, open_mind
 
@@ -87,7 +87,7 @@ def few_conditions(draw: st.DrawFn) -> Filter:
 
 
 contextual = st.builds(lambda said: Filter(context=said), context_filters) | st.builds(lambda n: Filter(near=n), nears)
-filters: st.SearchStrategy[AnyFilter] = st.recursive(
+filters: st.SearchStrategy[FilterExpression] = st.recursive(
     few_conditions() | contextual,
     lambda inner: st.builds(lambda f: ~f, inner) | st.builds(lambda a, b: a & b, inner, inner),
     max_leaves=4,
@@ -97,11 +97,11 @@ filters: st.SearchStrategy[AnyFilter] = st.recursive(
 # The oracle: True, False, or None for what cannot be decided.
 
 
-def holds(filter: AnyFilter, memory: Memory) -> bool | None:
+def holds(filter: FilterExpression, memory: Memory) -> bool | None:
     if isinstance(filter, Not):
         inner = holds(filter.of, memory)
         return None if inner is None else not inner
-    if isinstance(filter, All):
+    if isinstance(filter, AllOf):
         return every([holds(part, memory) for part in filter.of])
     said = {name: getattr(filter, name) for name in NAMED if getattr(filter, name) is not None}
     return every([condition(name, value, memory) for name, value in said.items()])
@@ -190,7 +190,7 @@ def near(context: Mapping[str, Any], wanted: Near) -> bool | None:
 @settings(max_examples=60, deadline=None)
 @given(records=st.lists(memories, min_size=5, max_size=25), asked=st.lists(filters, min_size=8, max_size=16))
 def test_recall_brings_exactly_what_the_oracle_lets_through(
-    records: list[dict[str, Any]], asked: list[AnyFilter]
+    records: list[dict[str, Any]], asked: list[FilterExpression]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, open_mind(Path(folder) / "memory.db") as mind:
         mind.remember_many(records)

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from recollect import Filter, Mind
-from recollect.recall.cues import Parallel
-from recollect.recall.fusion import FirstCome
+from recollect.recall.cues import AllCues
+from recollect.recall.fusion import FirstCueWins
 from recollect.recall.registry import get_recipe
-from recollect.systems.abmind.relations import Relations
+from recollect.systems.abmind.relations import RelationsCue
 
 from .kit import NOON, WOVEN, ids, nodes, open_mind, step
 
@@ -179,7 +179,7 @@ def test_without_an_assistant_the_stage_says_so(mind: Mind) -> None:
 
 def test_an_edge_between_names_passes_every_stage_and_is_not_held_to_a_date(mind: Mind) -> None:
     recipe = get_recipe("default")
-    recipe = recipe.but(cues=Parallel(*recipe.cues.cues(), Relations()), fuse=FirstCome())
+    recipe = recipe.but(cues=AllCues(*recipe.cues.cues(), RelationsCue()), fuse=FirstCueWins())
     mind.remember_many(
         {"text": f"alice met bob {days} days ago", "created": NOON - timedelta(days=days), "session": "s"}
         for days in (10, 300)

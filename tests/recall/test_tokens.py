@@ -160,7 +160,7 @@ class Crooked(Woven):
         self.vectors = vectors
 
     def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
-        return [TokenVectors(each.tokens, self.vectors, each.whole) for each in super().token_vectors(texts)]
+        return [TokenVectors(each.tokens, self.vectors, each.text_vector) for each in super().token_vectors(texts)]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ class Long(Woven):
 
     def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
         made = super().token_vectors(texts)
-        return [TokenVectors(each.tokens, each.vectors * np.float32(1e4), each.whole) for each in made]
+        return [TokenVectors(each.tokens, each.vectors * np.float32(1e4), each.text_vector) for each in made]
 
 
 def test_token_vectors_are_brought_to_unit_length(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from recollect import Mind, NotFound
 from recollect.model import STATUSES
 from recollect.recall.registry import get_recipe
-from recollect.recall.stages import Recency
+from recollect.recall.stages import RecencyFactor
 
 from .kit import BAG, NOON, nodes, open_mind
 
@@ -154,7 +154,7 @@ def test_a_tree_says_that_a_memory_has_no_vector(shelf: Path) -> None:
 def test_a_tree_names_recency_and_status_with_their_factors(shelf: Path) -> None:
     with open_mind(shelf) as mind:
         said = labelled(mind, "cup", "old")
-    (recency,) = [stage for stage in get_recipe("default").stages if isinstance(stage, Recency)]
+    (recency,) = [stage for stage in get_recipe("default").stages if isinstance(stage, RecencyFactor)]
     assert said["recency: 30.0 days old"] == pytest.approx(1 - recency.share / 2)  # half of what age may cost
     assert said["status: superseded"] < 1
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.rerank import ChatReranker, RerankError, checked
+from recollect.rerank import ChatReranker, RerankError, rerank_texts
 from recollect.rerank.chat import marks
 
 from .kit import CUPS, Reply, Request, service
@@ -23,7 +23,7 @@ def chat(content: Any) -> Reply:
 
 def test_marks_become_scores_from_0_to_1() -> None:
     with service(lambda request: chat('{"scores": {"1": 7, "2": 0, "3": 10}}')) as there:
-        scores = checked(ChatReranker(there.url + "/v1", "qwen3:4b"), "which?", CUPS)
+        scores = rerank_texts(ChatReranker(there.url + "/v1", "qwen3:4b"), "which?", CUPS)
     assert scores.tolist() == [0.7, 0.0, 1.0]
 
 
@@ -131,4 +131,4 @@ def test_a_model_that_does_not_answer_is_an_error_with_a_reason(reply: Reply, co
         return reply
 
     with service(answer) as there, pytest.raises(RerankError, match=complaint):
-        checked(ChatReranker(there.url, "m", timeout=0.3), "q", CUPS)
+        rerank_texts(ChatReranker(there.url, "m", timeout=0.3), "q", CUPS)

@@ -16,7 +16,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from recollect import InvalidInput
-from recollect.rerank import CrossEncoder, RerankError, checked
+from recollect.rerank import CrossEncoder, RerankError, rerank_texts
 
 WORDS = "[UNK] [PAD] [CLS] [SEP] red blue cup door the a".split()
 SPECIAL = 4  # ids below this are no words
@@ -110,41 +110,41 @@ def sigmoid(logit: float) -> float:
 @pytest.mark.parametrize("inside", ["", "onnx"])
 def test_question_and_text_are_read_together(tmp_path: Path, inside: str) -> None:
     encoder = CrossEncoder(folder(tmp_path / "words-in-common", inside=inside))
-    scores = checked(encoder, "red cup", ["a red cup", "the blue cup", "the door"])
+    scores = rerank_texts(encoder, "red cup", ["a red cup", "the blue cup", "the door"])
     assert scores.tolist() == pytest.approx([sigmoid(1), sigmoid(0), sigmoid(-1)])
-    assert checked(encoder, "door", ["a red cup", "the door"]).tolist() == pytest.approx([sigmoid(-1), sigmoid(0)])
+    assert rerank_texts(encoder, "door", ["a red cup", "the door"]).tolist() == pytest.approx([sigmoid(-1), sigmoid(0)])
     assert encoder.name == "words-in-common"
 
 
 def test_two_logits_are_no_and_yes(tmp_path: Path) -> None:
     encoder = CrossEncoder(folder(tmp_path, model(outputs=2, output="scores")))
-    assert checked(encoder, "red cup", ["red cup", "door"]).tolist() == pytest.approx([sigmoid(1), sigmoid(-1)])
+    assert rerank_texts(encoder, "red cup", ["red cup", "door"]).tolist() == pytest.approx([sigmoid(1), sigmoid(-1)])
 
 
 def test_batches_give_what_single_texts_give(tmp_path: Path) -> None:
     texts = ["the " * (n % 7) + ("red cup" if n % 3 else "door") for n in range(23)]
     encoder = CrossEncoder(folder(tmp_path), batch=4)
-    together = checked(encoder, "red cup", texts)
-    alone = [checked(encoder, "red cup", [text])[0] for text in texts]
+    together = rerank_texts(encoder, "red cup", texts)
+    alone = [rerank_texts(encoder, "red cup", [text])[0] for text in texts]
     assert together.tolist() == pytest.approx(alone)
 
 
 def test_a_long_text_is_cut_and_the_question_is_not(tmp_path: Path) -> None:
     encoder = CrossEncoder(folder(tmp_path), tokens=12)  # 3 marks, 2 for the question, 7 for the text
-    cut, whole = checked(encoder, "red cup", ["the " * 7 + "red cup", "the " * 5 + "red cup"])
+    cut, whole = rerank_texts(encoder, "red cup", ["the " * 7 + "red cup", "the " * 5 + "red cup"])
     assert (cut, whole) == (pytest.approx(sigmoid(-1)), pytest.approx(sigmoid(1)))
 
 
 @pytest.mark.parametrize("text", ["", "\n", "🎉" * 300, "red " * 100_000])
 def test_no_text_is_too_empty_too_long_or_too_strange(tmp_path: Path, text: str) -> None:
     encoder = CrossEncoder(folder(tmp_path))
-    assert np.isfinite(checked(encoder, "red cup", [text])).all()
-    assert np.isfinite(checked(encoder, text or "?", ["red cup"])).all()
+    assert np.isfinite(rerank_texts(encoder, "red cup", [text])).all()
+    assert np.isfinite(rerank_texts(encoder, text or "?", ["red cup"])).all()
 
 
 def test_a_tokenizer_that_pads_to_a_fixed_length_pads_to_the_batch_instead(tmp_path: Path) -> None:
     encoder = CrossEncoder(folder(tmp_path, model(positions=32), padding=64), tokens=32)
-    assert checked(encoder, "cup", ["cup", "the door"]).tolist() == pytest.approx([sigmoid(0), sigmoid(-1)])
+    assert rerank_texts(encoder, "cup", ["cup", "the door"]).tolist() == pytest.approx([sigmoid(0), sigmoid(-1)])
 
 
 def test_an_incomplete_folder_is_refused_at_once(tmp_path: Path) -> None:
@@ -165,14 +165,14 @@ def test_sizes_must_make_sense(tmp_path: Path, tokens: int, batch: int) -> None:
 def test_a_model_that_is_no_reranker_is_a_clear_error(tmp_path: Path) -> None:
     three = CrossEncoder(folder(tmp_path / "three", model(outputs=3)))
     with pytest.raises(RerankError, match="3 numbers a pair"):
-        checked(three, "q", ["red"])
+        rerank_texts(three, "q", ["red"])
     strange = CrossEncoder(folder(tmp_path / "strange", model(extra="position_ids")))
     with pytest.raises(RerankError, match="wants position_ids"):
-        checked(strange, "q", ["red"])
+        rerank_texts(strange, "q", ["red"])
 
 
 def test_broken_weights_are_a_clear_error(tmp_path: Path) -> None:
     encoder = CrossEncoder(folder(tmp_path), name="mine")
     (tmp_path / "model.onnx").write_bytes(b"no model")
     with pytest.raises(RerankError, match="'mine' failed"):
-        checked(encoder, "q", ["red"])
+        rerank_texts(encoder, "q", ["red"])

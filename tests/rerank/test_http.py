@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from recollect import InvalidInput
-from recollect.rerank import HttpReranker, RerankError, checked
+from recollect.rerank import HttpReranker, RerankError, rerank_texts
 from recollect.rerank.service import VARIABLE
 
 from .kit import CUPS, Reply, Request, service
@@ -31,7 +31,7 @@ def by_redness(request: Request) -> Reply:
 
 def test_scores_come_back_in_the_order_of_the_texts() -> None:
     with service(by_redness) as there:
-        scores = checked(HttpReranker(there.url, "rerank-v3.5"), "which is red?", CUPS[::-1])
+        scores = rerank_texts(HttpReranker(there.url, "rerank-v3.5"), "which is red?", CUPS[::-1])
     assert scores.tolist() == pytest.approx([0.0, 0.1, 0.9])
 
 

@@ -12,7 +12,7 @@ from recollect.embed import TokenEmbedder, TokenVectors
 from recollect.embed.local import LocalEmbedder
 from recollect.recall.default import default
 from recollect.recall.stages.rerank import Rerank
-from recollect.rerank import LateInteraction, Reranker, checked
+from recollect.rerank import LateInteraction, Reranker, rerank_texts
 from recollect.rerank.late_interaction import content
 
 MEMORIES = [
@@ -42,12 +42,12 @@ class Letters:
 
 
 def test_token_vectors_have_unit_length_and_no_marks_of_the_model() -> None:
-    (cup, nothing) = LocalEmbedder().token_vectors(["The mugs, refilled!", ""])
+    (cup, empty) = LocalEmbedder().token_vectors(["The mugs, refilled!", ""])
     assert cup.tokens == ("the", "mug", "##s", ",", "ref", "##ille", "##d", "!")
     assert cup.vectors.shape == (len(cup.tokens), 384)
     assert cup.vectors.dtype == np.float32
     assert np.linalg.norm(cup.vectors, axis=1) == pytest.approx(np.ones(len(cup.tokens)), abs=1e-5)
-    assert (nothing.tokens, nothing.vectors.shape) == ((), (0, 384))
+    assert (empty.tokens, empty.vectors.shape) == ((), (0, 384))
 
 
 def test_every_text_of_a_batch_keeps_its_own_tokens() -> None:
@@ -78,7 +78,7 @@ def test_the_local_model_is_a_token_embedder_and_late_interaction_a_reranker() -
 
 def test_the_score_is_the_weighted_mean_of_the_best_cosines() -> None:
     late = LateInteraction(Letters(), weigh=lambda token: {"apple": 2.0, "boat": 1.0}.get(token, 0.0))
-    scores = checked(late, "apple boat zebra", ["ant zoo", "ball zoo", "ant ball", "zoo", ""])
+    scores = rerank_texts(late, "apple boat zebra", ["ant zoo", "ball zoo", "ant ball", "zoo", ""])
     assert scores.tolist() == pytest.approx([2 / 3, 1 / 3, 1, 0, 0])
 
 
@@ -88,12 +88,12 @@ def test_words_that_a_question_is_made_of_count_less_and_punctuation_nothing() -
 
 @pytest.mark.parametrize("query", ["?!", "", "   "])
 def test_a_question_of_nothing_much_still_gets_an_answer(query: str) -> None:
-    assert np.isfinite(checked(LateInteraction(), query, ["a red cup", "", "?!"])).all()
+    assert np.isfinite(rerank_texts(LateInteraction(), query, ["a red cup", "", "?!"])).all()
 
 
 def test_the_allergy_is_put_above_what_only_looks_alike() -> None:
     texts = [*MEMORIES, "Ben is allergic to peanuts."]
-    scores = checked(LateInteraction(), "who is allergic to nuts?", texts)
+    scores = rerank_texts(LateInteraction(), "who is allergic to nuts?", texts)
     assert texts[int(scores.argmax())] == "Ben is allergic to peanuts."
     assert scores.max() < 1.0001
 

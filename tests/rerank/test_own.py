@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from recollect import InvalidInput, RecollectError
-from recollect.rerank import LateInteraction, Reranker, RerankError, checked, resolve
+from recollect.rerank import LateInteraction, Reranker, RerankError, rerank_texts, resolve_reranker
 
 from .kit import Fixed, Liking
 
@@ -22,18 +22,18 @@ def test_the_example_in_the_docs_is_a_reranker() -> None:
             return [-len(text) for text in texts]
 
     assert isinstance(Shortest(), Reranker)
-    assert checked(Shortest(), "q", ["aaa", "b"]).tolist() == [-3.0, -1.0]
+    assert rerank_texts(Shortest(), "q", ["aaa", "b"]).tolist() == [-3.0, -1.0]
 
 
 def test_a_reranker_gets_the_question_and_all_texts_at_once() -> None:
     liking = Liking("red")
-    scores = checked(liking, "which?", ["a red cup", "a blue cup"])
+    scores = rerank_texts(liking, "which?", ["a red cup", "a blue cup"])
     assert scores.dtype == np.float64
     assert liking.asked == [("which?", ["a red cup", "a blue cup"])]
 
 
 def test_no_texts_need_no_opinion() -> None:
-    assert checked(Fixed(RuntimeError("must not be asked")), "q", []).shape == (0,)
+    assert rerank_texts(Fixed(RuntimeError("must not be asked")), "q", []).shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_no_texts_need_no_opinion() -> None:
 )
 def test_an_answer_that_cannot_be_used_is_a_clear_error(answer: Any, complaint: str) -> None:
     with pytest.raises(RerankError, match=complaint) as refusal:
-        checked(Fixed(answer), "q", ["a", "b"])
+        rerank_texts(Fixed(answer), "q", ["a", "b"])
     assert "'fixed'" in str(refusal.value)
     assert isinstance(refusal.value, RecollectError)
     assert not isinstance(refusal.value, InvalidInput)  # else it would end the recall
@@ -64,12 +64,12 @@ def test_an_answer_that_cannot_be_used_is_a_clear_error(answer: Any, complaint: 
 
 def test_a_name_none_or_an_object_becomes_a_reranker() -> None:
     liking = Liking()
-    assert resolve(None) is None
-    assert resolve(liking) is liking
-    assert isinstance(resolve("late"), LateInteraction)
+    assert resolve_reranker(None) is None
+    assert resolve_reranker(liking) is liking
+    assert isinstance(resolve_reranker("late"), LateInteraction)
 
 
 @pytest.mark.parametrize("given", ["cohere", 3, object(), Liking, lambda query, texts: []])
 def test_what_is_no_reranker_is_a_clear_error(given: Any) -> None:
     with pytest.raises(InvalidInput, match="reranker must be"):
-        resolve(given)
+        resolve_reranker(given)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from recollect import InvalidInput, Mind
 from recollect.recall.expressions import leaf, product
-from recollect.recall.hits import Hits, Operation, Rescore
+from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.run import Run
-from recollect.recall.stages import Recency
+from recollect.recall.stages import RecencyFactor
 from recollect.recall.stages.rerank import PositionBlend, Rerank
 from tests.recall.kit import nodes, step
 
@@ -77,7 +77,9 @@ def test_with_ranks_for_scores_it_is_the_blend_of_qmd() -> None:
 @pytest.mark.contract("O21", "B2")
 def test_the_tree_of_a_score_names_its_parts_and_gives_it_bit_for_bit() -> None:
     with shelf(8) as mind:
-        recall = mind.recall("cup", recipe=with_stages(PositionBlend(Liking("number7", "number2"), head=7), Recency()))
+        recall = mind.recall(
+            "cup", recipe=with_stages(PositionBlend(Liking("number7", "number2"), head=7), RecencyFactor())
+        )
     for result in recall:
         assert result.why.evaluate() == result.score
     labels = [node.label for node in nodes(recall.why("cup-007"))]
@@ -139,7 +141,7 @@ class Halved:
 
     name = "halved"
 
-    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         factor = np.where(np.arange(len(hits)) == 0, 0.5, 1.0)
         return [Rescore(product("halved", hits.score, leaf(factor, "first?")))]
 

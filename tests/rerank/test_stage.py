@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from recollect import InvalidInput, Memory, Mind
-from recollect.recall.hits import Hits, Operation
+from recollect.recall.hits import HitOperation, Hits
 from recollect.recall.run import Run
-from recollect.recall.stages import Recency
+from recollect.recall.stages import RecencyFactor
 from recollect.recall.stages.rerank import Rerank, rerank_text
 from recollect.rerank import ChatReranker, HttpReranker
 from tests.recall.kit import step, texts
@@ -88,7 +88,7 @@ def test_asking_for_fewer_or_more_results_does_not_change_the_first() -> None:
 
 def test_a_later_stage_changes_scores_and_not_the_order() -> None:
     with shelf(5) as mind:
-        recall = mind.recall("cup", recipe=with_stages(Rerank(Backwards()), Recency(share=0.5)))
+        recall = mind.recall("cup", recipe=with_stages(Rerank(Backwards()), RecencyFactor(share=0.5)))
     assert numbers(recall) == [5, 4, 3, 2, 1]
 
 
@@ -177,11 +177,11 @@ class Impatient:
 
     name = "impatient"
 
-    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        def give_up() -> Sequence[Operation]:
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        def give_up() -> Sequence[HitOperation]:
             raise TimeoutError("my own")
 
-        return run.in_time(give_up, "it worked")
+        return run.within_deadline(give_up, "it worked")
 
 
 @pytest.mark.parametrize("deadline", [None, 60])

@@ -1,9 +1,9 @@
-"""Cues: each finds candidates in its own way, and can score given ones."""
+"""Cues: each finds candidates in its own way and can score given memories; plans run several of them."""
 
-from recollect.recall.cues.plans import Ladder, Once, Parallel, Until
-from recollect.recall.cues.tokens import Tokens
-from recollect.recall.cues.trigrams import Trigrams
-from recollect.recall.cues.vectors import Vectors
-from recollect.recall.cues.words import Words
+from recollect.recall.cues.plans import AllCues, CachedPlan, RetryLadder, UntilFilled
+from recollect.recall.cues.tokens import TokensCue
+from recollect.recall.cues.trigrams import TrigramsCue
+from recollect.recall.cues.vectors import VectorsCue
+from recollect.recall.cues.words import WordsCue
 
-__all__ = ["Ladder", "Once", "Parallel", "Tokens", "Trigrams", "Until", "Vectors", "Words"]
+__all__ = ["AllCues", "CachedPlan", "RetryLadder", "TokensCue", "TrigramsCue", "UntilFilled", "VectorsCue", "WordsCue"]

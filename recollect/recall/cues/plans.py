@@ -1,84 +1,85 @@
-"""How several cues run together: all of them, until there are enough, one after the other, or only once."""
+"""Plans that run several cues (all, until k are found, until one finds something, once), and wrappers of one cue."""
 
 from __future__ import annotations
 
-from typing import cast
+from dataclasses import dataclass, replace
+from typing import NoReturn, cast
 
 import numpy as np
 
-from recollect.recall.expressions import Expr
-from recollect.recall.hits import Found, nothing
-from recollect.recall.recipe import Cue, Plan
-from recollect.recall.run import Run
+from recollect.recall.expressions import Expression
+from recollect.recall.hits import Candidates, no_candidates
+from recollect.recall.recipe import Cue, CuePlan, EmbeddingCue
+from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows
 
 
-class Parallel:
-    """All of them, each on its own: one that fails or has nothing leaves the others their say.
+class AllCues:
+    """Runs all cues; one that fails or finds nothing does not affect the others.
 
-    Cues may read what those before them found. With a deadline, or with ``beside``, the question is embedded in a
-    thread while other cues look.
+    Cues may read what earlier ones found. With a deadline, or with ``embed_in_thread``, the query is embedded in a
+    thread while other cues run.
     """
 
-    def __init__(self, *parts: Cue | Plan, beside: bool = False) -> None:
+    def __init__(self, *parts: Cue | CuePlan, embed_in_thread: bool = False) -> None:
         self._parts = parts
-        self._beside = beside
+        self._embed_in_thread = embed_in_thread
 
-    def gather(self, run: Run) -> list[Found]:
-        if (self._beside or run.deadline is not None) and any(getattr(cue, "embeds", False) for cue in self.cues()):
+    def gather(self, run: Run) -> list[Candidates]:
+        if (self._embed_in_thread or run.deadline is not None) and _needs_vector(self.cues()):
             run.start_vector()
-        return [found for part in self._parts for found in gathered(part, run)]
+        return [found for part in self._parts for found in run_part(part, run)]
 
     def cues(self) -> list[Cue]:
-        return [cue for part in self._parts for cue in cues_of(part)]
+        return [cue for part in self._parts for cue in cues_in(part)]
 
 
-class Until:
-    """The first; and the rest only while fewer than k memories are found. What is skipped says so in the trace.
+class UntilFilled:
+    """Runs the first cue, and the rest only while fewer than k memories are found; the trace names those skipped.
 
-    The question is embedded beside the first, and dropped unawaited when that fills the places.
+    The query is embedded in a thread while the first cue runs, and the vector is not awaited when that suffices.
     """
 
-    def __init__(self, first: Cue | Plan, *rest: Cue | Plan) -> None:
+    def __init__(self, first: Cue | CuePlan, *rest: Cue | CuePlan) -> None:
         self._parts = (first, *rest)
 
-    def gather(self, run: Run) -> list[Found]:
-        if any(getattr(cue, "embeds", False) for cue in self.cues()):
+    def gather(self, run: Run) -> list[Candidates]:
+        if _needs_vector(self.cues()):
             run.start_vector()
-        found = gathered(self._parts[0], run)
+        found = run_part(self._parts[0], run)
         names = ", ".join(each.cue for each in found)
         keys = {key for each in found for key in each.keys.tolist()}
         for part in self._parts[1:]:
             if len(keys) >= run.k:
-                for cue in cues_of(part):
-                    run.skip(cue, f"{names} filled the {run.k} places")
-                    found.append(nothing(cue.name))
+                for cue in cues_in(part):
+                    run.skip(cue, f"{names} found {run.k} already")
+                    found.append(no_candidates(cue.name))
             else:
-                more = gathered(part, run)
-                found += more
-                keys |= {key for each in more for key in each.keys.tolist()}
+                added = run_part(part, run)
+                found += added
+                keys |= {key for each in added for key in each.keys.tolist()}
         return found
 
     def cues(self) -> list[Cue]:
-        return [cue for part in self._parts for cue in cues_of(part)]
+        return [cue for part in self._parts for cue in cues_in(part)]
 
 
-class Ladder:
-    """One rung after the other until one finds something; all rungs give their find the name of the first.
+class RetryLadder:
+    """Runs one cue after the other until one finds something; the candidates have the name of the first cue.
 
-    A rung that fails ends the ladder: it is for empty answers, not for broken ones.
+    A cue that fails ends it: retries are for empty answers, not for errors.
     """
 
-    def __init__(self, *rungs: Cue) -> None:
-        self._rungs = rungs
+    def __init__(self, *cues: Cue) -> None:
+        self._cues = cues
 
-    def gather(self, run: Run) -> list[Found]:
-        name = self._rungs[0].name
-        found = nothing(name)
-        for rung in self._rungs:
-            tried = run.find(rung)
+    def gather(self, run: Run) -> list[Candidates]:
+        name = self._cues[0].name
+        found = no_candidates(name)
+        for cue in self._cues:
+            tried = run.find(cue)
             if len(tried.keys):
-                found = Found(name, tried.keys, tried.score, tried.total, tried.detail)
+                found = replace(tried, cue=name)
                 break
             if run.trace.steps[-1].outcome == "failed":
                 break
@@ -86,50 +87,94 @@ class Ladder:
         return [found]
 
     def cues(self) -> list[Cue]:
-        return list(self._rungs)
+        return list(self._cues)
 
 
-class Once:
-    """For one question that is asked again and again with other numbers after the cues: they look only the first time.
+class CachedPlan:
+    """Runs the cues once for a query that is repeated with other settings of fusion and stages, as tuning does.
 
-    What was found is good for one version of the file.
+    The candidates are valid for one version of the store.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: CuePlan) -> None:
         self._plan = plan
-        self._first: tuple[Run, list[Found]] | None = None
+        self._first: tuple[Run, list[Candidates]] | None = None
         self._cues: list[Cue] = []
 
-    def gather(self, run: Run) -> list[Found]:
+    def gather(self, run: Run) -> list[Candidates]:
         if self._first is None or self._first[0].trace.version != run.trace.version:
             self._first = run, self._plan.gather(run)
-            self._cues = [_Scored(cue) for cue in self._plan.cues()]
+            self._cues = [_CachedScores(cue) for cue in self._plan.cues()]
         first, found = self._first
-        run.take_over(first)
+        run.reuse(first)
         return found
 
     def cues(self) -> list[Cue]:
         return self._cues or self._plan.cues()
 
 
-class _Scored:
-    """A cue that keeps its last scores, for as long as the same rows are asked for."""
+class _CachedScores:
+    """A cue that reuses its last scores while the rows are the same."""
 
     def __init__(self, cue: Cue) -> None:
         self.name = cue.name
         self.find = cue.find
         self._cue = cue
-        self._kept: tuple[Rows, Expr] | None = None
+        self._last: tuple[Rows, Expression] | None = None
 
-    def score(self, run: Run, rows: Rows) -> Expr:
-        if self._kept is None or not np.array_equal(self._kept[0], rows):
-            self._kept = rows, self._cue.score(run, rows)
-        return self._kept[1]
+    def score(self, run: Run, rows: Rows) -> Expression:
+        if self._last is None or not np.array_equal(self._last[0], rows):
+            self._last = rows, self._cue.score(run, rows)
+        return self._last[1]
 
 
-def gathered(part: Cue | Plan, run: Run) -> list[Found]:
+def run_part(part: Cue | CuePlan, run: Run) -> list[Candidates]:
     return [run.find(cast(Cue, part))] if hasattr(part, "find") else part.gather(run)
 
 
-def cues_of(part: Cue | Plan) -> list[Cue]:
+def cues_in(part: Cue | CuePlan) -> list[Cue]:
     return [cast(Cue, part)] if hasattr(part, "find") else part.cues()
+
+
+def _needs_vector(cues: list[Cue]) -> bool:
+    return any(isinstance(cue, EmbeddingCue) and cue.needs_vector for cue in cues)
+
+
+@dataclass(frozen=True, slots=True)
+class MinimumScoreCue:
+    """The candidates of another cue that reach a score."""
+
+    cue: Cue
+    minimum: float
+    how: str = ""  # for the report of stages
+
+    @property
+    def name(self) -> str:
+        return self.cue.name
+
+    @property
+    def needs_vector(self) -> bool:
+        return _needs_vector([self.cue])
+
+    def find(self, run: Run) -> Candidates:
+        found = self.cue.find(run)
+        enough = np.flatnonzero(found.score.values >= self.minimum)
+        detail = {"how": self.how or f"at least {self.minimum:g}", **found.detail, "least": self.minimum}
+        return replace(found, keys=found.keys[enough], score=found.score.take(enough), detail=detail)
+
+    def score(self, run: Run, rows: Rows) -> Expression:
+        return self.cue.score(run, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class DisabledCue:
+    """A cue that does not run; the trace gives the reason."""
+
+    name: str
+    reason: str
+
+    def find(self, run: Run) -> NoReturn:
+        raise Skip(self.reason)
+
+    def score(self, run: Run, rows: Rows) -> NoReturn:
+        raise Skip(self.reason)

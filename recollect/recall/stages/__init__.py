@@ -1,19 +1,24 @@
-"""Stages: each changes the hits by returning operations."""
+"""Stages: each changes the hits (rescores, drops, reorders, adds, annotates) by returning operations."""
 
-from recollect.recall.stages.conditions import When
-from recollect.recall.stages.conversation import Answering, Dates, Resuming, Role, Session, Speaker
-from recollect.recall.stages.factors import Recency, StatusFactor
-from recollect.recall.stages.use import Touching
+from recollect.recall.stages.conversation import (
+    AnswerLikelihood,
+    ConversationResume,
+    DateFactor,
+    RoleFactor,
+    SessionScore,
+    SpeakerFactor,
+)
+from recollect.recall.stages.factors import ConditionalStage, RecencyFactor, RecordUse, StatusFactor
 
 __all__ = [
-    "Answering",
-    "Dates",
-    "Recency",
-    "Resuming",
-    "Role",
-    "Session",
-    "Speaker",
+    "AnswerLikelihood",
+    "ConditionalStage",
+    "ConversationResume",
+    "DateFactor",
+    "RecencyFactor",
+    "RecordUse",
+    "RoleFactor",
+    "SessionScore",
+    "SpeakerFactor",
     "StatusFactor",
-    "Touching",
-    "When",
 ]

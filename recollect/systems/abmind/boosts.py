@@ -1,4 +1,4 @@
-"""Small boosts: for a like situation, for feeling, and for having been recalled at intervals."""
+"""Stages that adjust scores: the cross-stage penalty and boosts for context, emotion and spaced recalls (A10–A13)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from recollect.model.validation import from_micros
 from recollect.recall.expressions import leaf, product, total
-from recollect.recall.hits import Hits, Operation, Rescore
+from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Floats, Rows
 
@@ -32,7 +32,7 @@ def time_of_day(hour: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class CurrentContext:
     """The moment of the question, as the caller sees it. Days are counted from Sunday = 0; None is not said."""
 
     hour: int | None = None
@@ -47,14 +47,14 @@ class ContextBoost:
     A memory's hour and day are those of its creation, in the caller's time zone.
     """
 
-    now: Situation | None = None
+    now: CurrentContext | None = None
     zone: tzinfo | None = None  # None is the machine's own
     hour: float = 0.02
     day: float = 0.015
     topic: float = 0.03
     name: str = "context boost"
 
-    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         if self.now is None:
             raise Skip("no current context was given")
         created = [
@@ -95,7 +95,7 @@ class EmotionBoost:
     most: float = 0.10
     name: str = "emotion boost"
 
-    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         feeling = np.abs(np.nan_to_num(stored(run, "emotion", hits.keys)))
         if not feeling.any():
             raise Skip("no candidate has an emotion")
@@ -105,14 +105,14 @@ class EmotionBoost:
 
 
 @dataclass(frozen=True, slots=True)
-class Spacing:
+class SpacingBoost:
     """× a factor for the mean interval between a memory's recalls: what was spaced out is kept better (A13)."""
 
     factors: Sequence[tuple[float, float]] = ((7.0, 1.3), (1.0, 1.15))  # from so many days on, longest first
     last: int = 20  # recalls that count
     name: str = "spacing boost"
 
-    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         uses = iter(run.snapshot.uses(hits.keys[hits.keys > 0]))
         means = [
             _mean_interval(next(uses).recall_times[-self.last :]) if key > 0 else None for key in hits.keys.tolist()
@@ -136,3 +136,30 @@ def _mean_interval(times: Sequence[datetime]) -> float | None:
     if len(times) < 2:
         return None
     return (max(times) - min(times)).total_seconds() / DAY / (len(times) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationPenalty:
+    """× factor for what one cue found and another, that ran too, did not (A10).
+
+    What each cue found counts, not whose score a memory has after fusion: of two finders the first gives the score.
+    """
+
+    of: str
+    by: str
+    factor: float = 0.5
+    name: str = "cross-stage penalty"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        ran = any(step.kind == "cue" and step.name == self.by and step.outcome == "ran" for step in run.trace.steps)
+        if not ran:
+            raise Skip(f"{self.by} did not run")
+        alone = np.isin(hits.keys, run.found[self.of].keys) & ~np.isin(hits.keys, run.found[self.by].keys)
+        if not alone.any():
+            raise Skip(f"{self.by} confirmed all that {self.of} found")
+        run.log("penalised", int(alone.sum()))
+
+        def label(at: int) -> str:
+            return f"{self.name}: {self.by} did not find it" if alone[at] else f"{self.name}: none"
+
+        return [Rescore(product("after the penalty", hits.score, leaf(np.where(alone, self.factor, 1.0), label)))]

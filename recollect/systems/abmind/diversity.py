@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.recall.hits import Hits, Operation, Reorder
+from recollect.recall.hits import HitOperation, Hits, Reorder
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Floats, Rows
 from recollect.text.words import words
 
 
 @dataclass(frozen=True, slots=True)
-class Diversity:
+class DiversityRerank:
     """Maximal marginal relevance: each next one has the highest λ × relevance − (1 − λ) × likeness (A14).
 
     ``relevance`` is score ÷ best score, ``likeness`` the highest to any that stands before it: Jaccard, the words
@@ -25,16 +25,16 @@ class Diversity:
     share: float = 0.7  # λ
     name: str = "MMR rerank"
 
-    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         best = float(hits.score.values.max())
         if best <= 0:
             raise Skip("no score is above 0")
         texts = run.texts(hits.keys)
-        order = mmr(hits.score.values / best, Likeness(texts), self.share)
+        order = mmr(hits.score.values / best, JaccardSimilarity(texts), self.share)
         return [Reorder(order, "relevance against likeness to those before")]
 
 
-def mmr(relevance: Floats, likeness: Likeness, share: float) -> Rows:
+def mmr(relevance: Floats, likeness: JaccardSimilarity, share: float) -> Rows:
     """All places in the order of their marginal relevance; of equals, the one that stood first."""
     order = [int(np.argmax(relevance))]
     weighed, nearest = share * relevance, np.zeros(len(relevance))
@@ -45,7 +45,7 @@ def mmr(relevance: Floats, likeness: Likeness, share: float) -> Rows:
     return np.array(order, dtype=np.int64)
 
 
-class Likeness:
+class JaccardSimilarity:
     """Jaccard similarity between texts, by their lower-cased words."""
 
     def __init__(self, texts: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from recollect.model import Memory
-from recollect.recall.hits import Annotate, Hits, Operation
+from recollect.recall.hits import Annotate, HitOperation, Hits
 from recollect.recall.run import Run, Skip
 
 CONFLICT = "⚠️ Conflicts with another result"
@@ -24,10 +24,10 @@ class Enrichment:
     conflict: str = CONFLICT
     name: str = "enrichment"
 
-    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         keys = hits.keys[: run.k]
         rows = keys[keys > 0]
-        remarks: dict[int, list[str]] = {}
+        notes: dict[int, list[str]] = {}
         memories = dict(zip(rows.tolist(), run.memories(rows), strict=True))
         by_topic: dict[str, list[int]] = {}
         for row, memory in memories.items():
@@ -36,17 +36,17 @@ class Enrichment:
             if topic and len(sharing) > 1:
                 sharing.sort(key=lambda row: memories[row].created or EARLIEST)
                 for row in sharing:
-                    remarks.setdefault(row, []).append(
+                    notes.setdefault(row, []).append(
                         self._timeline(topic, [memories[each] for each in sharing], memories[row])
                     )
         links = run.snapshot.links(rows, ["contradicts"])
         pairs = zip(links.sources.tolist(), links.targets.tolist(), strict=True)
         among = [pair for pair in pairs if memories.keys() >= {*pair}]
         for row in dict.fromkeys([source for source, _ in among] + [target for _, target in among]):
-            remarks.setdefault(row, []).append(self.conflict)
-        if not remarks:
+            notes.setdefault(row, []).append(self.conflict)
+        if not notes:
             raise Skip("no results share a topic or contradict each other")
-        return [Annotate(remarks)]
+        return [Annotate(notes)]
 
     def _timeline(self, topic: str, memories: list[Memory], this: Memory) -> str:
         """``Timeline of “db”: 2025-01-05 “We chose MySQL.” → 2025-03-01 this``."""

@@ -1,4 +1,4 @@
-"""Notes: paragraphs of Markdown files that somebody wrote at the end of a day, a week or a quarter."""
+"""Stage S6: paragraphs of Markdown notes in daily, weekly and quarterly files (A8)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 
 from recollect.model import Memory
-from recollect.model.matching import Span
-from recollect.recall.expressions import Expr, leaf
-from recollect.recall.hits import Found
+from recollect.model.matching import Period
+from recollect.recall.expressions import Expression, leaf
+from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Depth, times
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows
-from recollect.systems.abmind.paragraphs import Paragraph, front_matter, paragraphs
 from recollect.text.words import stem, words
 
 PERIODS = ("daily", "weekly", "quarterly")
@@ -32,7 +31,7 @@ ALIKE = 80  # characters that make two paragraphs of one time the same
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class NoteFile:
     """A file, read."""
 
     path: str  # from the folder of notes
@@ -42,7 +41,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
+class NotesCue:
     """Paragraphs that have a word of the question, in ``consolidation/{daily,weekly,quarterly}/*.md`` (A8)."""
 
     name: str = "notes"
@@ -51,20 +50,20 @@ class Notes:
     worth: float = 0.5
     depth: Depth = times(3)
 
-    def find(self, run: Run) -> Found:
+    def find(self, run: Run) -> Candidates:
         if self.folder is None:
             raise Skip("no folder of notes was given")
         folder = Path(self.folder).expanduser() / "consolidation"
         if not folder.is_dir():
             raise Skip(f"there is no folder {folder}")
-        asked = {stem(term.word): term.word for term in run.question.terms}
+        asked = {stem(term.word): term.word for term in run.query.terms}
         found: dict[tuple[str, datetime | None], tuple[tuple[Any, ...], Memory]] = {}
         matched: dict[str, None] = {}
         refused = 0
         for note, span in self._notes(run, folder):
             here = [(paragraph, stems & asked.keys()) for paragraph, stems in note.paragraphs]
             here = [(paragraph, stems) for paragraph, stems in here if stems]
-            if here and not run.admits({"kind": "note", "path": note.path, "created": span, **note.about}):
+            if here and not run.allows_external({"kind": "note", "path": note.path, "created": span, **note.about}):
                 refused += len(here)
                 continue
             start = None if span is None else span[0]
@@ -73,14 +72,14 @@ class Notes:
                 found.setdefault((paragraph.text[:ALIKE], start), (order, _guest(note, paragraph, start)))
                 matched.update(dict.fromkeys(asked[each] for each in stems))
         best = [memory for _, memory in sorted(found.values(), key=lambda each: each[0])][: self.depth(run.k)]
-        keys = np.array([run.guest(memory) for memory in best], dtype=np.int64)
+        keys = np.array([run.add_external(memory) for memory in best], dtype=np.int64)
         score = leaf(np.full(len(keys), self.worth), f"{self.name}: a paragraph of a note")
-        return Found(self.name, keys, score, len(found), {"how": _told(best, list(matched), refused)})
+        return Candidates(self.name, keys, score, len(found), {"how": _told(best, list(matched), refused)})
 
-    def score(self, run: Run, rows: Rows) -> Expr:
+    def score(self, run: Run, rows: Rows) -> Expression:
         return leaf(np.zeros(len(rows)), f"{self.name}: a memory is no note")
 
-    def _notes(self, run: Run, folder: Path) -> Iterator[tuple[Note, Span | None]]:
+    def _notes(self, run: Run, folder: Path) -> Iterator[tuple[NoteFile, Period | None]]:
         unreadable = []
         for period in PERIODS:
             for path in sorted(folder.glob(f"{period}/*.md")):
@@ -92,11 +91,11 @@ class Notes:
                     continue
                 yield note, span_of(path.stem, period, self.zone)
         if unreadable:
-            run.note("unreadable", unreadable)
+            run.log("unreadable", unreadable)
 
 
 @lru_cache(maxsize=4096)
-def _read(path: str, period: str, changed: int, size: int) -> Note:
+def _read(path: str, period: str, changed: int, size: int) -> NoteFile:
     """A file, read once as long as it does not change."""
     text = Path(path).read_text("utf-8", "replace")
     said = front_matter(text)
@@ -104,10 +103,10 @@ def _read(path: str, period: str, changed: int, size: int) -> Note:
     if re.fullmatch(r"-?\d{1,9}", said.get("classification", "")):
         about["classification"] = int(said["classification"])
     read = tuple((each, frozenset(map(stem, words(f"{each.heading}\n{each.text}")))) for each in paragraphs(text))
-    return Note("/".join(Path(path).parts[-3:]), period, about, read)
+    return NoteFile("/".join(Path(path).parts[-3:]), period, about, read)
 
 
-def span_of(name: str, period: str, zone: tzinfo | None) -> Span | None:
+def span_of(name: str, period: str, zone: tzinfo | None) -> Period | None:
     """The days that a file is about, by its name: daily_2025-03-14, weekly_2025-W11, quarterly_2025-Q1.
 
     A date in the name is the first day; a name without one tells no time.
@@ -139,7 +138,7 @@ def _midnight(day: date, zone: tzinfo | None) -> datetime:
     return (naive.replace(tzinfo=zone) if zone is not None else naive.astimezone()).astimezone(UTC)
 
 
-def _guest(note: Note, paragraph: Paragraph, start: datetime | None) -> Memory:
+def _guest(note: NoteFile, paragraph: Paragraph, start: datetime | None) -> Memory:
     return Memory(
         paragraph.text,
         title=paragraph.heading,
@@ -159,3 +158,55 @@ def _told(best: list[Memory], matched: list[str], refused: int) -> str:
     told = f"{periods} notes mention " + ", ".join(f"“{word}”" for word in matched[:6]) if best else ""
     left_out = f"the filter left out {refused} that match" if refused else ""
     return "; ".join(each for each in (told, left_out) if each) or "no note has a word of the question"
+
+
+HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*$")
+SAID = re.compile(r"([A-Za-z_]+)\s*:\s*(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    text: str
+    first: int  # line, counted from 1
+    last: int
+    heading: str  # the nearest one above it
+
+
+def front_matter(text: str) -> dict[str, str]:
+    """What a note says of itself between two lines of ``---`` at its beginning, as ``name: value``."""
+    lines = text.lstrip("\ufeff").splitlines()
+    if not lines or lines[0].strip() != "---" or "---" not in (line.strip() for line in lines[1:]):
+        return {}
+    said: dict[str, str] = {}
+    for line in lines[1:]:
+        if line.strip() == "---":
+            break
+        match = SAID.fullmatch(line.strip())
+        if match:
+            said[match[1].lower()] = match[2].strip().strip("\"'")
+    return said
+
+
+def paragraphs(text: str) -> Iterator[Paragraph]:
+    """Paragraphs in order. Headings and front matter are none themselves.
+
+    >>> [(each.text, each.heading) for each in paragraphs("# Week 10\\n\\nMoved to SQLite.\\nIt was easy.")]
+    [('Moved to SQLite.\\nIt was easy.', 'Week 10')]
+    """
+    lines = text.lstrip("\ufeff").splitlines()
+    skip = 0
+    if front_matter(text):
+        skip = next(at for at, line in enumerate(lines[1:], 1) if line.strip() == "---") + 1
+    heading, first = "", 0
+    block: list[str] = []
+    for number, line in enumerate([*lines[skip:], ""], skip + 1):
+        title = HEADING.match(line)
+        if line.strip() and not title:
+            first = first if block else number
+            block.append(line.rstrip())
+            continue
+        if block:
+            yield Paragraph("\n".join(block).strip(), first, number - 1, heading)
+            block = []
+        if title:
+            heading = title[1]

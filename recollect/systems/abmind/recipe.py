@@ -24,22 +24,25 @@ from recollect.errors import InvalidInput
 from recollect.model import Filter
 from recollect.model import validation as check
 from recollect.model.memory import When
-from recollect.recall.cues import Parallel, Until, Vectors, Words
-from recollect.recall.fusion import FirstCome
+from recollect.recall.cues import AllCues, UntilFilled, VectorsCue, WordsCue
+from recollect.recall.cues.plans import DisabledCue, MinimumScoreCue
+from recollect.recall.fusion import FirstCueWins
 from recollect.recall.query_parsing import ContentWords
 from recollect.recall.recipe import Cue, Recipe, fixed, times
-from recollect.recall.stages import Touching
-from recollect.systems.abmind.boosts import ContextBoost, EmotionBoost, Situation, Spacing
-from recollect.systems.abmind.confirmation import Unconfirmed
-from recollect.systems.abmind.diversity import Diversity
+from recollect.recall.stages import RecordUse
+from recollect.systems.abmind.boosts import (
+    ConfirmationPenalty,
+    ContextBoost,
+    CurrentContext,
+    EmotionBoost,
+    SpacingBoost,
+)
+from recollect.systems.abmind.diversity import DiversityRerank
 from recollect.systems.abmind.enrichment import Enrichment
-from recollect.systems.abmind.full_text import Fuzzy
-from recollect.systems.abmind.full_text_score import Worth
-from recollect.systems.abmind.limits import AtLeast, Off
-from recollect.systems.abmind.notes import Notes
-from recollect.systems.abmind.relations import Relations
-from recollect.systems.abmind.signatures import Signatures
-from recollect.systems.abmind.similar_words import Alike
+from recollect.systems.abmind.full_text import FullTextCue, FullTextScore, SimilarWords
+from recollect.systems.abmind.notes import NotesCue
+from recollect.systems.abmind.relations import RelationsCue
+from recollect.systems.abmind.signatures import SignatureCue
 
 POOL = 1000  # full-text matches that are weighed by A5
 SETTING = "RECOLLECT_ABMIND_"  # and the document's name of a setting (A18)
@@ -78,27 +81,27 @@ def abmind(
     embedding = _on(embedding_enabled, "EMBEDDING_ENABLED")
     bits = _bits(signature_bits)
     threshold = _number(similarity_threshold, "EMBEDDING_SIMILARITY_THRESHOLD", 0.5, -1.0, 1.0)
-    worth = Worth(
+    worth = FullTextScore(
         decay_days=_number(decay_days, "RECALL_DECAY_DAYS", 365.0, 1e-9),
         decay_floor=_number(decay_floor, "RECALL_DECAY_FLOOR", 0.3, 0.0, 1.0),
         emotion_boost=_number(emotion_boost, "RECALL_EMOTION_BOOST", 0.1),
     )
 
-    sf = Fuzzy(  # A3, A5
+    sf = FullTextCue(  # A3, A5
         "Sf",
         lookups=(
-            Words("full text", {"text": 1.0}, depth=fixed(POOL)),
-            Alike("trigrams", {"text": 1.0, "keywords": 1.0}, depth=fixed(POOL)),
+            WordsCue("full text", {"text": 1.0}, depth=fixed(POOL)),
+            SimilarWords("trigrams", {"text": 1.0, "keywords": 1.0}, depth=fixed(POOL)),
         ),
-        last_resort=Alike("original trigrams", {"original": 1.0}, depth=fixed(POOL)),
+        last_resort=SimilarWords("original trigrams", {"original": 1.0}, depth=fixed(POOL)),
         worth=worth,
         depth=times(3),
     )
-    se = AtLeast(Vectors("Se", depth=times(3)), threshold, how="cosine similarity to the question")  # A6
-    ss = Signatures("Ss", bits=bits, least=0.65, depth=fixed(5))  # A7
+    se = MinimumScoreCue(VectorsCue("Se", depth=times(3)), threshold, how="cosine similarity to the question")  # A6
+    ss = SignatureCue("Ss", bits=bits, least=0.65, depth=fixed(5))  # A7
 
     def active(cue: Cue) -> Cue:
-        return cue if cue.name in MODES[mode] else Off(cue.name, f"the search mode is {mode}")
+        return cue if cue.name in MODES[mode] else DisabledCue(cue.name, f"the search mode is {mode}")
 
     return Recipe(
         name="abmind",
@@ -106,21 +109,23 @@ def abmind(
         k=5,
         filter=_filter(user_id, max_classification, time_start, time_end, topic, tier, include_expired),  # A4
         read=[ContentWords()],
-        cues=Parallel(
-            Until(active(sf), active(se) if embedding else Off("Se", "embedding is off"), active(ss)),  # A1, A2
-            Notes("S6", notes, zone, worth=0.5),  # A8
-            Relations("S8", worth=0.6),  # A9
+        cues=AllCues(
+            UntilFilled(
+                active(sf), active(se) if embedding else DisabledCue("Se", "embedding is off"), active(ss)
+            ),  # A1, A2
+            NotesCue("S6", notes, zone, worth=0.5),  # A8
+            RelationsCue("S8", worth=0.6),  # A9
         ),
-        fuse=FirstCome(),  # A16
+        fuse=FirstCueWins(),  # A16
         stages=[
-            Unconfirmed(of="Sf", by="Se", factor=0.5),  # A10
+            ConfirmationPenalty(of="Sf", by="Se", factor=0.5),  # A10
             ContextBoost(_situation(current_context), zone, hour=0.02, day=0.015, topic=0.03),  # A11
             EmotionBoost(a_point=0.02, most=0.10),  # A12
-            Spacing(factors=((7, 1.3), (1, 1.15))),  # A13
-            Diversity(share=0.7),  # A14
+            SpacingBoost(factors=((7, 1.3), (1, 1.15))),  # A13
+            DiversityRerank(share=0.7),  # A14
             Enrichment(zone),  # A15
         ],
-        after=[Touching(("recall",))],  # A17
+        after=[RecordUse(("recall",))],  # A17
         report=lambda trace: {"stages": trace.stages()},  # A1, A19
     )
 
@@ -148,22 +153,22 @@ def _filter(
     return None if asked == Filter() else asked
 
 
-def _situation(said: Mapping[str, Any] | None) -> Situation | None:
+def _situation(said: Mapping[str, Any] | None) -> CurrentContext | None:
     """The current context, checked."""
     if said is None:
         return None
     if not isinstance(said, Mapping) or (unknown := said.keys() - {"hour", "dayOfWeek", "day_of_week", "topic"}):
-        wrong = f"not {check.short(said)}" if not isinstance(said, Mapping) else f"not {min(map(str, unknown))!r}"
+        wrong = f"not {check.short_repr(said)}" if not isinstance(said, Mapping) else f"not {min(map(str, unknown))!r}"
         raise InvalidInput(f"current_context may say hour, dayOfWeek and topic, {wrong}.")
     hour, topic = said.get("hour"), said.get("topic")
     day = said.get("dayOfWeek", said.get("day_of_week"))
     if isinstance(day, str) and day.strip().lower() in DAYS:
         day = DAYS.index(day.strip().lower())
-    if hour is not None and not 0 <= check.whole(hour, "hour") <= 23:
+    if hour is not None and not 0 <= check.integer(hour, "hour") <= 23:
         raise InvalidInput(f"hour must be between 0 and 23, not {hour}.")
-    if day is not None and not 0 <= check.whole(day, "dayOfWeek") <= 6:
+    if day is not None and not 0 <= check.integer(day, "dayOfWeek") <= 6:
         raise InvalidInput(f"dayOfWeek must be between 0 (Sunday) and 6, or a day's name, not {day}.")
-    return Situation(hour, day, None if topic is None else check.string(topic, "topic"))
+    return CurrentContext(hour, day, None if topic is None else check.string(topic, "topic"))
 
 
 def _zone(said: str | tzinfo | None) -> tzinfo | None:

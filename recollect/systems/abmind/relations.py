@@ -9,8 +9,8 @@ import numpy as np
 
 from recollect.model import EntityEdge, Memory
 from recollect.model.matching import instant
-from recollect.recall.expressions import Expr, leaf
-from recollect.recall.hits import Found, nothing
+from recollect.recall.expressions import Expression, leaf
+from recollect.recall.hits import Candidates, no_candidates
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows
@@ -20,7 +20,7 @@ PUNCTUATION = string.punctuation + "“”‘’«»„¿¡…–—"
 
 
 @dataclass(frozen=True, slots=True)
-class Relations:
+class RelationsCue:
     """The edges of the first word that is a known name, strongest first: ``alice —[works_with]→ bob`` (A9).
 
     A name of up to three words is known by all of them; a name whose edges the filter leaves out is not known here.
@@ -30,26 +30,28 @@ class Relations:
     worth: float = 0.6
     depth: Depth = fixed(100)
 
-    def find(self, run: Run) -> Found:
-        asked = _names(run.question.text)
+    def find(self, run: Run) -> Candidates:
+        asked = _names(run.query.text)
         if not asked:
             raise Skip("the question has no words to look up")
-        edges = [edge for edge in run.snapshot.relations(asked) if run.admits(_known(edge))]
+        edges = [edge for edge in run.snapshot.relations(asked) if run.allows_external(_known(edge))]
         for name in asked:
             mine = [edge for edge in edges if name in (edge.subject.casefold(), edge.object.casefold())]
             if mine:
                 return self._found(run, name, mine)
-        return Found(self.name, nothing("").keys, leaf(np.empty(0), self.name), 0, {"how": "no entity match"})
+        return Candidates(
+            self.name, no_candidates("").keys, leaf(np.empty(0), self.name), 0, {"how": "no entity match"}
+        )
 
-    def score(self, run: Run, rows: Rows) -> Expr:
+    def score(self, run: Run, rows: Rows) -> Expression:
         return leaf(np.zeros(len(rows)), f"{self.name}: a memory is no edge")
 
-    def _found(self, run: Run, name: str, edges: list[EntityEdge]) -> Found:
+    def _found(self, run: Run, name: str, edges: list[EntityEdge]) -> Candidates:
         guests = {guest.id: guest for guest in map(_guest, sorted(edges, key=lambda edge: -edge.weight))}
         shown = list(guests.values())[: self.depth(run.k)]
-        keys = np.array([run.guest(guest) for guest in shown], dtype=np.int64)
+        keys = np.array([run.add_external(guest) for guest in shown], dtype=np.int64)
         score = leaf(np.full(len(keys), self.worth), f"{self.name}: an edge of “{name}”")
-        return Found(self.name, keys, score, len(guests), {"how": f"edges of “{name}”", "entity": name})
+        return Candidates(self.name, keys, score, len(guests), {"how": f"edges of “{name}”", "entity": name})
 
 
 def _names(text: str) -> list[str]:

@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 
 from recollect.model import Memory
-from recollect.recall.expressions import Expr, leaf, product
-from recollect.recall.hits import Hits, Operation, Rescore
+from recollect.recall.expressions import Expression, leaf, product
+from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 
 # ASCII for \b. \s knows white space beyond ASCII, too: ``readable`` turns it into tabs, which no blank matches.
@@ -48,14 +48,14 @@ GLOBAL = "memory/global/"
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class IntentText:
     """A memory as the patterns read it: its path, and path, title, summary and content together, in lower case."""
 
     path: str
     text: str
 
     @classmethod
-    def of(cls, memory: Memory) -> Note:
+    def of(cls, memory: Memory) -> IntentText:
         joined = "\n".join((memory.path, memory.title, memory.summary, memory.text))
         return cls(memory.path.lower(), readable(joined))
 
@@ -74,7 +74,7 @@ def is_concrete_fact_query(query: str) -> bool:
     return bool(ENUMERATION_OR_TOTAL_QUERY_RE.search(asked) or personal)
 
 
-def preference_rows(note: Note) -> list[Row]:
+def preference_rows(note: IntentText) -> list[Row]:
     """J8: the rows that hold. The first two exclude each other."""
     rows: list[Row] = []
     everywhere = GLOBAL in note.path
@@ -89,7 +89,7 @@ def preference_rows(note: Note) -> list[Row]:
     return rows
 
 
-def concrete_fact_rows(note: Note) -> list[Row]:
+def concrete_fact_rows(note: IntentText) -> list[Row]:
     """J9: the rows that hold. The table wins over the prose: 0.75 needs the generic pattern."""
     rows: list[Row] = []
     rollup = bool(ROLLUP_NOTE_RE.search(note.text))
@@ -104,7 +104,7 @@ def concrete_fact_rows(note: Note) -> list[Row]:
     return rows
 
 
-INTENTS: tuple[tuple[str, Callable[[str], bool], Callable[[Note], list[Row]]], ...] = (
+INTENTS: tuple[tuple[str, Callable[[str], bool], Callable[[IntentText], list[Row]]], ...] = (
     ("preference", is_preference_query, preference_rows),
     ("concrete fact", is_concrete_fact_query, concrete_fact_rows),
 )
@@ -116,17 +116,17 @@ class Intent:
 
     name: str = "intent"
 
-    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
-        shown = [(name, rows) for name, detects, rows in INTENTS if detects(run.question.text)]
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        shown = [(name, rows) for name, detects, rows in INTENTS if detects(run.query.text)]
         if not shown:
             raise Skip("the question shows no intent")
-        run.note("intents", [name for name, _ in shown])
-        notes = [Note.of(memory) for memory in run.memories(hits.keys)]
+        run.log("intents", [name for name, _ in shown])
+        notes = [IntentText.of(memory) for memory in run.memories(hits.keys)]
         factors = [self._factor(name, [rows(note) for note in notes]) for name, rows in shown]
         whole = factors[0] if len(factors) == 1 else product("both intents", *factors)
         return [Rescore(product("after intent", hits.score, whole))]
 
-    def _factor(self, name: str, rows: list[list[Row]]) -> Expr:
+    def _factor(self, name: str, rows: list[list[Row]]) -> Expression:
         values = np.array([np.prod([1.0, *(factor for factor, _ in held)]) for held in rows])
 
         def label(at: int) -> str:

@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from recollect.recall.fusion import ReciprocalRank
-from recollect.recall.hits import Found, Hits
+from recollect.recall.hits import Candidates, Hits
 from recollect.recall.run import Run
-from recollect.recall.stages.conditions import Condition
+from recollect.recall.stages.factors import SkipCondition
 from recollect.recall.trace import Step, Trace
 from recollect.rerank import Reranker
 
@@ -22,7 +22,7 @@ WINDOW, AGREE = 3, 2  # J4: positions that are compared, and how many of them mu
 REASONS = ("unanimity", "no_reranker", "mode_off")  # why the reranker was not asked; see also Report
 
 
-class ByMode:
+class FuseByMode:
     """Reciprocal ranks of both legs, or of the one that the mode asks for.
 
     Without a vector leg (no embedder, or it failed, or was late, or nothing has a vector) every mode is bm25.
@@ -35,11 +35,11 @@ class ByMode:
         self.k = k
         self._ranks = ReciprocalRank(k, by_path=True)
 
-    def fuse(self, run: Run, found: list[Found]) -> Hits:
+    def fuse(self, run: Run, found: list[Candidates]) -> Hits:
         mode = "bm25" if not _ran(run.trace, VECTOR) else "hybrid" if self.mode == "auto" else self.mode
         leg = {"bm25": LEXICAL, "semantic": VECTOR}.get(mode)
         hits = self._ranks.fuse(run, [each for each in found if leg in (None, each.cue)])
-        run.note("mode", mode)
+        run.log("mode", mode)
         return hits
 
 
@@ -51,7 +51,7 @@ def agreements(first: Sequence[int], second: Sequence[int]) -> int | None:
     return agreed if agreed >= AGREE else None
 
 
-def spared(rerank: bool, reranker: Reranker | str | None) -> Condition:
+def rerank_skip_condition(rerank: bool, reranker: Reranker | str | None) -> SkipCondition:
     """A reranker is not asked when it is switched off, not there, or both legs agree on the head anyway."""
 
     def reason(run: Run, hits: Hits) -> str:
@@ -64,14 +64,14 @@ def spared(rerank: bool, reranker: Reranker | str | None) -> Condition:
         agreed = agreements(legs[0].tolist(), legs[1].tolist())
         if agreed is None:
             return ""
-        run.note("agreements", agreed)
+        run.log("agreements", agreed)
         return "unanimity"
 
     return reason
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SearchReport:
     """The trace of a hybrid search as Jeffs Brain names it: every name is always there, None where it does not apply.
 
     ``rungs`` are the steps of the lexical leg; the first is the strategy "initial", the others have the step's name.

@@ -14,14 +14,23 @@ from typing import Any
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model import validation as check
-from recollect.recall.cues import Ladder, Parallel, Vectors
+from recollect.model.memory import check_fields
+from recollect.recall.cues import AllCues, RetryLadder, VectorsCue
 from recollect.recall.recipe import Cue, Recipe
-from recollect.recall.stages import Touching, When
+from recollect.recall.stages import ConditionalStage, RecordUse
 from recollect.recall.stages.rerank import Rerank
 from recollect.rerank import Reranker
 from recollect.systems.jeffsbrain.intent import Intent
-from recollect.systems.jeffsbrain.modes import LEXICAL, MODES, VECTOR, ByMode, Mode, Report, spared
-from recollect.systems.jeffsbrain.query_cue import Admitting, Asked
+from recollect.systems.jeffsbrain.modes import (
+    LEXICAL,
+    MODES,
+    VECTOR,
+    FuseByMode,
+    Mode,
+    SearchReport,
+    rerank_skip_condition,
+)
+from recollect.systems.jeffsbrain.query_cue import ExcludeNegated, QueryLanguageCue
 from recollect.systems.jeffsbrain.retry import sanitise_query, strongest_term
 from recollect.systems.jeffsbrain.slugs import SlugTrigrams
 from recollect.text.query_language import Aliases
@@ -43,8 +52,8 @@ def jeffsbrain(
 ) -> Recipe:
     """Hybrid retrieval with a retry ladder, as the Jeffs Brain SDKs describe it."""
     if mode not in MODES:
-        raise InvalidInput(f"mode must be one of {', '.join(MODES)}, not {check.short(mode)}.")
-    if check.whole(candidate_k, "candidate_k") < 1 or check.whole(rerank_top_n, "rerank_top_n") < 1:
+        raise InvalidInput(f"mode must be one of {', '.join(MODES)}, not {check.short_repr(mode)}.")
+    if check.integer(candidate_k, "candidate_k") < 1 or check.integer(rerank_top_n, "rerank_top_n") < 1:
         raise InvalidInput("candidate_k and rerank_top_n must be at least 1.")
     k = rrf_k if check.number(rrf_k, "rrf_k") > 0 else 60
 
@@ -53,26 +62,32 @@ def jeffsbrain(
 
     known = _aliases(aliases or {})
     ladder: list[Cue] = [
-        Asked(LEXICAL, fields=WEIGHTS, aliases=known, depth=depth),  # J18
-        Asked("strongest_term", _strongest, WEIGHTS, known, depth),  # J11, J12
-        Asked("refreshed_sanitised", sanitise_query, WEIGHTS, known, depth),  # SQLite needs no refresh before it
-        Asked("refreshed_strongest", lambda query: strongest_term(sanitise_query(query)), WEIGHTS, known, depth),
+        QueryLanguageCue(LEXICAL, fields=WEIGHTS, aliases=known, depth=depth),  # J18
+        QueryLanguageCue("strongest_term", _strongest, WEIGHTS, known, depth),  # J11, J12
+        QueryLanguageCue(
+            "refreshed_sanitised", sanitise_query, WEIGHTS, known, depth
+        ),  # SQLite needs no refresh before it
+        QueryLanguageCue(
+            "refreshed_strongest", lambda query: strongest_term(sanitise_query(query)), WEIGHTS, known, depth
+        ),
         SlugTrigrams(_chunks(trigram_chunks), depth, least=0.3, name="trigram_fuzzy"),  # J13
     ]
-    lexical = Ladder(*ladder[: 1 if skip_retry_ladder else None])
-    legs = lexical if mode == "bm25" else Parallel(lexical, Vectors(VECTOR, depth))  # J2: bm25 in every mode
+    lexical = RetryLadder(*ladder[: 1 if skip_retry_ladder else None])
+    legs = lexical if mode == "bm25" else AllCues(lexical, VectorsCue(VECTOR, depth))  # J2: bm25 in every mode
     return Recipe(
         name="jeffsbrain",
         about="A query language, a ladder for empty answers, reciprocal ranks, intent and a spared reranker.",
         k=10,  # J3
-        cues=Admitting(legs, WEIGHTS, known),  # J18: NOT holds for both legs and for every rung
-        fuse=ByMode(mode, k),  # J1, J2, J16
+        cues=ExcludeNegated(legs, WEIGHTS, known),  # J18: NOT holds for both legs and for every rung
+        fuse=FuseByMode(mode, k),  # J1, J2, J16
         stages=[
             Intent(),  # J7–J10
-            When(Rerank(reranker, head=rerank_top_n), unless=spared(rerank, reranker)),  # J4–J6
+            ConditionalStage(
+                Rerank(reranker, head=rerank_top_n), unless=rerank_skip_condition(rerank, reranker)
+            ),  # J4–J6
         ],
-        after=[Touching(("access",))],
-        report=Report(mode, [each.name for each in ladder], candidate_k, rerank_top_n, k),  # J17
+        after=[RecordUse(("access",))],
+        report=SearchReport(mode, [each.name for each in ladder], candidate_k, rerank_top_n, k),  # J17
     )
 
 
@@ -84,7 +99,7 @@ def _strongest(query: str) -> str:
 
 def _aliases(given: Mapping[str, str | Sequence[str]]) -> Aliases:
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"aliases must be a mapping of words to other names, not {check.short(given)}.")
+        raise InvalidInput(f"aliases must be a mapping of words to other names, not {check.short_repr(given)}.")
     return {
         check.string(word, "alias"): check.strings([names] if isinstance(names, str) else names, f"aliases of {word!r}")
         for word, names in given.items()
@@ -99,7 +114,7 @@ def _chunk(given: Memory | Mapping[str, Any]) -> Memory:
     """id, path, title, summary and content, or a Memory."""
     if isinstance(given, Mapping):
         said = {"text" if name == "content" else name: value for name, value in given.items()}
-        given = Memory(**check.details({"text": "", **said}))
+        given = Memory(**check_fields({"text": "", **said}))
     if not isinstance(given, Memory) or not given.id:
-        raise InvalidInput(f"A chunk is a mapping with an id and a path, or a Memory, not {check.short(given)}.")
+        raise InvalidInput(f"A chunk is a mapping with an id and a path, or a Memory, not {check.short_repr(given)}.")
     return given

@@ -9,8 +9,8 @@ import numpy as np
 
 from recollect.model import Memory
 from recollect.model.memory import STATUSES
-from recollect.recall.expressions import Expr, leaf
-from recollect.recall.hits import Found
+from recollect.recall.expressions import Expression, leaf
+from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Floats, Rows
@@ -21,7 +21,7 @@ DEPTH = fixed(60)
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class SlugTable:
     """Slugs and whose they are: the rows of memories, ascending, or the places of chunks."""
 
     owners: Rows
@@ -45,13 +45,13 @@ class SlugTrigrams:
     ) -> None:
         self.name = name
         self._chunks = None if chunks is None else list({chunk.id: chunk for chunk in reversed(chunks)}.values())[::-1]
-        self._shelf: Shelf | None = None
+        self._shelf: SlugTable | None = None
         self._depth = depth
         self._least = least
 
-    def find(self, run: Run) -> Found:
+    def find(self, run: Run) -> Candidates:
         tokens = self._tokens(run)
-        run.note("query", " ".join(tokens))
+        run.log("query", " ".join(tokens))
         shelf = self._slugs(run)
         similar, like = _likeness(shelf, tokens)
         near = np.flatnonzero(similar >= self._least)
@@ -64,9 +64,9 @@ class SlugTrigrams:
             at = int(chosen[place])
             return f"{self.name}: “{slug_text(shelf.index.paths[at])}” is spelt like “{tokens[int(like[at])]}”"
 
-        return Found(self.name, keys[order], leaf(similar[chosen], label), len(near))
+        return Candidates(self.name, keys[order], leaf(similar[chosen], label), len(near))
 
-    def score(self, run: Run, rows: Rows) -> Expr:
+    def score(self, run: Run, rows: Rows) -> Expression:
         shelf = self._slugs(run)
         similar, _ = _likeness(shelf, self._tokens(run))
         owners = shelf.owners if self._chunks is None else np.array([run.snapshot.row(c.id) or 0 for c in self._chunks])
@@ -74,20 +74,20 @@ class SlugTrigrams:
         return leaf([known.get(row, 0.0) for row in rows.tolist()], f"{self.name}: how alike the spelling is")
 
     def _tokens(self, run: Run) -> list[str]:
-        tokens = query_tokens(run.question.text)
+        tokens = query_tokens(run.query.text)
         if not tokens:
             raise Skip("no word of the question is long enough to compare")
         return tokens
 
-    def _slugs(self, run: Run) -> Shelf:
+    def _slugs(self, run: Run) -> SlugTable:
         if self._chunks is None:
             return run.snapshot.kept("slugs", lambda: _read(run))
         if self._shelf is None:
             paths = [path_or_name(chunk.path, chunk.title, chunk.id) for chunk in self._chunks]
-            self._shelf = Shelf(np.arange(len(paths)), SlugIndex(paths))
+            self._shelf = SlugTable(np.arange(len(paths)), SlugIndex(paths))
         return self._shelf
 
-    def _admitted(self, run: Run, shelf: Shelf, near: Rows) -> tuple[Rows, Rows, list[str]]:
+    def _admitted(self, run: Run, shelf: SlugTable, near: Rows) -> tuple[Rows, Rows, list[str]]:
         """Those that may come back: their places, their keys in the recall, and their ids."""
         if self._chunks is None:
             near = near[run.scope.has(shelf.owners[near])]
@@ -101,16 +101,16 @@ class SlugTrigrams:
         if row is not None:
             return row if run.scope.has(np.array([row]))[0] else None
         known = {"path": chunk.path, "tags": chunk.tags}
-        return run.guest(chunk) if run.admits(known) else None
+        return run.add_external(chunk) if run.allows_external(known) else None
 
 
-def _read(run: Run) -> Shelf:
+def _read(run: Run) -> SlugTable:
     """The slugs of all memories; whether one may come back is asked when it is found."""
-    rows = run.snapshot.all_rows(run.snapshot.scope(None, STATUSES, run.now, hidden=True))
-    return Shelf(rows, SlugIndex(run.snapshot.paths(rows)))
+    rows = run.snapshot.all_rows(run.snapshot.scope(None, STATUSES, run.as_of, hidden=True))
+    return SlugTable(rows, SlugIndex(run.snapshot.paths(rows)))
 
 
-def _likeness(shelf: Shelf, tokens: list[str]) -> tuple[Floats, Rows]:
+def _likeness(shelf: SlugTable, tokens: list[str]) -> tuple[Floats, Rows]:
     """For each slug the likeness to the word that is most like it, and which word that is."""
     each = np.array([shelf.index.similar(token) for token in tokens])
     return each.max(axis=0), each.argmax(axis=0)

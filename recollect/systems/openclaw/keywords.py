@@ -1,29 +1,30 @@
-"""Keywords: memories with all words of the question first, and those with some of them to fill up."""
+"""The keyword search of OpenClaw, and its minimum score."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
-from recollect.recall.cues.words import EVERYWHERE, Words
-from recollect.recall.expressions import Expr
-from recollect.recall.hits import Found
+from recollect.recall.cues.words import ALL_FIELDS, WordsCue
+from recollect.recall.expressions import Expression
+from recollect.recall.hits import Annotate, Candidates, Drop, HitOperation, Hits
 from recollect.recall.recipe import Depth, times
 from recollect.recall.run import Run
 from recollect.store.base import Rows
 
 
 @dataclass(frozen=True, slots=True)
-class Keywords:
+class KeywordCue:
     """AND; when that gives fewer than k, OR fills the rest. Scores are the same sum either way."""
 
     name: str = "words"
-    fields: Mapping[str, float] = field(default_factory=lambda: EVERYWHERE)
+    fields: Mapping[str, float] = field(default_factory=lambda: ALL_FIELDS)
     depth: Depth = times(4)
 
-    def find(self, run: Run) -> Found:
+    def find(self, run: Run) -> Candidates:
         some = self._words().find(run)
         every = replace(self._words(), every=True).find(run)
         if len(every.keys) >= run.k:
@@ -32,15 +33,41 @@ class Keywords:
             rest = some.keys[~np.isin(some.keys, every.keys)]
             rows = np.concatenate([every.keys, rest])[: self.depth(run.k)]
         detail = {**some.detail, "with all words": len(every.keys)}
-        return Found(self.name, rows, self.score(run, rows), some.total, detail)
+        return Candidates(self.name, rows, self.score(run, rows), some.total, detail)
 
-    def score(self, run: Run, rows: Rows) -> Expr:
+    def score(self, run: Run, rows: Rows) -> Expression:
         return self._words().score(run, rows)
 
-    def _words(self) -> Words:
-        return Words(name=self.name, fields=self.fields, depth=self.depth)
+    def _words(self) -> WordsCue:
+        return WordsCue(name=self.name, fields=self.fields, depth=self.depth)
 
 
-def with_all_words(found: Found) -> Rows:
+def with_all_words(found: Candidates) -> Rows:
     """The candidates of a Keywords cue that have every word of the question."""
     return found.keys[: int(found.detail.get("with all words", 0))]
+
+
+BELOW = "below the minimum score: kept because it has every word of the question"
+
+
+@dataclass(frozen=True, slots=True)
+class MinScore:
+    """Leave out what scores less; places that stay free go to memories with every word of the question."""
+
+    ignores_deadline: ClassVar[bool] = True
+    least: float
+    fill_from: str | None = None  # the Keywords cue whose full matches may fill up
+    name: str = "minimum score"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        scores = hits.score.values
+        keep = scores >= self.least
+        fillers = np.empty(0, dtype=np.int64)
+        free = run.k - int(np.count_nonzero(keep))
+        if self.fill_from is not None and free > 0 and self.fill_from in run.found:
+            full = np.isin(hits.keys, with_all_words(run.found[self.fill_from])) & ~keep
+            fillers = np.flatnonzero(full)[:free]  # hits are in the order of their scores
+            keep = keep.copy()
+            keep[fillers] = True
+        notes = {int(key): [BELOW] for key in hits.keys[fillers]}
+        return [Annotate(notes), Drop(keep, scores, self.least, "its score is below the minimum")]

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
-from recollect.recall.cues import Parallel, Vectors
-from recollect.recall.fusion import Blend, Share
+from recollect.recall.cues import AllCues, VectorsCue
+from recollect.recall.fusion import Blend, CueWeight
 from recollect.recall.query_parsing import EveryWord
 from recollect.recall.recipe import Recipe, times
-from recollect.recall.stages import Touching
-from recollect.systems.openclaw.keywords import Keywords
-from recollect.systems.openclaw.min_score import MinScore
+from recollect.recall.stages import RecordUse
+from recollect.systems.openclaw.keywords import KeywordCue, MinScore
 
 MIN_SCORE = 0.35  # O11
 FIELDS = dict.fromkeys(("text", "title", "tags", "keywords"), 1.0)  # front matter speaks for a note, too
@@ -34,22 +33,22 @@ def openclaw(
     if not whole:
         raise InvalidInput("vector_weight and text_weight cannot both be 0.")
     least = MIN_SCORE if min_score is None else check.number(min_score, "min_score", low=-1.0, high=1.0)
-    depth = times(max(1, check.whole(candidate_multiplier, "candidate_multiplier")))
+    depth = times(max(1, check.integer(candidate_multiplier, "candidate_multiplier")))
     return Recipe(
         name="openclaw",
         about="Meaning 0.7 and keywords 0.3, with a minimum score; as OpenClaw searches Markdown memory.",
         k=6,  # O11
         read=[EveryWord(match="exact")],  # O7: tokens of every script
-        cues=Parallel(
-            Vectors(depth=depth),  # O6, O9
-            Keywords(depth=depth, fields=FIELDS),  # O7, O9: AND, then OR fills up
-            beside=True,  # O9: the question is embedded while keywords are looked up
+        cues=AllCues(
+            VectorsCue(depth=depth),  # O6, O9
+            KeywordCue(depth=depth, fields=FIELDS),  # O7, O9: AND, then OR fills up
+            embed_in_thread=True,  # O9: the question is embedded while keywords are looked up
         ),
         fuse=Blend(
-            Share("vectors", vector_weight / whole, over="itself"),  # O6: 1 − distance, at least 0
-            Share("words", text_weight / whole, over="saturated"),  # O8: r ÷ (1 + r)
+            CueWeight("vectors", vector_weight / whole, over="itself"),  # O6: 1 − distance, at least 0
+            CueWeight("words", text_weight / whole, over="saturated"),  # O8: r ÷ (1 + r)
             fill=False,  # O10: a missing leg counts 0
         ),
         stages=[MinScore(least, fill_from="words" if min_score is None else None)],  # O11
-        after=[Touching(("access",))],
+        after=[RecordUse(("access",))],
     )

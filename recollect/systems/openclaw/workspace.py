@@ -15,13 +15,18 @@ from threading import RLock, Thread
 from types import TracebackType
 from typing import Any, Literal, get_args
 
-from recollect.embed import Embedder, checked
-from recollect.embed import resolve as resolve_embedder
+from recollect.embed import Embedder, embed_texts, resolve_embedder
 from recollect.errors import EmbeddingError, InvalidInput, RecollectError, StoreError
-from recollect.ingest.folder import Event, Folder, FolderSettings, OnEvent, SyncReport, folder_of, settings_in
-from recollect.ingest.read_lines import inside, lines_in
-from recollect.ingest.sync import is_being_read
-from recollect.ingest.watch import Watch
+from recollect.ingest.folder import (
+    Folder,
+    FolderSettings,
+    indexed_path,
+    read_lines,
+    resolve_root,
+    settings_from_record,
+)
+from recollect.ingest.sync import OnEvent, SyncEvent, SyncReport, is_syncing
+from recollect.ingest.watch import FolderWatch
 from recollect.mind import Mind
 from recollect.model import Filter, JsonObject
 from recollect.model import validation as check
@@ -30,7 +35,7 @@ from recollect.recall.recipe import Recipe
 from recollect.recall.registry import get_recipe
 from recollect.recall.results import Recall, Result
 from recollect.store.base import FileState
-from recollect.systems.openclaw.min_score import MinScore
+from recollect.systems.openclaw.keywords import MinScore
 from recollect.systems.openclaw.recipe import MIN_SCORE
 from recollect.systems.openclaw.tools import GET, SEARCH, prompt_section, tools
 from recollect.text.snippets import snippet
@@ -57,10 +62,10 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         if self.citations not in get_args(Citations):
-            raise InvalidInput(f"citations must be auto, on or off, not {check.short(self.citations)}.")
+            raise InvalidInput(f"citations must be auto, on or off, not {check.short_repr(self.citations)}.")
         _at_least_one(self.max_results, "max_results")
         if self.min_score is not None:
-            check.unit(self.min_score, "min_score")
+            check.fraction(self.min_score, "min_score")
 
 
 class Workspace:
@@ -90,7 +95,7 @@ class Workspace:
         search: SearchSettings | None = None,
         query_cache: QueryCache | None = None,
     ) -> None:
-        place = folder_of(root)
+        place = resolve_root(root)
         folders = followed(db if mind is None else mind)
         name = _collection(folders, place, collection, None if mind is None else mind.collection)
         held = _held(place, folders.get(name))
@@ -101,7 +106,7 @@ class Workspace:
         said = _said(given)
         self.settings = _over(defaults or FolderSettings(), said)
         self.folder = Folder(place, name, self.settings, said)
-        self.asking = search or SearchSettings()
+        self.search_settings = search or SearchSettings()
         self._owned = mind is None
         self._kept = query_cache  # O18: of a mind that is opened here
         self._next: Embedder | None = None  # the model that is to take over, when its vectors are made
@@ -157,7 +162,7 @@ class Workspace:
 
         def progress(done: int, total: int) -> None:
             if on_event is not None:
-                on_event(Event("embedded", "", done, total))
+                on_event(SyncEvent("embedded", "", done, total))
 
         try:
             made = Mind.reembed(self.mind.path, embedder=model, progress=progress)
@@ -168,7 +173,7 @@ class Workspace:
         self.mind, self._next = Mind(self.mind.path, embedder=model, query_cache=self._kept), None
         return made
 
-    def watch(self, on_sync: OnSync | None = None, on_event: OnEvent | None = None) -> Watch:
+    def watch(self, on_sync: OnSync | None = None, on_event: OnEvent | None = None) -> FolderWatch:
         """Sync now, and from then on whenever files change, until the watch is closed."""
         settings = self.settings
 
@@ -179,8 +184,8 @@ class Workspace:
                 if on_sync is not None:
                     on_sync(report)
 
-        places = settings.places(self.folder.root) if settings.watch else []
-        return Watch(places, follow, settings.debounce, settings.interval)
+        places = settings.indexed_paths(self.folder.root) if settings.watch else []
+        return FolderWatch(places, follow, settings.debounce, settings.interval)
 
     def warm(self) -> Thread:
         """Load the model and the index, beside the caller: what a session does as it starts (O14)."""
@@ -188,7 +193,7 @@ class Workspace:
         def load() -> None:
             try:
                 if self.mind.embedder is not None:
-                    checked(self.mind.embedder, ["warm"], query=True)
+                    embed_texts(self.mind.embedder, ["warm"], query=True)
                 self.mind.recall("warm", 1, filter=self.scope, track=False)
             except RecollectError as problem:
                 log.warning("Warming up failed: %s", problem)
@@ -224,57 +229,57 @@ class Workspace:
         ``shared`` says that others read along: with citations on auto, sources are then not named.
         """
         found = self.recall(query, max_results, min_score, track=track, deadline=deadline)
-        cite = self.asking.citations == "on" or (self.asking.citations == "auto" and not shared)
+        cite = self.search_settings.citations == "on" or (self.search_settings.citations == "auto" and not shared)
         model = self.mind.embedder
         return {
             "results": [_shown(result, query, cite) for result in found],
             "provider": "none" if model is None else getattr(model, "provider", "local"),
             "model": None if model is None else getattr(model, "model", model.name),
-            "citations": self.asking.citations,
+            "citations": self.search_settings.citations,
         }
 
     def recall(
         self, query: str, max_results: int | None = None, min_score: float | None = None, **options: Any
     ) -> Recall:
         """The same as memories, with trace and reasons; further options are those of ``Mind.recall``."""
-        asking = self.asking
-        if not asking.enabled:
+        search_settings = self.search_settings
+        if not search_settings.enabled:
             raise InvalidInput("Memory search is switched off here (enabled: false).")
-        k = asking.max_results if max_results is None else _at_least_one(max_results, "max_results")
-        least = asking.min_score if min_score is None else check.unit(min_score, "min_score")
+        k = search_settings.max_results if max_results is None else _at_least_one(max_results, "max_results")
+        least = search_settings.min_score if min_score is None else check.fraction(min_score, "min_score")
         self._catch_up()
         recipe, settings = self._recipe(least)
         return self.mind.recall(query, k, recipe=recipe, filter=self.scope, **settings, **options)
 
     def _recipe(self, least: float | None) -> tuple[str | Recipe, dict[str, Any]]:
         """The recipe and its settings: by name where it can be, so that answers can be kept."""
-        asking = self.asking
-        if asking.recipe != "openclaw":
-            recipe = get_recipe(asking.recipe)
-            chosen = asking.recipe if least is None else recipe.but(stages=[*recipe.stages, MinScore(least)])
+        search_settings = self.search_settings
+        if search_settings.recipe != "openclaw":
+            recipe = get_recipe(search_settings.recipe)
+            chosen = search_settings.recipe if least is None else recipe.but(stages=[*recipe.stages, MinScore(least)])
             return chosen, {}
-        meaning, text = asking.vector_weight, asking.text_weight
+        meaning, text = search_settings.vector_weight, search_settings.text_weight
         if self.mind.embedder is None or not self.settings.vectors:
             meaning, text = 0.0, 1.0  # by words alone, which then decide alone
-        elif not asking.hybrid:
+        elif not search_settings.hybrid:
             meaning, text = 1.0, 0.0
             least = MIN_SCORE if least is None else least  # one that is given lets no keyword fill up
         return "openclaw", {
             "min_score": least,
             "vector_weight": meaning,
             "text_weight": text,
-            "candidate_multiplier": asking.candidate_multiplier,
+            "candidate_multiplier": search_settings.candidate_multiplier,
         }
 
     def get(self, path: str, from_: int | None = None, lines: int | None = None) -> JsonObject:
         """Lines of an indexed file: ``{path, text, startLine, endLine, lines}``, the last being how many it has."""
-        first = 1 if from_ is None else check.whole(from_, "from")
-        if first < 1 or (lines is not None and check.whole(lines, "lines") < 1):
+        first = 1 if from_ is None else check.integer(from_, "from")
+        if first < 1 or (lines is not None and check.integer(lines, "lines") < 1):
             raise InvalidInput("Lines are counted from 1, and at least one is read.")
-        shown = inside(self.folder.root, check.string(path, "path"))
+        shown = indexed_path(self.folder.root, check.string(path, "path"))
         if shown not in self.files():
             self._catch_up()
-        return lines_in(self.folder, shown, self.files().get(shown), first, lines)
+        return read_lines(self.folder, shown, self.files().get(shown), first, lines)
 
     # The tools of an agent, with the names and parameters that it knows them by (O1).
 
@@ -294,7 +299,7 @@ class Workspace:
         known = {each["name"]: each["parameters"] for each in self.tools()}
         if not isinstance(arguments, Mapping):
             raise InvalidInput(
-                f"The arguments of a tool are a mapping of names to values, not {check.short(arguments)}."
+                f"The arguments of a tool are a mapping of names to values, not {check.short_repr(arguments)}."
             )
         if check.string(tool, "tool") not in known:
             raise InvalidInput(f"There is no tool {tool!r} here; there are: {', '.join(known) or 'none'}.")
@@ -308,7 +313,7 @@ class Workspace:
 
     def tools(self) -> list[JsonObject]:
         """What to offer an agent: name, description and JSON schema of each tool; nothing when search is off."""
-        return tools(self._what) if self.asking.enabled else []
+        return tools(self._what) if self.search_settings.enabled else []
 
     def prompt_section(self) -> str:
         """A section for the system prompt that tells an agent when to search."""
@@ -353,7 +358,7 @@ class Workspace:
     @property
     def being_read(self) -> bool:
         """Is a sync under way, here or in another process? A search then answers from what is there."""
-        return self._busy or is_being_read(self.mind.store.folders().get(self.folder.collection, {}))
+        return self._busy or is_syncing(self.mind.store.folders().get(self.folder.collection, {}))
 
     def _catch_up(self) -> None:
         """Sync before a search, unless a sync is under way: the search then finds what was there before."""
@@ -369,7 +374,7 @@ class Workspace:
 
 
 def _at_least_one(value: object, name: str) -> int:
-    number = check.whole(value, name)
+    number = check.integer(value, name)
     if number < 1:
         raise InvalidInput(f"{name} must be at least 1, not {number}.")
     return number
@@ -422,7 +427,7 @@ def followed(memory: Mind | str | os.PathLike[str]) -> dict[str, JsonObject]:
 def _held(root: Path, record: JsonObject | None) -> FolderSettings:
     """What was given for a folder when it was last read."""
     if record is not None and record["root"] == str(root):
-        return settings_in(record)
+        return settings_from_record(record)
     if os.path.exists(root) and not os.path.isdir(root):
         raise InvalidInput(
             f"{root} is a file; what is followed is a folder. Name the one that it is in ({root.parent}), "

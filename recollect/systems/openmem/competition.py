@@ -1,22 +1,24 @@
-"""What a memory is worth by itself: how recent, how strong, how sure."""
+"""The competition of memories by activation, recency, strength and confidence, and packing into a token budget."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from recollect.model.validation import micros
 from recollect.recall.expressions import leaf, product, total
-from recollect.recall.hits import Hits, Operation, Rescore
-from recollect.recall.run import Run
-from recollect.recall.stages.factors import DAY, standing
+from recollect.recall.hits import Drop, HitOperation, Hits, Rescore
+from recollect.recall.packing import tokens
+from recollect.recall.run import Run, Skip
+from recollect.recall.stages.factors import DAY, status_at
 from recollect.store.base import Floats, Rows
 
 
 @dataclass(frozen=True, slots=True)
-class Compete:
+class Competition:
     """(Σ weight × part) × status penalty, the parts being activation, recency, strength and confidence.
 
     recency = exp(−rate × days since the last access, or since creation).
@@ -29,9 +31,9 @@ class Compete:
     )
     name: str = "compete"
 
-    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         days = days_unused(run, hits.keys)
-        statuses = standing(run, hits.keys)
+        statuses = status_at(run, hits.keys)
         recency = np.exp(-self.rate * days)
         parts = {
             "activation": hits.score,
@@ -50,7 +52,7 @@ def days_unused(run: Run, keys: Rows) -> Floats:
     seen = run.snapshot.numbers("created", keys)
     accessed = run.snapshot.use_numbers("last_accessed", keys)
     seen = np.where(np.isnan(accessed), seen, accessed)
-    return np.maximum(0.0, (micros(run.now) - seen) / DAY)
+    return np.maximum(0.0, (micros(run.as_of) - seen) / DAY)
 
 
 def effective_strength(run: Run, keys: Rows, rate: float) -> list[float]:
@@ -63,3 +65,31 @@ def effective_strength(run: Run, keys: Rows, rate: float) -> list[float]:
 def _known(run: Run, name: str, keys: Rows) -> Floats:
     """A number of each memory; none counts 0."""
     return np.nan_to_num(run.snapshot.numbers(name, keys))
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBudgetPacking:
+    """In their order, until k or the budget is reached; the first that does not fit ends it.
+
+    It runs even when the deadline has passed: a budget is never exceeded.
+    """
+
+    ignores_deadline: ClassVar[bool] = True
+
+    budget: int | None = None
+    characters: int = 4  # a token, rounded up
+    name: str = "pack"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        if self.budget is None:
+            raise Skip("there is no token budget")
+        sizes = [tokens(memory.text, self.characters) for memory in run.memories(hits.keys[: run.k])]
+        totals = np.cumsum(sizes)
+        fitting = int(np.count_nonzero(totals <= self.budget))  # texts are not empty: totals only grow
+        run.log("tokens", int(totals[fitting - 1]) if fitting else 0)
+        if fitting == len(sizes):
+            return []
+        keep = np.arange(len(hits)) < fitting
+        # Behind the first k nobody counts any more: it is at least as much as up to there.
+        values = totals[np.minimum(np.arange(len(hits)), len(sizes) - 1)].astype(np.float64)
+        return [Drop(keep, values, float(self.budget), "the tokens up to here are over the budget")]

@@ -11,14 +11,13 @@ from collections.abc import Mapping
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
-from recollect.recall.cues import Parallel, Words
-from recollect.recall.fusion import Blend, Share
+from recollect.recall.cues import AllCues, WordsCue
+from recollect.recall.fusion import Blend, CueWeight
 from recollect.recall.query_parsing import EveryWord
 from recollect.recall.recipe import Recipe, times
-from recollect.recall.stages import Touching
-from recollect.systems.openmem.competition import Compete
-from recollect.systems.openmem.packing import Pack
-from recollect.systems.openmem.spreading import Contradict, Spread
+from recollect.recall.stages import RecordUse
+from recollect.systems.openmem.competition import Competition, TokenBudgetPacking
+from recollect.systems.openmem.spreading import ContradictionPenalty, SpreadingActivation
 
 WEIGHTS = {"activation": 0.5, "recency": 0.2, "strength": 0.2, "confidence": 0.1}  # M5
 MOST_HOPS = 100  # an explanation names every hop; more than these nobody reads
@@ -41,21 +40,23 @@ def openmem(
         k=10,
         statuses=("active", "superseded", "contradicted"),  # M9: penalised, not hidden
         read=[EveryWord(match="exact")],  # M1: no input is a syntax error
-        cues=Parallel(Words(fields={"text": 1.0, "summary": 1.0, "entities": 1.0}, depth=times(4))),  # M1
-        fuse=Blend(Share("words", 1.0, over="best"), fill=False),  # M2: score ÷ best
+        cues=AllCues(WordsCue(fields={"text": 1.0, "summary": 1.0, "entities": 1.0}, depth=times(4))),  # M1
+        fuse=Blend(CueWeight("words", 1.0, over="best"), fill=False),  # M2: score ÷ best
         stages=[
-            Spread(hops=max_hops, decay=check.unit(decay_per_hop, "decay_per_hop")),  # M3, M4
-            Compete(weights={**WEIGHTS, **_checked({} if weights is None else weights)}, rate=0.05),  # M5, M6, M9
-            Contradict(penalty=0.3),  # M10
-            Pack(budget=budget, characters=4),  # M11
+            SpreadingActivation(hops=max_hops, decay=check.fraction(decay_per_hop, "decay_per_hop")),  # M3, M4
+            Competition(weights={**WEIGHTS, **_checked({} if weights is None else weights)}, rate=0.05),  # M5, M6, M9
+            ContradictionPenalty(penalty=0.3),  # M10
+            TokenBudgetPacking(budget=budget, characters=4),  # M11
         ],
-        after=[Touching(("access",))],  # M11
+        after=[RecordUse(("access",))],  # M11
     )
 
 
 def _checked(weights: Mapping[str, float]) -> dict[str, float]:
     if not isinstance(weights, Mapping):
-        raise InvalidInput(f"weights are names and numbers, such as {{'recency': 0.4}}, not {check.short(weights)}.")
+        raise InvalidInput(
+            f"weights are names and numbers, such as {{'recency': 0.4}}, not {check.short_repr(weights)}."
+        )
     unknown = [name for name in weights if name not in WEIGHTS]
     if unknown:
         raise InvalidInput(f"There is no weight {unknown[0]!r}; there are: {', '.join(WEIGHTS)}.")

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.recall.expressions import Chosen, Expr, leaf, product
-from recollect.recall.hits import Add, Hits, Operation, Rescore
+from recollect.recall.expressions import ChoiceExpression, Expression, leaf, product
+from recollect.recall.hits import Add, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows
 from recollect.systems.openmem.competition import effective_strength
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class SpreadingActivation:
     """Activation flows along edges, both ways: source × weight × decay for each hop; the largest wins.
 
     Hop by hop, from what the hop before left, so that the order of edges does not matter.
@@ -25,7 +25,7 @@ class Spread:
     decay: float = 0.5
     name: str = "spread"
 
-    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         keys, score = hits.keys, hits.score
         frontier = keys[keys > 0]
         for hop in range(1, self.hops + 1):
@@ -34,12 +34,14 @@ class Spread:
                 break
             keys, score, frontier = reached
         fresh = np.arange(len(hits), len(keys))
-        run.note("reached", len(fresh))
+        run.log("reached", len(fresh))
         if score is hits.score:
             raise Skip("no edge leads to more activation")
         return [Rescore(score.take(np.arange(len(hits)))), Add(keys[fresh], score.take(fresh))]
 
-    def _flow(self, run: Run, keys: Rows, score: Expr, frontier: Rows, hop: int) -> tuple[Rows, Expr, Rows] | None:
+    def _flow(
+        self, run: Run, keys: Rows, score: Expression, frontier: Rows, hop: int
+    ) -> tuple[Rows, Expression, Rows] | None:
         """One hop: what the frontier lends to its neighbours, where that is more than they have."""
         place = {key: at for at, key in enumerate(keys.tolist())}
         offers: dict[int, tuple[float, int, float, str]] = {}  # target: activation, source, weight, kind
@@ -65,8 +67,8 @@ class Spread:
         return self._join(run, keys, score, {target: offers[target] for target in better}, hop)
 
     def _join(
-        self, run: Run, keys: Rows, score: Expr, better: dict[int, tuple[float, int, float, str]], hop: int
-    ) -> tuple[Rows, Expr, Rows]:
+        self, run: Run, keys: Rows, score: Expression, better: dict[int, tuple[float, int, float, str]], hop: int
+    ) -> tuple[Rows, Expression, Rows]:
         place = {key: at for at, key in enumerate(keys.tolist())}
         sources = np.array([source for _, source, _, _ in better.values()], dtype=np.int64)
         ids, kinds = run.snapshot.ids(sources), [kind for _, _, _, kind in better.values()]
@@ -81,11 +83,11 @@ class Spread:
         number = {target: at for at, target in enumerate(better)}
         which = np.array([int(key in number) for key in together.tolist()])
         places = np.array([number[key] if key in number else place[key] for key in together.tolist()])
-        return together, Chosen((score, lent), which, places), targets
+        return together, ChoiceExpression((score, lent), which, places), targets
 
 
 @dataclass(frozen=True, slots=True)
-class Contradict:
+class ContradictionPenalty:
     """Of two hits that contradict each other, the weaker is multiplied by a penalty, once.
 
     Weaker is the smaller strength × confidence × recency; on a tie the lower score, and then the later memory.
@@ -95,7 +97,7 @@ class Contradict:
     recency: float = 0.05  # a day
     name: str = "contradict"
 
-    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         links = run.snapshot.links(hits.keys[hits.keys > 0], kinds=("contradicts",))
         place = {key: at for at, key in enumerate(hits.keys.tolist())}
         pairs = [
@@ -106,14 +108,14 @@ class Contradict:
         if not pairs:
             raise Skip("no two hits contradict each other")
         strength = effective_strength(run, hits.keys, self.recency)
-        standing = [(strength[at], float(hits.score.values[at]), -int(hits.keys[at])) for at in range(len(hits))]
+        standings = [(strength[at], float(hits.score.values[at]), -int(hits.keys[at])) for at in range(len(hits))]
         losers: dict[int, int] = {}  # and the strongest that each of them loses to
         for pair in pairs:
-            weaker, stronger = sorted(pair, key=standing.__getitem__)
-            losers[weaker] = max(losers.get(weaker, stronger), stronger, key=standing.__getitem__)
+            weaker, stronger = sorted(pair, key=standings.__getitem__)
+            losers[weaker] = max(losers.get(weaker, stronger), stronger, key=standings.__getitem__)
         factor = np.array([self.penalty if at in losers else 1.0 for at in range(len(hits))])
         winners = dict(zip(losers, run.snapshot.ids(hits.keys[list(losers.values())]), strict=True))
-        run.note("contradicted", len(losers))
+        run.log("contradicted", len(losers))
 
         def label(at: int) -> str:
             return f"contradicted by {winners[at]}" if at in winners else "no stronger memory contradicts it"

@@ -6,29 +6,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from recollect.recall.hits import Found
+from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Cue
 from recollect.recall.run import Run, Skip
 
-Expand = Callable[[str], Sequence[str]]
+ExpandQuery = Callable[[str], Sequence[str]]
 
 
-class Expanded:
+class QueryExpansion:
     """The cues for the question itself; then, unless that already gave a strong signal, for each of its expansions."""
 
-    def __init__(self, *cues: Cue, expand: Expand | None, strong: Callable[[Run], str]) -> None:
+    def __init__(self, *cues: Cue, expand: ExpandQuery | None, strong: Callable[[Run], str]) -> None:
         self._cues = cues
         self._expand = expand
         self._strong = strong
 
-    def gather(self, run: Run) -> list[Found]:
+    def gather(self, run: Run) -> list[Candidates]:
         found = [run.find(cue) for cue in self._cues]
         variants: Sequence[str] = ()
         with run.step("cue", "expansion"):
             variants = self._variants(run)
-            run.note("variants", list(variants))
+            run.log("variants", list(variants))
         for number, text in enumerate(variants, 1):
-            with run.asking(text):
+            with run.with_query(text):
                 found += [run.find(_renamed(cue, f"{cue.name} {number}")) for cue in self._cues]
         return found
 
@@ -38,7 +38,7 @@ class Expanded:
         reason = self._strong(run)
         if reason:
             raise Skip(reason)
-        return [text for text in self._expand(run.question.text) if text.strip()]
+        return [text for text in self._expand(run.query.text) if text.strip()]
 
     def cues(self) -> list[Cue]:
         return list(self._cues)
@@ -50,7 +50,7 @@ def strong_signal(cue: str, top: float, gap: float) -> Callable[[Run], str]:
     def judged(run: Run) -> str:
         scores = run.found[cue].score.values[:2]
         first, second = [*(scores / (1 + scores)).tolist(), 0.0, 0.0][:2]
-        run.note("top", round(first, 4))
+        run.log("top", round(first, 4))
         if first >= top and first - second >= gap:
             return f"strong signal: {cue} has {first:.2f} at the top, {first - second:.2f} ahead"
         return ""

@@ -6,19 +6,19 @@ question ─▶ words, vectors ─▶ (expansion unless the signal is strong) �
 
 from __future__ import annotations
 
-from recollect.recall.cues import Vectors, Words
+from recollect.recall.cues import VectorsCue, WordsCue
 from recollect.recall.fusion import ReciprocalRank
 from recollect.recall.query_parsing import ContentWords
 from recollect.recall.recipe import Recipe, fixed
-from recollect.recall.stages import Touching
+from recollect.recall.stages import RecordUse
 from recollect.recall.stages.rerank import PositionBlend
 from recollect.rerank import Reranker
-from recollect.systems.qmd.expansion import Expand, Expanded, strong_signal
+from recollect.systems.qmd.expansion import ExpandQuery, QueryExpansion, strong_signal
 
 
 def qmd(
     *,
-    expand: Expand | None = None,  # a question into other wordings of it; an LLM, or a rule
+    expand: ExpandQuery | None = None,  # a question into other wordings of it; an LLM, or a rule
     reranker: Reranker | str | None = "late",
     rerank_top: int = 40,
 ) -> Recipe:
@@ -28,9 +28,9 @@ def qmd(
         about="Reciprocal ranks of words and vectors, then a reranker blended in by position.",
         k=6,
         read=[ContentWords()],
-        cues=Expanded(
-            Words(depth=fixed(50)),
-            Vectors(depth=fixed(50)),
+        cues=QueryExpansion(
+            WordsCue(depth=fixed(50)),
+            VectorsCue(depth=fixed(50)),
             expand=expand,
             strong=strong_signal("words", top=0.85, gap=0.15),  # O21
         ),
@@ -42,5 +42,5 @@ def qmd(
         stages=[
             PositionBlend(reranker, head=rerank_top, weights=((3, 0.75), (10, 0.60), (None, 0.40))),  # O21
         ],
-        after=[Touching(("access",))],
+        after=[RecordUse(("access",))],
     )

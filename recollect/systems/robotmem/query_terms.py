@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from recollect.recall.query_parsing import Question
+from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.run import Run
 from recollect.store.base import Term
 from recollect.text.words import HAN, PAIRED, is_spaceless, words
@@ -24,11 +24,11 @@ class PlainTerms:
 
     operators: Sequence[str] = ("AND", "OR", "NOT", "NEAR")
 
-    def read(self, question: Question, run: Run) -> Question:
+    def read(self, question: ParsedQuery, run: Run) -> ParsedQuery:
         text = question.text
         if self.operators:
             text = re.sub(f"(?<!{LETTER})(?:{'|'.join(self.operators)})(?!{LETTER})", " ", text)
         every = tuple(dict.fromkeys(words(text, whole=True)))
         kept = tuple(word for word in every if len(word) > 1 or is_spaceless(word))
-        run.note("match", " OR ".join(f'"{word}"' for word in kept) or "nothing to look up")
+        run.log("match", " OR ".join(f'"{word}"' for word in kept) or "nothing to look up")
         return replace(question, words=every, terms=tuple(Term(word, match="exact") for word in kept))

@@ -18,18 +18,15 @@ from typing import Any
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
 from recollect.model.filter import Filter
-from recollect.recall.cues import Parallel, Words
+from recollect.recall.cues import AllCues, WordsCue
 from recollect.recall.fusion import ReciprocalRank
 from recollect.recall.hits import Hits
 from recollect.recall.recipe import Recipe, times
 from recollect.recall.run import Run
-from recollect.recall.stages import Touching, When
-from recollect.systems.robotmem.nearest import Nearest
-from recollect.systems.robotmem.normalise import Normalise
+from recollect.recall.stages import ConditionalStage, RecordUse
+from recollect.systems.robotmem.cues import EpisodeReplay, NearestVectors, ReplayOrSearch
 from recollect.systems.robotmem.query_terms import PlainTerms
-from recollect.systems.robotmem.replay import Instead, Replay
-from recollect.systems.robotmem.source_weight import SourceWeight
-from recollect.systems.robotmem.spatial_sort import SpatialSort
+from recollect.systems.robotmem.stages import NormaliseScores, SourceWeight, SpatialSort
 
 FIELDS = {"text": 1.0, "summary": 1.0, "path": 1.0, "entities": 1.0}  # R4: path covers files, too
 MODES = {"vectors + words": "hybrid", "words": "bm25_only", "vectors": "vec_only"}  # R7
@@ -52,7 +49,9 @@ def robotmem(
     session = None if session_id == "" else session_id
     space = None if spatial_sort is None else SpatialSort.read(spatial_sort)
     fetch = times(2) if context_filter is None and space is None else times(4)  # R2
-    search = Parallel(Words(fields=FIELDS, depth=fetch), Nearest(depth=fetch))  # R4, R5; R16: each may fail alone
+    search = AllCues(
+        WordsCue(fields=FIELDS, depth=fetch), NearestVectors(depth=fetch)
+    )  # R4, R5; R16: each may fail alone
     return Recipe(
         name="robotmem",
         about="Reciprocal ranks of words and vectors; real beats simulated; structured filters and order in space.",
@@ -69,14 +68,14 @@ def robotmem(
         )
         & ~RECORDS,
         read=[PlainTerms()],  # R3
-        cues=search if session is None else Instead(Replay(depth=fetch), search),  # R10
+        cues=search if session is None else ReplayOrSearch(EpisodeReplay(depth=fetch), search),  # R10
         fuse=ReciprocalRank(k=_above_zero(rrf_k), modes=MODES),  # R6, R7
         stages=[
-            When(SourceWeight(real_weight), unless=_replayed),  # R8
+            ConditionalStage(SourceWeight(real_weight), unless=_replayed),  # R8
             *([] if space is None else [space]),  # R13
-            Normalise(),  # R14
+            NormaliseScores(),  # R14
         ],
-        after=[Touching(("access", "return"))],  # R15
+        after=[RecordUse(("access", "return"))],  # R15
     )
 
 
@@ -86,5 +85,5 @@ def _replayed(run: Run, hits: Hits) -> str:
 
 def _above_zero(rrf_k: float) -> float:
     if check.number(rrf_k, "rrf_k") <= 0:
-        raise InvalidInput(f"rrf_k must be above 0, not {check.short(rrf_k)}.")
+        raise InvalidInput(f"rrf_k must be above 0, not {check.short_repr(rrf_k)}.")
     return rrf_k

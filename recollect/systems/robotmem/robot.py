@@ -16,13 +16,14 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.embed import checked
+from recollect.embed import embed_texts
 from recollect.errors import EmbeddingError, InvalidInput, NotFound
-from recollect.ingest import sessions as episodes
-from recollect.ingest.near_duplicates import merges, twin_of
+from recollect.ingest.near_duplicates import find_near_duplicate, find_redundant
+from recollect.ingest.sessions import SESSION_KIND, end_session, session_record
 from recollect.mind import Mind
 from recollect.model import Filter, Memory
 from recollect.model import validation as check
+from recollect.model.memory import make_memory
 from recollect.recall.results import Recall
 from recollect.store.text_fields import embedding_text
 
@@ -67,7 +68,9 @@ class Robot:
 
     def __init__(self, mind: Mind, collection: str | None = None) -> None:
         if not isinstance(mind, Mind):
-            raise InvalidInput(f"A robot stands on a mind, as in Robot(Mind('robot.db')), not on {check.short(mind)}.")
+            raise InvalidInput(
+                f"A robot stands on a mind, as in Robot(Mind('robot.db')), not on {check.short_repr(mind)}."
+            )
         if collection is not None and mind.collection not in (None, collection):
             raise InvalidInput(f"This mind is bound to the collection {mind.collection!r}, not to {collection!r}.")
         self.mind = mind
@@ -80,10 +83,10 @@ class Robot:
 
         ``details`` are further fields of a memory: confidence, entities, files, tags, …
         """
-        memory = check.memory(insight, {**details, **self._place(session_id), "context": parsed(context)})
-        twin = twin_of(self.mind.store, memory, self.mind.clock(), self._vector(memory))
+        memory = make_memory(insight, {**details, **self._place(session_id), "context": parsed(context)})
+        twin = find_near_duplicate(self.mind.store, memory, self.mind.clock(), self._vector(memory))
         if twin is not None:
-            return Learned(twin.memory, True, twin.because)
+            return Learned(twin.memory, True, twin.reason)
         return Learned(self.mind.remember(memory))
 
     def save_perception(
@@ -98,12 +101,12 @@ class Robot:
         """Keep what was seen, felt, heard or done; ``data`` (any JSON) comes back at ``context["perception"]``."""
         if perception_type not in PERCEPTIONS:
             raise InvalidInput(
-                f"perception_type must be one of {', '.join(PERCEPTIONS)}, not {check.short(perception_type)}."
+                f"perception_type must be one of {', '.join(PERCEPTIONS)}, not {check.short_repr(perception_type)}."
             )
         seen = {"type": perception_type, **check.json_object({"data": data}, "data")}
         whole = {**parsed(context), "perception": seen}
         said = {"kind": "perception", **details, **self._place(session_id), "context": whole}
-        return self.mind.remember(check.memory(description, said))
+        return self.mind.remember(make_memory(description, said))
 
     def forget(self, id: str, reason: str) -> int:
         """Let a memory go, for a reason that the history keeps."""
@@ -153,21 +156,21 @@ class Robot:
 
         The others are superseded and linked to it (same_as). It is one change: ``undo`` takes all of it back.
         """
-        score = None if outcome_score is None else check.unit(outcome_score, "outcome_score")
+        score = None if outcome_score is None else check.fraction(outcome_score, "outcome_score")
         mine = Filter(collection=self.collection, session=check.string(session_id, "session_id"), status="active")
-        records = Filter(kind=episodes.KIND)
+        records = Filter(kind=SESSION_KIND)
         memories = self.mind.list(mine & ~records)
         known = [*self.mind.list(mine & records, limit=1)]
         if not known and not memories:
             raise NotFound(f"There is no session {session_id!r} in the collection {self.collection!r}.")
         record = known[0] if known else self._begin(session_id, {})
-        merged = merges(memories, self._vectors(memories))
-        episodes.end(self.mind.store, record.id, self.mind.clock(), score, merged)
+        merged = find_redundant(memories, self._vectors(memories))
+        end_session(self.mind.store, record.id, self.mind.clock(), score, merged)
         stays = {gone: twin.memory.id for gone, twin in merged.items()}
         return Ended(session_id, score, len(memories) - len(stays), stays)
 
     def _begin(self, session_id: str, context: Mapping[str, Any]) -> Memory:
-        return self.mind.remember(episodes.record(session_id, self.collection, context, self.mind.clock()))
+        return self.mind.remember(session_record(session_id, self.collection, context, self.mind.clock()))
 
     def _place(self, session_id: str | None) -> dict[str, Any]:
         return {"collection": self.collection, "session": session_id or ""}
@@ -181,7 +184,7 @@ class Robot:
         if self.mind.embedder is None or not memories:
             return None
         try:
-            return checked(self.mind.embedder, [embedding_text(memory) for memory in memories])
+            return embed_texts(self.mind.embedder, [embedding_text(memory) for memory in memories])
         except EmbeddingError as problem:
             log.warning("%s Memories are compared by their words.", problem)
             return None

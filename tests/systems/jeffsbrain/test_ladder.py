@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import Filter, InvalidInput
-from recollect.recall.cues import Ladder
-from recollect.recall.hits import Found
+from recollect.recall.cues import RetryLadder
+from recollect.recall.hits import Candidates
 from recollect.recall.run import Run
-from recollect.systems.jeffsbrain.query_cue import Asked
+from recollect.systems.jeffsbrain.query_cue import QueryLanguageCue
 from recollect.systems.jeffsbrain.recipe import jeffsbrain
 from recollect.systems.jeffsbrain.retry import query_tokens, sanitise_query, strongest_term
 from recollect.text.slugs import SlugIndex, slug_grams, slug_text
@@ -119,11 +119,13 @@ def test_every_rung_asks_with_the_aliases() -> None:
 
 @pytest.mark.contract("J11", "J14")
 def test_a_rung_that_breaks_ends_the_ladder() -> None:
-    class Broken(Asked):
-        def find(self, run: Run) -> Found:
+    class Broken(QueryLanguageCue):
+        def find(self, run: Run) -> Candidates:
             raise OSError("the disk is gone")
 
-    rungs = Ladder(Asked("bm25"), Broken("strongest_term"), Asked("refreshed_sanitised", sanitise_query))
+    rungs = RetryLadder(
+        QueryLanguageCue("bm25"), Broken("strongest_term"), QueryLanguageCue("refreshed_sanitised", sanitise_query)
+    )
     with shelf(BLUE) as mind:
         recall = mind.recall("quagga", recipe=jeffsbrain(mode="bm25").but(cues=rungs))
     assert attempts(recall) == [("initial", "quagga", 0)]

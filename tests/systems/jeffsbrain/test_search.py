@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import Filter, InvalidInput, Mind, aio
-from recollect.recall.cues import Parallel, Vectors
+from recollect.recall.cues import AllCues, VectorsCue
 from recollect.recall.recipe import fixed
 from recollect.systems.jeffsbrain.modes import agreements
 from recollect.systems.jeffsbrain.recipe import jeffsbrain
@@ -64,7 +64,7 @@ def test_a_k_of_nothing_or_less_means_sixty(given: int, used: int) -> None:
 def test_the_lists_commute_bit_for_bit(order: list[int]) -> None:
     with shelf(*map(cup, range(1, 8)), embedder=Order(*order)) as mind:
         recipe, lexical = jeffsbrain(), jeffsbrain(mode="bm25").cues
-        swapped = recipe.but(cues=Parallel(Vectors("vector", fixed(60)), lexical))
+        swapped = recipe.but(cues=AllCues(VectorsCue("vector", fixed(60)), lexical))
         one, other = (mind.recall("cup", recipe=each, track=False) for each in (recipe, swapped))
     assert [(each.memory.id, each.score) for each in one] == [(each.memory.id, each.score) for each in other]
 

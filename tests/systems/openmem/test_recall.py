@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import Filter, InvalidInput, Mind
-from recollect.recall.hits import Hits, Operation
+from recollect.recall.hits import HitOperation, Hits
 from recollect.recall.registry import get_recipe
 from recollect.recall.run import Run
 from tests.conftest import Clock
@@ -456,8 +456,8 @@ def test_a_ring_of_contradictions_ends_and_every_pair_has_one_loser(strengths: l
         before = scores(ask(mind, "cup"))
         mind.import_(records({}, [(a, b, 1.0) for a, b in pairs], "contradicts"))
         after = scores(ask(mind, "cup", max_hops=0))
-    standing = {id: (strength, -n) for n, (id, strength) in enumerate(zip(ring, strengths, strict=True))}
-    losers = {min(pair, key=standing.__getitem__) for pair in pairs}
+    status_at = {id: (strength, -n) for n, (id, strength) in enumerate(zip(ring, strengths, strict=True))}
+    losers = {min(pair, key=status_at.__getitem__) for pair in pairs}
     assert after == {id: score * (0.3 if id in losers else 1.0) for id, score in before.items()}
 
 
@@ -496,8 +496,8 @@ class Dawdle:
 
     name = "dawdle"
 
-    def apply(self, run: Run, hits: Hits) -> list[Operation]:
-        while run.remaining():
+    def apply(self, run: Run, hits: Hits) -> list[HitOperation]:
+        while run.seconds_left():
             time.sleep(0.01)
         return []
 

@@ -225,9 +225,9 @@ def test_there_are_five_types_of_perception_and_others_are_refused(robot: Robot)
 
 
 def test_an_array_is_refused_by_its_name_with_what_would_do(robot: Robot) -> None:
-    with pytest.raises(InvalidInput, match=r"^data must hold JSON values only: ndarray is none; give its \.tolist\(\)"):
+    with pytest.raises(InvalidInput, match=r"^data must contain only JSON values: ndarray is not a JSON type"):
         robot.save_perception("The force rose.", "tactile", np.zeros(3))
-    with pytest.raises(InvalidInput, match=r"^context .*float32 is none; give its \.tolist\(\)"):
+    with pytest.raises(InvalidInput, match=r"^context .*float32 is not a JSON type; convert it with \.tolist\(\)"):
         robot.learn("Grip the cup.", {"force": np.float32(8)})
 
 

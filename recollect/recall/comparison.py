@@ -1,4 +1,4 @@
-"""Comparing: one question, several recipes, side by side."""
+"""A comparison of several recipes on one query."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from recollect.recall.results import Recall
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ComparedMemory:
     """A memory and its rank (from 1) with each recipe that returned it."""
 
     memory: Memory
     ranks: dict[str, int]
 
     def move(self, recipe: str, against: str) -> int | None:
-        """How many places higher (positive) or lower than with another recipe; None when one of them left it out."""
+        """How many ranks higher (positive) or lower than with another recipe; None when one of them left it out."""
         if recipe in self.ranks and against in self.ranks:
             return self.ranks[against] - self.ranks[recipe]
         return None
@@ -25,21 +25,21 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What several recipes answer to one question."""
+    """The answers of several recipes to one query."""
 
     query: str
     recalls: dict[str, Recall]
 
     @property
-    def lines(self) -> list[Line]:
-        """Every memory that any of them returned, in the order of the first recipe, then of the second, …"""
+    def lines(self) -> list[ComparedMemory]:
+        """Every memory that any recipe returned, in the order of the first recipe, then of the second, …"""
         memories: dict[str, Memory] = {}
         ranks: dict[str, dict[str, int]] = {}
         for name, recall in self.recalls.items():
             for result in recall:
                 memories.setdefault(result.memory.id, result.memory)
                 ranks.setdefault(result.memory.id, {})[name] = result.rank
-        return [Line(memory, ranks[id]) for id, memory in memories.items()]
+        return [ComparedMemory(memory, ranks[id]) for id, memory in memories.items()]
 
     def as_dict(self) -> dict[str, Any]:
         return {

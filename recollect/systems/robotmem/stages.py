@@ -1,10 +1,10 @@
-"""Order in space: the candidates nearest to a point come first."""
+"""robotmem's stages: the weight of real-world memories, sorting by distance, and normalised scores."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -12,10 +12,33 @@ import numpy as np
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
-from recollect.model.conditions import distance
-from recollect.model.filter import Near
-from recollect.recall.hits import Annotate, Hits, Operation, Reorder
-from recollect.recall.run import Run
+from recollect.model.filter import Near, check_context_conditions
+from recollect.model.matching import distance, match_context
+from recollect.recall.expressions import leaf, product, ratio
+from recollect.recall.hits import Annotate, HitOperation, Hits, Reorder, Rescore
+from recollect.recall.run import Run, Skip
+
+
+@dataclass(frozen=True, slots=True)
+class SourceWeight:
+    """× a factor for the memories whose context meets the conditions."""
+
+    factor: float = 1.5
+    where: Mapping[str, Any] = field(default_factory=lambda: {"env.sim_or_real": "real"})
+    name: str = "source weight"
+
+    def __post_init__(self) -> None:
+        check.number(self.factor, "the source weight", low=0.0)
+        check_context_conditions(self.where)
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        said = " and ".join(f"{path} is {wanted!r}" for path, wanted in self.where.items())
+        meets = np.array([match_context(context, self.where) is True for context in run.snapshot.contexts(hits.keys)])
+        if not meets.any():
+            raise Skip(f"there is no candidate where {said}")
+        factor = leaf(np.where(meets, self.factor, 1.0), lambda at: f"source: {'' if meets[at] else 'not '}{said}")
+        return [Rescore(product("after source weight", hits.score, factor))]
+
 
 SHAPE = '{"field": "spatial.position", "target": [1.3, 0.7, 0.42], "max_distance": 0.1}, the last of them optional'
 
@@ -36,7 +59,7 @@ class SpatialSort:
     def read(cls, given: object) -> SpatialSort:
         """From a mapping as users write it, or an InvalidInput that says what is wrong with it."""
         if not isinstance(given, Mapping):
-            raise InvalidInput(f"spatial_sort must be an object such as {SHAPE}; not {check.short(given)}.")
+            raise InvalidInput(f"spatial_sort must be an object such as {SHAPE}; not {check.short_repr(given)}.")
         unknown = [key for key in given if key not in ("field", "target", "max_distance")]
         missing = [key for key in ("field", "target") if key not in given]
         if unknown or missing:
@@ -55,16 +78,16 @@ class SpatialSort:
     def cutoff(self) -> Near | None:
         return None if self.max_distance is None else Near(self.field, self.target, self.max_distance)
 
-    def apply(self, run: Run, hits: Hits) -> Sequence[Operation]:
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         near = Near(self.field, self.target, math.inf)
         found = [distance(context, near) for context in run.snapshot.contexts(hits.keys)]
         apart = np.array([math.inf if each is None else each for each in found])
-        remarks = {
+        notes = {
             key: [f"no usable coordinates at {self.field}" if each is None else f"{each:.4g} away from the target"]
             for key, each in zip(hits.keys.tolist(), found, strict=True)
         }
         order = np.argsort(apart, kind="stable")  # equally far: as they were
-        return [Reorder(order, f"nearest to {list(self.target)} at {self.field}"), Annotate(remarks)]
+        return [Reorder(order, f"nearest to {list(self.target)} at {self.field}"), Annotate(notes)]
 
 
 def point(given: Any, name: str) -> tuple[float, ...]:
@@ -72,5 +95,20 @@ def point(given: Any, name: str) -> tuple[float, ...]:
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, (str, Mapping)) else []
     numbers = [float(each) for each in listed if isinstance(each, Real) and not isinstance(each, bool)]
     if not numbers or len(numbers) < len(listed) or not all(map(math.isfinite, numbers)):
-        raise InvalidInput(f"{name} must be a list of numbers, such as [1.3, 0.7, 0.42], not {check.short(given)}.")
+        raise InvalidInput(
+            f"{name} must be a list of numbers, such as [1.3, 0.7, 0.42], not {check.short_repr(given)}."
+        )
     return tuple(numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class NormaliseScores:
+    """score ÷ the best score of those that will be returned, in whatever order they stand: the best has 1.0."""
+
+    name: str = "normalise"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        best = float(hits.score.values[: run.k].max())
+        if best <= 0:
+            raise Skip("no score is above 0")
+        return [Rescore(ratio("÷ best returned", hits.score, leaf(best, "best score returned")))]
