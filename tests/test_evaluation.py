@@ -21,36 +21,36 @@ from bench.variants import BASELINES, ablations
 from recollect import Filter, InvalidInput, Memory, Mind
 from recollect.errors import RecollectError
 from recollect.evaluation import (
-    Answer,
-    Gate,
-    Labelled,
-    Question,
-    Scores,
-    asking,
-    difference,
-    interval,
-    judge,
+    LabelledQuestion,
+    LabelledSet,
+    QualityGate,
+    RecallAnswer,
+    RecipeScores,
+    bootstrap_interval,
+    build_report,
+    open_runner,
+    paired_difference,
+    question_template,
     read,
-    resolved,
-    score,
-    separation,
-    template,
+    resolve_ids,
+    roc_auc,
+    score_answers,
 )
 from recollect.recall.registry import get_recipe
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 
 
-def answered(*found: str, confidence: float = 1.0) -> Answer:
-    return Answer(found, confidence, 0.001)
+def answered(*found: str, confidence: float = 1.0) -> RecallAnswer:
+    return RecallAnswer(found, confidence, 0.001)
 
 
 # Two relevant, graded 2 and 1, at ranks 2 and 4; one of two, at rank 1; one at rank 6; none.
 QUESTIONS = [
-    Question("first", {"a": 2, "b": 1}, "graded"),
-    Question("second", {"c": 1, "d": 1}, "plain"),
-    Question("third", {"e": 1}, "plain"),
-    Question("fourth", {"f": 1}, "plain"),
+    LabelledQuestion("first", {"a": 2, "b": 1}, "graded"),
+    LabelledQuestion("second", {"c": 1, "d": 1}, "plain"),
+    LabelledQuestion("third", {"e": 1}, "plain"),
+    LabelledQuestion("fourth", {"f": 1}, "plain"),
 ]
 ANSWERS = [answered("x", "a", "y", "b"), answered("c"), answered("u", "v", "w", "x", "y", "e"), answered()]
 BY_HAND: dict[str, list[float]] = {
@@ -67,79 +67,81 @@ BY_HAND: dict[str, list[float]] = {
 @pytest.mark.contract("B11")
 @pytest.mark.parametrize("measure", BY_HAND)
 def test_every_measure_is_what_it_is_by_hand(measure: str) -> None:
-    scores = score("hand", QUESTIONS, ANSWERS)
+    scores = score_answers("hand", QUESTIONS, ANSWERS)
     assert scores.values[measure] == pytest.approx(BY_HAND[measure], abs=1e-6)
     assert scores.mean(measure) == pytest.approx(np.mean(BY_HAND[measure]), abs=1e-6)
     assert scores.mean(measure, "plain") == pytest.approx(np.mean(BY_HAND[measure][1:]), abs=1e-6)
 
 
 def test_the_order_of_the_answer_counts_and_not_the_names() -> None:
-    asked = [Question("q", {"z": 1})]
+    asked = [LabelledQuestion("q", {"z": 1})]
     for found in (("z", "a"), ("z", "zz")):
-        assert score("order", asked, [answered(*found)]).mean("Hit@1") == 1
+        assert score_answers("order", asked, [answered(*found)]).mean("Hit@1") == 1
 
 
 def test_questions_without_an_answer_are_not_in_the_means() -> None:
-    scores = score("with", [*QUESTIONS, Question("nothing")], [*ANSWERS, answered("x")])
+    scores = score_answers("with", [*QUESTIONS, LabelledQuestion("nothing")], [*ANSWERS, answered("x")])
     assert scores.values["R@10"].tolist() == [1, 0.5, 1, 0]
     with pytest.raises(RecollectError, match="nothing to measure"):
-        score("only", [Question("nothing")], [answered("x")])
+        score_answers("only", [LabelledQuestion("nothing")], [answered("x")])
 
 
 def test_the_interval_holds_the_mean_and_is_the_same_each_time() -> None:
-    spread = interval(np.array([0.0, 1.0] * 50))
+    spread = bootstrap_interval(np.array([0.0, 1.0] * 50))
     assert spread.low < spread.mean == 0.5 < spread.high
-    assert spread == interval(np.array([0.0, 1.0] * 50))  # seeded
+    assert spread == bootstrap_interval(np.array([0.0, 1.0] * 50))  # seeded
     assert spread.low > 0.3  # a hundred coins: 0.5 ± 0.1
     assert spread.high < 0.7
 
 
 def test_a_few_perfect_answers_do_not_promise_that_all_are() -> None:
-    three, many = interval(np.ones(3)), interval(np.ones(300))
+    three, many = bootstrap_interval(np.ones(3)), bootstrap_interval(np.ones(300))
     assert (three.mean, three.high, many.mean, many.high) == (1, 1, 1, 1)
     assert three.low < 0.5 < 0.98 < many.low < 1
-    assert interval(np.ones(3), least=-1.0).low < 0  # three questions that were won are no proof of a gain
+    assert bootstrap_interval(np.ones(3), minimum=-1.0).low < 0  # three questions that were won are no proof of a gain
 
 
 @pytest.mark.parametrize("count", [3, 10, 19, 40])
 def test_an_interval_holds_the_truth_about_as_often_as_it_says(count: int) -> None:
     drawn = np.random.default_rng(count).random((200, count)) < 0.9
-    spans = [interval(each.astype(np.float64)) for each in drawn]
+    spans = [bootstrap_interval(each.astype(np.float64)) for each in drawn]
     assert sum(span.low <= 0.9 <= span.high for span in spans) > 0.9 * len(spans)
 
 
 def test_differences_are_paired() -> None:
     """Questions that differ much from each other do not blur a gain that is the same for all of them."""
     values = np.linspace(0, 0.8, 40)
-    low, high = (Scores("s", {"R@10": each}, ("",) * 40, values) for each in (values, values + [0.1, 0.2] * 20))
-    gain = difference(high, low, "R@10")
+    low, high = (RecipeScores("s", {"R@10": each}, ("",) * 40, values) for each in (values, values + [0.1, 0.2] * 20))
+    gain = paired_difference(high, low, "R@10")
     assert gain.mean == pytest.approx(0.15)
     assert 0.1 < gain.low < gain.mean < gain.high < 0.2
 
 
 def test_separation_is_the_share_of_pairs_in_the_right_order() -> None:
-    assert separation([0.9, 0.5], [0.5, 0.1]) == 0.875  # three pairs of four, and one tie
-    assert separation([1.0], [0.0]) == 1.0
+    assert roc_auc([0.9, 0.5], [0.5, 0.1]) == 0.875  # three pairs of four, and one tie
+    assert roc_auc([1.0], [0.0]) == 1.0
 
 
-def test_silence_is_told_when_there_are_questions_without_an_answer() -> None:
-    asked = [Question("q", {"a": 1}), Question("nothing")]
-    outcome = judge(Labelled("set", asked), {"r": [answered("a", confidence=0.9), answered("b", confidence=0.2)]})
-    assert (outcome.silence, outcome.unanswerable) == ({"r": 1.0}, 1)
+def test_abstention_is_scored_when_there_are_questions_without_an_answer() -> None:
+    asked = [LabelledQuestion("q", {"a": 1}), LabelledQuestion("nothing")]
+    outcome = build_report(
+        LabelledSet("set", asked), {"r": [answered("a", confidence=0.9), answered("b", confidence=0.2)]}
+    )
+    assert (outcome.abstention, outcome.unanswerable) == ({"r": 1.0}, 1)
 
 
 @pytest.mark.contract("B11")
 def test_a_gate_names_what_is_below_it() -> None:
-    outcome = judge(Labelled("set", QUESTIONS), {"r": ANSWERS})
-    assert outcome.failed([Gate.of("R@10=0.6")]) == []  # (1 + 0.5 + 1 + 0) / 4
-    assert outcome.failed([Gate.of("r@10=0.7")]) == ["r: R@10 is 0.6250, below 0.7"]
+    outcome = build_report(LabelledSet("set", QUESTIONS), {"r": ANSWERS})
+    assert outcome.failed([QualityGate.parse("R@10=0.6")]) == []  # (1 + 0.5 + 1 + 0) / 4
+    assert outcome.failed([QualityGate.parse("r@10=0.7")]) == ["r: R@10 is 0.6250, below 0.7"]
     for wrong in ("foo=0.5", "mrr", "mrr=2", "mrr=x"):
-        with pytest.raises(InvalidInput, match="A gate is a measure and a number"):
-            Gate.of(wrong)
+        with pytest.raises(InvalidInput, match="A quality gate is a measure and a number"):
+            QualityGate.parse(wrong)
 
 
 def test_the_worst_questions_come_first_and_complete_ones_not_at_all() -> None:
-    outcome = judge(Labelled("set", QUESTIONS), {"r": ANSWERS})
+    outcome = build_report(LabelledSet("set", QUESTIONS), {"r": ANSWERS})
     assert [asked.text for asked, _ in outcome.worst] == ["fourth", "second"]
 
 
@@ -154,18 +156,18 @@ def test_a_haystack_is_asked_alone_and_no_mark_is_left(path: Path) -> None:
                 Memory("The cup is red.", collection="b", external_id="2"),
             ]
         )
-    with asking(path, None) as asker:
-        (answer,) = asker.answers([Question("which cup?", {"2": 1}, filter=Filter(collection="b"))])
-        assert answer.found == ("2",)
+    with open_runner(path, None) as asker:
+        (answer,) = asker.answers([LabelledQuestion("which cup?", {"2": 1}, filter=Filter(collection="b"))])
+        assert answer.ids == ("2",)
         assert [memory.use.access_count for memory in asker.mind.list()] == [0, 0]
 
 
 def test_the_clock_shows_when_the_question_is_asked(path: Path) -> None:
     with Mind(path, embedder=None) as mind:
         mind.remember("The cup is blue.", external_id="1", expires="2024-01-01")
-    with asking(path, None) as asker:
-        asked = [Question("cup", asked=datetime(year, 6, 1, tzinfo=UTC)) for year in (2023, 2025, 2023)]
-        assert [answer.found for answer in asker.answers(asked)] == [("1",), (), ("1",)]
+    with open_runner(path, None) as asker:
+        asked = [LabelledQuestion("cup", asked_at=datetime(year, 6, 1, tzinfo=UTC)) for year in (2023, 2025, 2023)]
+        assert [answer.ids for answer in asker.answers(asked)] == [("1",), (), ("1",)]
 
 
 # A user's own questions.
@@ -174,18 +176,18 @@ def test_the_clock_shows_when_the_question_is_asked(path: Path) -> None:
 def test_own_questions_name_memories_by_id_its_beginning_or_external_id(path: Path) -> None:
     with Mind(path, embedder=None) as mind:
         first, second = mind.remember("A cup."), mind.remember("A plate.", external_id="plate-1")
-        asked = Question("q", {first.id: 1, "plate-1": 2})
-        for given in (asked, Question("q", {first.id[:6]: 1, second.id: 2})):
-            (question,) = resolved(mind, Labelled("mine", [given])).questions
+        asked = LabelledQuestion("q", {first.id: 1, "plate-1": 2})
+        for given in (asked, LabelledQuestion("q", {first.id[:6]: 1, second.id: 2})):
+            (question,) = resolve_ids(mind, LabelledSet("mine", [given])).questions
             assert question.relevant == {first.id: 1, second.id: 2}
-        with pytest.raises(InvalidInput, match="“q”: 'nope' is the name of no memory"):
-            resolved(mind, Labelled("mine", [Question("q", {"nope": 1})]))
+        with pytest.raises(InvalidInput, match="“q”: 'nope' matches no memory"):
+            resolve_ids(mind, LabelledSet("mine", [LabelledQuestion("q", {"nope": 1})]))
 
 
 def test_a_template_waits_for_a_question_a_memory(path: Path, tmp_path: Path) -> None:
     with Mind(path, embedder=None) as mind:
         ids = [mind.remember(f"Memory {n}.").id for n in range(6)]
-        lines = template(mind, 3)
+        lines = question_template(mind, 3)
         assert len(lines) == 3
         assert {line["relevant"][0] for line in lines} < set(ids)
         lines[0]["query"] = "which memory?"
@@ -200,11 +202,11 @@ def test_a_template_waits_for_a_question_a_memory(path: Path, tmp_path: Path) ->
     [
         ("{", "line 1 is no JSON"),
         ("[]", "line 1 must be a JSON object"),
-        ('{"query": "q", "relevent": []}', "there is no 'relevent' in a question"),
+        ('{"query": "q", "relevent": []}', "unknown field 'relevent'"),
         ('{"query": "q"}', "relevant must name the memories"),
         ('{"query": "q", "relevant": {"a": 0}}', "the grade of 'a' must be at least 1"),
         ('{"query": "q", "relevant": [], "filter": {"colour": "red"}}', "A filter has no condition 'colour'"),
-        ('{"query": "q", "relevant": [], "as_of": "soon"}', "as_of is no date"),
+        ('{"query": "q", "relevant": [], "as_of": "soon"}', "as_of is not a date"),
         ('{"query": "", "relevant": []}', "has no questions"),
     ],
 )
@@ -285,7 +287,7 @@ def test_longmemeval_as_published_is_read_by_session_or_turn_and_gives_nothing_a
     assert gold.created == datetime(2023, 5, 21, 10, tzinfo=UTC)
     asked, silent = by_session.questions
     assert asked.relevant == {gold.id: 1}
-    assert asked.asked == datetime(2023, 5, 30, 23, 40, tzinfo=UTC)
+    assert asked.asked_at == datetime(2023, 5, 30, 23, 40, tzinfo=UTC)
     assert not silent.relevant
     turn = by_turn.memories[1]
     assert (turn.text, turn.role, turn.position) == ("user: My commute takes 45 minutes.", "user", 0)
@@ -401,9 +403,9 @@ def test_words_alone_find_most_of_a_real_set(path: Path) -> None:
     set_ = sets.read(DATA / "precisionmem")
     with Mind(path, embedder=None) as mind:
         mind.remember_many(set_.labelled.memories)
-    with asking(path, None) as asker:
+    with open_runner(path, None) as asker:
         questions = set_.labelled.answerable
-        scores = score("BM25", questions, asker.answers(questions, BASELINES["BM25"]))
+        scores = score_answers("BM25", questions, asker.answers(questions, BASELINES["BM25"]))
     assert scores.mean("R@10") > 0.85  # vectors and better recipes go beyond; bench/quality.py tells by how much
 
 
@@ -440,12 +442,12 @@ def test_a_peer_answers_from_its_own_process_and_one_that_breaks_says_why(tmp_pa
     ]
     here = Filter(collection="a")
     asked = [
-        Question("which red cup?", {"red": 1}, filter=here),
-        Question("which red cup?", {"blue": 1}, filter=here & ~Filter(session="t")),
+        LabelledQuestion("which red cup?", {"red": 1}, filter=here),
+        LabelledQuestion("which red cup?", {"blue": 1}, filter=here & ~Filter(session="t")),
     ]
-    orders = talk.Orders(sets.Set(Labelled("tiny", asked, memories), {}), Flat(), tmp_path)
+    orders = talk.Orders(sets.Set(LabelledSet("tiny", asked, memories), {}), Flat(), tmp_path)
     told = talk.ask(talk.PEERS["SQLite FTS5"], orders, tmp_path)
-    assert [answer.found for answer in told.answers] == [("red", "blue"), ("blue",)]
+    assert [answer.ids for answer in told.answers] == [("red", "blue"), ("blue",)]
     assert (told.problem, told.version) == ("", sqlite3.sqlite_version)
     broken = talk.ask(talk.Peer("no_such_program"), orders, tmp_path)
     assert broken.problem.startswith("answered 0 of 2: ")

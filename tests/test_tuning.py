@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from recollect import InvalidInput, Memory, Mind
-from recollect.evaluation import Asker, Question, score, tune
+from recollect.evaluation import LabelledQuestion, RecallRunner, score_answers, tune
 from recollect.evaluation.tuning import FOLDS, GRID
-from recollect.recall.cues import Once
+from recollect.recall.cues import CachedPlan
 from recollect.recall.registry import RECIPES, get_recipe
 
 OWN = RECIPES["default"].__kwdefaults__ or {}  # the settings, as the recipe has them
@@ -42,16 +42,16 @@ def mind(path: Path) -> Iterator[Mind]:
         yield mind
 
 
-def questions(role: str) -> list[Question]:
-    return [Question(f"where is the {thing}?", {f"{thing} {role}": 1}) for thing in THINGS]
+def questions(role: str) -> list[LabelledQuestion]:
+    return [LabelledQuestion(f"where is the {thing}?", {f"{thing} {role}": 1}) for thing in THINGS]
 
 
-def ndcg(asker: Asker, asked: list[Question], **settings: float) -> float:
-    return score("by hand", asked, asker.answers(asked, get_recipe("default", **settings))).mean("NDCG@10")
+def ndcg(asker: RecallRunner, asked: list[LabelledQuestion], **settings: float) -> float:
+    return score_answers("by hand", asked, asker.answers(asked, get_recipe("default", **settings))).mean("NDCG@10")
 
 
 def test_the_setting_that_matters_is_found_and_its_gain_is_that_of_real_recalls(mind: Mind) -> None:
-    asker, asked = Asker(mind), questions("assistant")
+    asker, asked = RecallRunner(mind), questions("assistant")
     tuned = tune(asker, asked)
     assert list(tuned.settings) == ["assistant"]
     assert tuned.settings["assistant"] > OWN["assistant"]
@@ -60,20 +60,22 @@ def test_the_setting_that_matters_is_found_and_its_gain_is_that_of_real_recalls(
     assert tuned.gain.mean == pytest.approx(ndcg(asker, asked, **tuned.settings) - tuned.before)
     assert tuned.gain.mean > 0.3
     assert tuned.worth_it
-    assert "no accident" in tuned.verdict()
+    assert "significantly better" in tuned.verdict()
 
 
 def test_where_all_is_found_already_nothing_is_changed(mind: Mind) -> None:
-    tuned = tune(Asker(mind), questions("user"))
+    tuned = tune(RecallRunner(mind), questions("user"))
     assert (tuned.settings, tuned.before, tuned.gain.mean, tuned.worth_it) == ({}, 1.0, 0.0, False)
-    assert "Nothing is gained" in tuned.verdict()
+    assert "No gain" in tuned.verdict()
 
 
 def test_what_was_labelled_by_chance_is_not_taken_for_a_gain(mind: Mind) -> None:
     """Some settings fit chance a little better; on questions that are held out they do not."""
     chance = Random(1)
-    asked = [Question(f"where is the {a}, the {b}?", {f"{chance.choice((a, b))} user": 1}) for a, b in pairs(chance)]
-    tuned = tune(Asker(mind), asked)
+    asked = [
+        LabelledQuestion(f"where is the {a}, the {b}?", {f"{chance.choice((a, b))} user": 1}) for a, b in pairs(chance)
+    ]
+    tuned = tune(RecallRunner(mind), asked)
     assert not tuned.worth_it
     assert tuned.gain.low <= 0 <= tuned.gain.high
 
@@ -84,14 +86,14 @@ def pairs(chance: Random) -> list[tuple[str, str]]:
 
 def test_below_twenty_answers_nothing_is_said_and_below_a_hundred_a_warning(mind: Mind) -> None:
     asked = questions("user")
-    with pytest.raises(InvalidInput, match="at least 20 questions with an answer, better 100, and there are 19"):
-        tune(Asker(mind), [*asked[:19], *[Question("and who knows?")] * 100])
-    assert tune(Asker(mind), asked[:20]).few
+    with pytest.raises(InvalidInput, match="at least 20 questions with an answer, better 100; there are 19"):
+        tune(RecallRunner(mind), [*asked[:19], *[LabelledQuestion("and who knows?")] * 100])
+    assert tune(RecallRunner(mind), asked[:20]).few
 
 
 def test_tuning_leaves_no_mark_and_tells_how_far_it_is(mind: Mind) -> None:
     told: list[tuple[int, int | None]] = []
-    tune(Asker(mind), questions("user")[:20], progress=lambda done, total: told.append((done, total)))
+    tune(RecallRunner(mind), questions("user")[:20], progress=lambda done, total: told.append((done, total)))
     assert [memory.use.access_count for memory in mind.list()] == [0] * (2 * len(THINGS))
     done, totals = zip(*told, strict=True)
     assert (list(done), len(set(totals))) == (sorted(done), 1)
@@ -116,7 +118,7 @@ def test_asked_again_with_other_settings_the_answer_is_the_same_as_asked_anew(
         for number, thing in enumerate(THINGS[:12]):
             mind.remember(f"The {thing} is in box {number}.", session=str(number % 3), role="user")
             mind.remember(f"Noted, I put the {thing} on the list.", session=str(number % 3), role="assistant")
-        once = Once(get_recipe("default").cues)
+        once = CachedPlan(get_recipe("default").cues)
         mind.recall("where is the hammer?", recipe=get_recipe("default").but(cues=once), track=False)
         again = mind.recall(
             "where is the hammer?", recipe=get_recipe("default", **settings).but(cues=once), track=False
@@ -128,7 +130,7 @@ def test_asked_again_with_other_settings_the_answer_is_the_same_as_asked_anew(
 
 
 def test_after_a_write_the_cues_look_again(mind: Mind) -> None:
-    recipe = get_recipe("default").but(cues=Once(get_recipe("default").cues))
+    recipe = get_recipe("default").but(cues=CachedPlan(get_recipe("default").cues))
     before = [each.text for each in mind.recall("submarine", recipe=recipe)]
     mind.remember("The submarine is yellow.")
     after = [each.text for each in mind.recall("submarine", recipe=recipe)]
@@ -149,7 +151,7 @@ def test_shares_stay_shares_whatever_the_factors(path: Path) -> None:
     with Mind(path) as mind:
         mind.remember("The hammer is in the cellar.")
         shares = [
-            [share.weight for share in blend.shares]
+            [share.weight for share in blend.cue_weights]
             for factors in ({}, {"words": 4.0}, {"words": 0, "vectors": 0.5})
             for blend in get_recipe("default", **factors).fuse.blends.values()  # type: ignore[attr-defined]
         ]

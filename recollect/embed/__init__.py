@@ -1,34 +1,50 @@
-"""Text into vectors: the protocol, the local model, models behind HTTP, and how one is chosen."""
+"""Embedders turn text into vectors: the protocols, the local model, services behind HTTP, and the cache."""
 
-from recollect.embed.base import Embedder, TokenEmbedder, TokenVectors, checked, checked_tokens, known_dim
-from recollect.embed.batch_api import Batching
-from recollect.embed.cache import Cached
+from recollect.embed.base import (
+    Embedder,
+    IdentifiedEmbedder,
+    ScriptAwareEmbedder,
+    TokenEmbedder,
+    TokenVectors,
+    VocabularyEmbedder,
+    embed_texts,
+    embed_with_tokens,
+    known_dim,
+    preferred_batch_size,
+)
+from recollect.embed.cache import CachedEmbedder, cache_embeddings
 from recollect.embed.gemini import GeminiEmbedder
-from recollect.embed.http import Patience
+from recollect.embed.http import RetryPolicy
 from recollect.embed.ollama import OllamaEmbedder
-from recollect.embed.onnx_model import OnnxEmbedder
+from recollect.embed.onnx import OnnxEmbedder
 from recollect.embed.openai import OpenAIEmbedder
-from recollect.embed.refusals import encode_most
-from recollect.embed.select import Choice, choose, resolve
-from recollect.embed.token_sketch import encode
+from recollect.embed.remote import BatchSettings, RemoteEmbedder
+from recollect.embed.select import EmbedderChoice, choose_embedder, resolve_embedder
+from recollect.embed.token_sketch import embed_accepted, embed_with_sketches
 
 __all__ = [
-    "Batching",
-    "Cached",
-    "Choice",
+    "BatchSettings",
+    "CachedEmbedder",
     "Embedder",
+    "EmbedderChoice",
     "GeminiEmbedder",
+    "IdentifiedEmbedder",
     "OllamaEmbedder",
     "OnnxEmbedder",
     "OpenAIEmbedder",
-    "Patience",
+    "RemoteEmbedder",
+    "RetryPolicy",
+    "ScriptAwareEmbedder",
     "TokenEmbedder",
     "TokenVectors",
-    "checked",
-    "checked_tokens",
-    "choose",
-    "encode",
-    "encode_most",
+    "VocabularyEmbedder",
+    "cache_embeddings",
+    "choose_embedder",
+    "embed_accepted",
+    "embed_texts",
+    "embed_with_sketches",
+    "embed_with_tokens",
     "known_dim",
-    "resolve",
+    "preferred_batch_size",
+    "resolve_embedder",
 ]

@@ -1,4 +1,4 @@
-"""What an embedder is, and how its answer is checked."""
+"""The embedder protocols, and checks of what an embedder returns."""
 
 from __future__ import annotations
 
@@ -12,15 +12,6 @@ from numpy.typing import NDArray
 from recollect.errors import EmbeddingError
 
 Vectors = NDArray[np.float32]
-
-
-class Refused(EmbeddingError):
-    """Texts that a model does not take, each with the reason; and the vectors of the others, which it made."""
-
-    def __init__(self, reasons: Mapping[str, str], made: Mapping[str, Any]) -> None:
-        first = next(iter(reasons.values()))
-        super().__init__(first if len(reasons) == 1 else f"{len(reasons)} texts are refused; of the first: {first}")
-        self.reasons, self.made = reasons, made
 
 
 @runtime_checkable
@@ -40,90 +31,163 @@ class Embedder(Protocol):
     def dim(self) -> int: ...
 
     def embed(self, texts: Sequence[str], query: bool = False) -> Any:
-        """One vector a text, as a list of lists or an array. ``query`` tells a question from a memory."""
+        """One vector per text, as a list of lists or an array. ``query`` is true for queries, false for memories."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenVectors:
-    """The tokens of a text in their order, without the model's own marks, and a vector of unit length for each."""
+    """The tokens of a text in order, without special tokens, and a unit vector for each."""
 
     tokens: tuple[str, ...]
-    vectors: Vectors  # one row a token
-    whole: Vectors  # that of the text, as ``embed`` gives it
+    vectors: Vectors  # one row per token
+    text_vector: Vectors  # the same as from ``embed``
+
+
+# Optional capabilities of embedders.
 
 
 @runtime_checkable
 class TokenEmbedder(Protocol):
-    """What some embedders can do beside: a vector for every token, so that texts can be compared word by word.
-
-    The text's own vector comes from the same pass.
-    """
+    """Gives a vector for every token, so that texts can be compared token by token."""
 
     @property
     def name(self) -> str: ...
 
-    def token_vectors(self, texts: Sequence[str]) -> Sequence[TokenVectors]: ...
+    def token_vectors(self, texts: Sequence[str]) -> Sequence[TokenVectors]:
+        """The token vectors and the text's own vector, from one pass of the model."""
 
 
-def checked(embedder: Embedder, texts: Sequence[str], query: bool = False) -> Vectors:
-    """The embedder's vectors at unit length (so a dot product is the cosine), or an EmbeddingError."""
-    try:
-        answer = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
-    except EmbeddingError:  # it says itself what was wrong
-        raise
-    except Exception as problem:
-        raise _failed(embedder, problem) from problem
-    return sound(embedder, texts, answer)
+@runtime_checkable
+class SketchEmbedder(Protocol):
+    """Gives vectors together with token sketches, without computing them again for a text that it has seen."""
+
+    def embed_with_sketches(self, texts: Sequence[str]) -> list[tuple[Vectors, bytes]]: ...
 
 
-def checked_tokens(
-    embedder: Embedder, texts: Sequence[str], query: bool = False
-) -> tuple[Vectors, Sequence[TokenVectors] | None]:
-    """The same, and from the same pass the vectors of the tokens, where the embedder has them."""
-    if not isinstance(embedder, TokenEmbedder):
-        return checked(embedder, texts, query), None
-    try:
-        tokens = [_sound_tokens(embedder, each) for each in embedder.token_vectors(texts)]
-        answer = np.array([each.whole for each in tokens], dtype=np.float32)
-    except EmbeddingError:  # it says itself what was wrong
-        raise
-    except Exception as problem:
-        raise _failed(embedder, problem) from problem
-    return sound(embedder, texts, answer), tokens
+@runtime_checkable
+class ScriptAwareEmbedder(Protocol):
+    """Knows which scripts its model was trained on."""
+
+    def can_read(self, text: str) -> bool:
+        """Is the text mostly in scripts that the model was trained on?"""
 
 
-def _failed(embedder: Embedder, problem: Exception) -> EmbeddingError:
-    said = str(problem).rstrip(".") or type(problem).__name__
-    return EmbeddingError(f"Embedder {embedder.name!r} failed: {said}.")
+@runtime_checkable
+class VocabularyEmbedder(Protocol):
+    """Knows which words its model has a token for, so that they are not taken for typos."""
+
+    def knows_word(self, word: str) -> bool: ...
 
 
-def _sound_tokens(embedder: Embedder, text: TokenVectors) -> TokenVectors:
-    vectors = np.asarray(text.vectors, dtype=np.float32)
-    if vectors.shape != (len(text.tokens), embedder.dim) or not np.isfinite(vectors).all():
-        raise EmbeddingError(
-            f"Embedder {embedder.name!r} gave vectors of shape {vectors.shape} for {len(text.tokens)} tokens; "
-            f"it must be ({len(text.tokens)}, {embedder.dim}), without NaN or infinity."
-        )
-    return TokenVectors(text.tokens, _unit(vectors), text.whole)
+@runtime_checkable
+class LazyEmbedder(Protocol):
+    """May have to ask a service or load a model for its dimensions."""
+
+    @property
+    def known_dim(self) -> int | None:
+        """The dimensions, or None when they are not known yet."""
 
 
-def sound(embedder: Embedder, texts: Sequence[str], answer: Vectors) -> Vectors:
-    """The vectors at unit length, if they are those of so many texts."""
-    if answer.shape != (len(texts), embedder.dim):
-        raise EmbeddingError(
-            f"Embedder {embedder.name!r} gave an array of shape {answer.shape}; "
-            f"it must be ({len(texts)}, {embedder.dim}), a row a text."
-        )
-    if not np.isfinite(answer).all():
-        raise EmbeddingError(f"Embedder {embedder.name!r} gave a vector with NaN or infinity in it.")
-    return _unit(answer)
+@runtime_checkable
+class BatchingEmbedder(Protocol):
+    """Prefers a number of texts per call."""
+
+    @property
+    def batch_size(self) -> int | None: ...
 
 
-def _unit(vectors: Vectors) -> Vectors:
-    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths == 0, 1, lengths), dtype=np.float32)
+@runtime_checkable
+class QueryAwareEmbedder(Protocol):
+    """Says whether a query gets another vector than a memory of the same text. Others are assumed to do so."""
+
+    @property
+    def distinguishes_queries(self) -> bool: ...
+
+
+@runtime_checkable
+class IdentifiedEmbedder(Protocol):
+    """Tells models of the same name apart, by provider and by a fingerprint of the settings without secrets."""
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> str: ...
 
 
 def known_dim(embedder: Embedder) -> int | None:
-    """Its dimensions, unless it would have to ask a service for them."""
-    return embedder.known_dim if hasattr(embedder, "known_dim") else embedder.dim
+    """The dimensions, or None when a service would have to be asked for them."""
+    return embedder.known_dim if isinstance(embedder, LazyEmbedder) else embedder.dim
+
+
+def preferred_batch_size(embedder: Embedder | None, default: int) -> int:
+    """How many texts to give an embedder at a time."""
+    return (embedder.batch_size if isinstance(embedder, BatchingEmbedder) else None) or default
+
+
+class TextsRejected(EmbeddingError):
+    """Texts that a model rejects, each with the reason; and the vectors of the other texts."""
+
+    def __init__(self, reasons: Mapping[str, str], vectors: Mapping[str, Any]) -> None:
+        first = next(iter(reasons.values()))
+        super().__init__(first if len(reasons) == 1 else f"{len(reasons)} texts were rejected; the first: {first}")
+        self.reasons, self.vectors = reasons, vectors
+
+
+def embed_texts(embedder: Embedder, texts: Sequence[str], query: bool = False) -> Vectors:
+    """The embedder's vectors at unit length (so a dot product is the cosine), or an EmbeddingError."""
+    try:
+        vectors = np.asarray(embedder.embed(texts, query=query), dtype=np.float32)
+    except EmbeddingError:
+        raise
+    except Exception as problem:
+        raise _failure(embedder, problem) from problem
+    return unit_vectors(embedder, texts, vectors)
+
+
+def embed_with_tokens(
+    embedder: Embedder, texts: Sequence[str], query: bool = False
+) -> tuple[Vectors, Sequence[TokenVectors] | None]:
+    """The same, with the vectors of the tokens from the same pass where the embedder is a TokenEmbedder."""
+    if not isinstance(embedder, TokenEmbedder):
+        return embed_texts(embedder, texts, query), None
+    try:
+        tokens = [check_tokens(embedder, each) for each in embedder.token_vectors(texts)]
+        vectors = np.array([each.text_vector for each in tokens], dtype=np.float32)
+    except EmbeddingError:
+        raise
+    except Exception as problem:
+        raise _failure(embedder, problem) from problem
+    return unit_vectors(embedder, texts, vectors), tokens
+
+
+def _failure(embedder: Embedder, problem: Exception) -> EmbeddingError:
+    message = str(problem).rstrip(".") or type(problem).__name__
+    return EmbeddingError(f"Embedder {embedder.name!r} failed: {message}.")
+
+
+def check_tokens(embedder: Embedder, text: TokenVectors) -> TokenVectors:
+    vectors = np.asarray(text.vectors, dtype=np.float32)
+    if vectors.shape != (len(text.tokens), embedder.dim) or not np.isfinite(vectors).all():
+        raise EmbeddingError(
+            f"Embedder {embedder.name!r} returned vectors of shape {vectors.shape} for {len(text.tokens)} tokens; "
+            f"the shape must be ({len(text.tokens)}, {embedder.dim}), without NaN or infinity."
+        )
+    return TokenVectors(text.tokens, _normalised(vectors), text.text_vector)
+
+
+def unit_vectors(embedder: Embedder, texts: Sequence[str], vectors: Vectors) -> Vectors:
+    """The vectors at unit length, after a check of their shape and values."""
+    if vectors.shape != (len(texts), embedder.dim):
+        raise EmbeddingError(
+            f"Embedder {embedder.name!r} returned an array of shape {vectors.shape}; "
+            f"the shape must be ({len(texts)}, {embedder.dim}), one row per text."
+        )
+    if not np.isfinite(vectors).all():
+        raise EmbeddingError(f"Embedder {embedder.name!r} returned a vector with NaN or infinity.")
+    return _normalised(vectors)
+
+
+def _normalised(vectors: Vectors) -> Vectors:
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths == 0, 1, lengths), dtype=np.float32)

@@ -1,47 +1,75 @@
-"""The embedding cache: no text is given to a model twice (O16)."""
+"""The embedding cache: no text is embedded twice (O16)."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from recollect.embed.base import Embedder, Refused, Vectors, checked, known_dim, sound
+from recollect.embed.base import (
+    Embedder,
+    IdentifiedEmbedder,
+    QueryAwareEmbedder,
+    ScriptAwareEmbedder,
+    TextsRejected,
+    TokenEmbedder,
+    TokenVectors,
+    Vectors,
+    VocabularyEmbedder,
+    check_tokens,
+    embed_texts,
+    known_dim,
+    preferred_batch_size,
+    unit_vectors,
+)
+from recollect.embed.token_sketch import BATCH as TOKEN_BATCH
+from recollect.embed.token_sketch import embed_with_sketches
 from recollect.errors import StoreError
 
 log = logging.getLogger("recollect")
-AT_ONCE = 256  # texts that are embedded before the next are, and kept: a failure loses no more
+BATCH = 256  # texts that are embedded and written to the cache at a time: a failure loses no more
+# What an entry holds. It is hashed with the text, so that one text can have an entry of each kind.
+VECTOR, QUERY_VECTOR = b".", b"?"
+VECTOR_AND_SKETCH, TOKEN_VECTORS = b"sketch 1:", b"tokens 1:"
 
 
-class Maker(NamedTuple):
-    """Who made a vector: vectors of one maker for one text are the same."""
+class ModelKey(NamedTuple):
+    """Identifies a model: two embedders with equal keys give the same vector for the same text."""
 
     provider: str
     model: str
-    settings: str  # a fingerprint; no secret is in it
+    fingerprint: str  # of the settings; without secrets
 
 
-class Shelf(Protocol):
-    """Where vectors are kept, by their maker and the hash of their text."""
+class EmbeddingCache(Protocol):
+    """Stores entries by model and by the hash of their text."""
 
-    def take(self, maker: Maker, hashes: Sequence[bytes]) -> Mapping[bytes, bytes]: ...
+    def get(self, model: ModelKey, hashes: Sequence[bytes]) -> Mapping[bytes, bytes]: ...
 
-    def put(self, maker: Maker, vectors: Mapping[bytes, bytes]) -> None: ...
+    def put(self, model: ModelKey, entries: Mapping[bytes, bytes]) -> None: ...
 
 
-class Cached:
-    """An embedder that looks on the shelf first. Vectors are kept as float32: a kept one is the same to the bit.
+def cache_embeddings(embedder: Embedder, cache: EmbeddingCache) -> CachedEmbedder:
+    """The embedder, with a cache in front of it. A TokenEmbedder stays one."""
+    if isinstance(embedder, TokenEmbedder):
+        return CachedTokenEmbedder(embedder, cache)
+    return CachedEmbedder(embedder, cache)
 
-    When the shelf fails, the model is asked, and the log says so.
+
+class CachedEmbedder:
+    """An embedder that looks into a cache first. Cached vectors are equal to the computed ones bit for bit (float32).
+
+    When the cache fails, the model is used and the problem is logged.
     """
 
-    def __init__(self, embedder: Embedder, shelf: Shelf) -> None:
+    def __init__(self, embedder: Embedder, cache: EmbeddingCache) -> None:
         self.embedder = embedder
-        self.shelf = shelf
-        self._dim: int | None = None  # as kept vectors tell it
+        self.cache = cache
+        self._dim: int | None = None  # as seen in vectors
 
     @property
     def name(self) -> str:
@@ -55,56 +83,139 @@ class Cached:
     def dim(self) -> int:
         return self.known_dim or self.embed(["dimensions"]).shape[1]
 
-    def __getattr__(self, name: str) -> Any:
-        """Whatever else is known of the embedder: its provider, its settings, how many texts it likes at a time."""
-        if name == "embedder":  # not there yet: a copy is being made
-            raise AttributeError(name)
-        return getattr(self.embedder, name)
+    @property
+    def batch_size(self) -> int | None:
+        return preferred_batch_size(self.embedder, 0) or None
+
+    @property
+    def provider(self) -> str:
+        return self._model.provider
+
+    @property
+    def fingerprint(self) -> str:
+        return self._model.fingerprint
+
+    @property
+    def distinguishes_queries(self) -> bool:
+        return not isinstance(self.embedder, QueryAwareEmbedder) or self.embedder.distinguishes_queries
+
+    def can_read(self, text: str) -> bool:
+        return not isinstance(self.embedder, ScriptAwareEmbedder) or self.embedder.can_read(text)
+
+    def knows_word(self, word: str) -> bool:
+        """Without a vocabulary every word counts as known, so that none is taken for a typo."""
+        return not isinstance(self.embedder, VocabularyEmbedder) or self.embedder.knows_word(word)
 
     def embed(self, texts: Sequence[str], query: bool = False) -> Vectors:
-        maker = _maker(self.embedder)
-        asked = query and getattr(self.embedder, "tells_questions", True)
-        hashes = [_hash(text, asked) for text in texts]
-        held = {hash: np.frombuffer(kept, dtype="<f4") for hash, kept in self._taken(maker, hashes).items()}
-        missing = {hash: text for hash, text in zip(hashes, texts, strict=True) if hash not in held}
-        size = getattr(self.embedder, "at_once", None) or AT_ONCE
-        for start in range(0, len(missing), size):
-            part = list(missing)[start : start + size]
+        kind = QUERY_VECTOR if query and self.distinguishes_queries else VECTOR
+
+        def compute(missing: list[str]) -> list[bytes]:
             try:
-                made = checked(self.embedder, [missing[hash] for hash in part], query)
-            except Refused as refused:
-                if refused.made:  # the others will be asked for again, and are paid for
-                    made = sound(self.embedder, [*refused.made], np.asarray([*refused.made.values()], np.float32))
-                    self._put(maker, [_hash(text, asked) for text in refused.made], made)
+                vectors = embed_texts(self.embedder, missing, query)
+            except TextsRejected as rejected:
+                if rejected.vectors:  # the other texts will be requested again, and are paid for
+                    others = np.asarray([*rejected.vectors.values()], np.float32)
+                    self._put(
+                        kind, [*rejected.vectors], _rows(unit_vectors(self.embedder, [*rejected.vectors], others))
+                    )
                 raise
-            held.update(zip(part, made, strict=True))
-            self._put(maker, part, made)
-        if not hashes:
+            return _rows(vectors)
+
+        entries = self._entries(kind, texts, preferred_batch_size(self.embedder, BATCH), compute)
+        if not entries:
             return np.empty((0, self.dim), dtype=np.float32)
-        vectors = np.stack([held[hash] for hash in hashes])
+        vectors = np.stack([np.frombuffer(entry, dtype="<f4") for entry in entries])
         self._dim = vectors.shape[1]
         return vectors
 
     def __repr__(self) -> str:
-        return f"Cached({self.embedder!r}, {self.shelf!r})"
+        return f"{type(self).__name__}({self.embedder!r}, {self.cache!r})"
 
-    def _taken(self, maker: Maker, hashes: Sequence[bytes]) -> Mapping[bytes, bytes]:
+    @property
+    def _model(self) -> ModelKey:
+        if isinstance(self.embedder, IdentifiedEmbedder):
+            return ModelKey(self.embedder.provider, self.embedder.name, self.embedder.fingerprint)
+        return ModelKey("own", self.embedder.name, "")
+
+    def _entries(
+        self, kind: bytes, texts: Sequence[str], batch: int, compute: Callable[[list[str]], list[bytes]]
+    ) -> list[bytes]:
+        """An entry for each text, from the cache or computed and then cached, a batch at a time."""
+        hashes = [_hash(kind, text) for text in texts]
+        entries = dict(self._get(hashes))
+        missing = {hash: text for hash, text in zip(hashes, texts, strict=True) if hash not in entries}
+        for start in range(0, len(missing), batch):
+            part = [*missing.values()][start : start + batch]
+            computed = compute(part)
+            entries.update(zip((_hash(kind, text) for text in part), computed, strict=True))
+            self._put(kind, part, computed)
+        return [entries[hash] for hash in hashes]
+
+    def _get(self, hashes: Sequence[bytes]) -> Mapping[bytes, bytes]:
         try:
-            return self.shelf.take(maker, hashes)
+            return self.cache.get(self._model, hashes)
         except StoreError as problem:
             log.warning("The embedding cache could not be read: %s", problem)
             return {}
 
-    def _put(self, maker: Maker, hashes: Sequence[bytes], made: Vectors) -> None:
+    def _put(self, kind: bytes, texts: Sequence[str], entries: Sequence[bytes]) -> None:
         try:
-            self.shelf.put(maker, {hash: row.astype("<f4").tobytes() for hash, row in zip(hashes, made, strict=True)})
+            self.cache.put(self._model, {_hash(kind, text): entry for text, entry in zip(texts, entries, strict=True)})
         except StoreError as problem:
             log.warning("The embedding cache could not be written: %s", problem)
 
 
-def _maker(embedder: Embedder) -> Maker:
-    return Maker(getattr(embedder, "provider", "own"), embedder.name, getattr(embedder, "fingerprint", ""))
+class CachedTokenEmbedder(CachedEmbedder):
+    """Caches the token sketches of memories with their vectors, and the token vectors of queries."""
+
+    embedder: Embedder
+
+    def embed(self, texts: Sequence[str], query: bool = False) -> Vectors:
+        if query:
+            vectors = [each.text_vector for each in self.token_vectors(texts)]
+        else:
+            vectors = [vector for vector, _ in self.embed_with_sketches(texts)]
+        return np.array(vectors, dtype=np.float32).reshape(len(texts), self.dim)
+
+    def embed_with_sketches(self, texts: Sequence[str]) -> list[tuple[Vectors, bytes]]:
+        def compute(missing: list[str]) -> list[bytes]:
+            return [
+                vector.astype("<f4").tobytes() + sketch
+                for vector, sketch in embed_with_sketches(self.embedder, missing)
+            ]
+
+        size = 4 * self.dim  # bytes of the vector; the rest is the sketch
+        entries = self._entries(VECTOR_AND_SKETCH, texts, preferred_batch_size(self.embedder, BATCH), compute)
+        return [(np.frombuffer(entry[:size], dtype="<f4"), entry[size:]) for entry in entries]
+
+    def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
+        def compute(missing: list[str]) -> list[bytes]:
+            assert isinstance(self.embedder, TokenEmbedder)
+            texts = self.embedder.token_vectors(missing)
+            unit_vectors(self.embedder, missing, np.array([each.text_vector for each in texts], dtype=np.float32))
+            return [_pack_tokens(self.embedder, each) for each in texts]
+
+        entries = self._entries(TOKEN_VECTORS, texts, TOKEN_BATCH, compute)
+        return [_unpack_tokens(entry, self.dim) for entry in entries]
 
 
-def _hash(text: str, question: bool) -> bytes:
-    return hashlib.sha256((b"?" if question else b".") + text.encode("utf-8", "surrogatepass")).digest()
+def _pack_tokens(embedder: Embedder, text: TokenVectors) -> bytes:
+    """The length of the tokens as JSON, the tokens, the text's vector and the tokens' vectors."""
+    check_tokens(embedder, text)  # as given, not at unit length: whoever reads them normalises them once
+    tokens = json.dumps(text.tokens).encode()
+    vectors = (text.text_vector, text.vectors)
+    return len(tokens).to_bytes(4) + tokens + b"".join(np.asarray(each, "<f4").tobytes() for each in vectors)
+
+
+def _unpack_tokens(entry: bytes, dim: int) -> TokenVectors:
+    start = 4 + int.from_bytes(entry[:4])
+    vectors = np.frombuffer(entry[start:], dtype="<f4").reshape(-1, dim)
+    return TokenVectors(tuple(json.loads(entry[4:start])), vectors[1:], vectors[0])
+
+
+def _rows(vectors: Vectors) -> list[bytes]:
+    return [row.astype("<f4").tobytes() for row in vectors]
+
+
+def _hash(kind: bytes, text: str) -> bytes:
+    return hashlib.sha256(kind + text.encode("utf-8", "surrogatepass")).digest()

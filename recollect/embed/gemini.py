@@ -1,4 +1,4 @@
-"""Gemini's embeddings, which tell a question from what may answer it."""
+"""Gemini's embeddings, which distinguish queries from texts that may answer them."""
 
 from __future__ import annotations
 
@@ -6,62 +6,61 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recollect.embed.batch_api import Batching, Found, awaited
-from recollect.embed.http import Failure, Patience, Service
-from recollect.embed.remote import LONGEST_ANSWER, Remote, at
+from recollect.embed.http import HttpService, RetryPolicy, ServiceError
+from recollect.embed.remote import MAX_RESPONSE_BYTES, BatchSettings, RemoteEmbedder, VectorsByIndex, get_path
 
-HOME = "https://generativelanguage.googleapis.com/v1beta"
+BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 MODEL = "gemini-embedding-001"
-KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
-GOING_ON = ("BATCH_STATE_UNSPECIFIED", "BATCH_STATE_PENDING", "BATCH_STATE_RUNNING")
-OUTPUTS = (("response", "output"), ("response",), ("metadata", "output"))  # where versions of the API put it
+KEY_VARIABLES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+UNFINISHED = ("BATCH_STATE_UNSPECIFIED", "BATCH_STATE_PENDING", "BATCH_STATE_RUNNING")
+OUTPUTS = (("response", "output"), ("response",), ("metadata", "output"))  # the place differs by API version
 
 
-class GeminiEmbedder(Remote):
+class GeminiEmbedder(RemoteEmbedder):
     """POST {requests} to ``url``/models/MODEL:batchEmbedContents, with the task of each text.
 
     The key comes from ``key``, GEMINI_API_KEY or GOOGLE_API_KEY. ``batch`` sends many texts to the Batch API.
     """
 
     provider = "gemini"
-    most = 100
-    letters = 8_000  # 2,048 tokens are read
-    most_letters = 400_000
+    max_texts = 100
+    max_text_bytes = 8_000  # the model reads 2,048 tokens
+    max_request_bytes = 400_000
 
     def __init__(
         self,
         model: str = MODEL,
         *,
-        url: str = HOME,
+        url: str = BASE_URL,
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
         dimensions: int | None = None,
-        patience: Patience | None = None,
+        retry: RetryPolicy | None = None,
         concurrency: int = 4,
-        batch: Batching | bool = False,
+        batch: BatchSettings | bool = False,
     ) -> None:
         model = model.removeprefix("models/")
-        service = Service(
+        service = HttpService(
             url,
             f"/models/{model}:batchEmbedContents",
             key=key,
-            variables=KEYS,
+            variables=KEY_VARIABLES,
             key_header="x-goog-api-key",  # never in the address, which is logged
             headers=headers,
-            longest=LONGEST_ANSWER,
+            max_response_bytes=MAX_RESPONSE_BYTES,
         )
-        super().__init__(model, service, dimensions, patience, concurrency, batch)
+        super().__init__(model, service, dimensions, retry, concurrency, batch)
 
     @property
-    def tells_questions(self) -> bool:
+    def distinguishes_queries(self) -> bool:
         return True
 
-    def _ask(self, texts: Sequence[str], query: bool, seconds: float) -> Sequence[Any]:
-        answer = self._service.ask({"requests": [self._request(text, query) for text in texts]}, seconds)
-        embeddings = at(answer, "embeddings")
+    def _request_vectors(self, texts: Sequence[str], query: bool, timeout_seconds: float) -> Sequence[Any]:
+        body = {"requests": [self._request(text, query) for text in texts]}
+        embeddings = get_path(self._service.post(body, timeout_seconds), "embeddings")
         if not isinstance(embeddings, list):
-            raise Failure(f"{self._service.shown} gave no list of embeddings.")
-        return [at(each, "values") for each in embeddings]
+            raise ServiceError(f"{self._service.address} did not return a list of embeddings.")
+        return [get_path(each, "values") for each in embeddings]
 
     def _request(self, text: str, query: bool) -> dict[str, Any]:
         request = {
@@ -71,30 +70,30 @@ class GeminiEmbedder(Remote):
         }
         return request if self.dimensions is None else {**request, "outputDimensionality": self.dimensions}
 
-    def _batch(self, texts: Sequence[str], settings: Batching) -> Found:
-        """Hand the requests over, wait, and take the answers, which come in their order."""
+    def _run_batch(self, texts: Sequence[str], settings: BatchSettings) -> VectorsByIndex:
+        address = self._service.address_of("/batches")
         requests = [{"request": self._request(text, False)} for text in texts]
-        order = {"displayName": "recollect", "inputConfig": {"requests": {"requests": requests}}}
-        begun = self._called("POST", f"/models/{self.model}:asyncBatchEmbedContent", {"batch": order})
-        name = at(begun, "name")
+        batch = {"displayName": "recollect", "inputConfig": {"requests": {"requests": requests}}}
+        created = self._call_batch_api("POST", f"/models/{self.model}:asyncBatchEmbedContent", {"batch": batch})
+        name = get_path(created, "name")
         if not isinstance(name, str) or not name.startswith("batches/"):
-            raise Failure(f"{self._service.shown_at('/batches')} was to make a batch, and gave no name of it.")
+            raise ServiceError(f"{address} did not return the name of the new batch.")
 
-        def look() -> Any:
-            now = self._called("GET", f"/{name}")
-            going_on = not at(now, "done") and (at(now, "metadata", "state") or GOING_ON[0]) in GOING_ON
-            return None if going_on else now
+        def poll() -> Any:
+            status = self._call_batch_api("GET", f"/{name}")
+            state = get_path(status, "metadata", "state") or UNFINISHED[0]
+            return None if not get_path(status, "done") and state in UNFINISHED else status
 
-        ended = awaited(look, settings)
-        if ended is None:
-            self._called("POST", f"/{name}:cancel", {})
-            raise Failure(f"{self._service.shown_at('/batches')} had no answer after {settings.timeout:g} s.")
-        with contextlib.suppress(Failure):  # the texts are nobody's business any longer
-            self._called("DELETE", f"/{name}")
-        outputs = (at(ended, *way, "inlinedResponses", "inlinedResponses") for way in OUTPUTS)
-        answers = next((each for each in outputs if isinstance(each, list)), None)
-        if answers is None or len(answers) != len(texts):
-            state = at(ended, "metadata", "state") or at(ended, "error", "status") or "without an answer for each text"
-            raise Failure(f"{self._service.shown_at('/batches')} ended the batch as {state!r}.")
-        found = {place: at(each, "response", "embedding", "values") for place, each in enumerate(answers)}
-        return {place: values for place, values in found.items() if values}
+        finished = settings.wait_for(poll)
+        if finished is None:
+            self._call_batch_api("POST", f"/{name}:cancel", {})
+            raise ServiceError(f"{address} had no answer after {settings.timeout_seconds:g} s.")
+        with contextlib.suppress(ServiceError):  # the service need not keep the texts any longer
+            self._call_batch_api("DELETE", f"/{name}")
+        outputs = (get_path(finished, *keys, "inlinedResponses", "inlinedResponses") for keys in OUTPUTS)
+        responses = next((each for each in outputs if isinstance(each, list)), None)  # in the order of the requests
+        if responses is None or len(responses) != len(texts):
+            state = get_path(finished, "metadata", "state") or get_path(finished, "error", "status")
+            raise ServiceError(f"{address} ended the batch as {state or 'without an answer for each text'!r}.")
+        vectors = {at: get_path(each, "response", "embedding", "values") for at, each in enumerate(responses)}
+        return {at: values for at, values in vectors.items() if values}

@@ -1,8 +1,8 @@
-"""Models behind HTTP: one request out, one answer back, in bounded time and without a word about the key.
+"""HTTP requests to model services: JSON in and out, deadlines that hold, retries, and errors that never show the key.
 
-A ``Service`` tries once. ``Persistence`` tries again where that may help, and leaves a service that failed alone for a
-while. Requests run in an event loop of our own, where one can be cut off at its deadline whatever the server does. A
-socket's timeout counts from byte to byte, and a server that trickles outlasts it.
+``HttpService`` sends one request. ``Retrier`` retries where that may help, and pauses requests to a service that
+failed. Requests run in a separate event loop, where they can be cancelled at their deadline: a socket's timeout counts
+from byte to byte, so a server that sends slowly would outlast it.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
 
     from httpx2 import AsyncClient, Response
 
-LONGEST = 4 << 20  # bytes of an answer
-SHOWN = 200  # letters of an answer in an error
-KNOWN_BY = 8  # letters of a secret by which a part of it is recognised
-ABOUT_THE_INPUT = (400, 413, 422)  # refusals of what was sent: the service itself is well
-LONGEST_REST = 600.0  # seconds, whatever a service asks for
+MAX_RESPONSE_BYTES = 4 << 20
+EXCERPT_CHARACTERS = 200  # of a response in an error message
+SECRET_PREFIX = 8  # characters by which a truncated secret is recognised
+INPUT_REJECTED = (400, 413, 422)  # the request was wrong; the service itself works
+MAX_COOLDOWN_SECONDS = 600.0  # whatever a service asks for
 T = TypeVar("T")
 
 
-class Failure(Exception):
-    """A call that failed: what was wrong, its status, and whether (and after how many seconds) another may help."""
+class ServiceError(Exception):
+    """A request that failed: its status, and whether (and after how many seconds) a retry may help."""
 
     def __init__(
-        self, message: str, status: int | None = None, again: bool = False, after: float | None = None
+        self, message: str, status: int | None = None, retryable: bool = False, retry_after: float | None = None
     ) -> None:
         super().__init__(message)
-        self.status, self.again, self.after = status, again, after
+        self.status, self.retryable, self.retry_after = status, retryable, retry_after
 
 
-class Service:
-    """An address, and what is sent there with every request. A key is looked up when it is needed."""
+class HttpService:
+    """An address and the headers of every request to it. The key is looked up when it is needed."""
 
     def __init__(
         self,
@@ -60,197 +60,201 @@ class Service:
         variables: tuple[str, ...] = (),
         key_header: str = "Authorization",
         headers: Mapping[str, str] | None = None,
-        longest: int = LONGEST,
+        max_response_bytes: int = MAX_RESPONSE_BYTES,
     ) -> None:
-        """``path`` is where questions go below ``url``, which may end with it already."""
+        """``path`` is added to ``url``, unless the url already ends with it."""
         try:
             parts = urlsplit(check.string(url, "url"))
             port = f":{parts.port}" if parts.port else ""
         except ValueError as problem:
-            raise InvalidInput(f"url is no address: {problem}.") from None
+            raise InvalidInput(f"url is not a valid address: {problem}.") from None
         if parts.username or parts.password:
-            raise InvalidInput("The address holds a name or a password; give the key by key=… or the environment.")
+            raise InvalidInput("url contains a user name or password; pass the key as key=… or in the environment.")
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidInput(f"url must be an address such as 'http://localhost:8080/v1', not {url!r}.")
+            raise InvalidInput(f"url must be an http or https address such as 'http://localhost:8080/v1', not {url!r}.")
         self._parts = parts._replace(path=parts.path.rstrip("/").removesuffix(path), fragment="")
         self._root = f"{parts.scheme}://{parts.hostname}{port}"
         self.path = path
-        self.shown = self.shown_at(path)
+        self.address = self.address_of(path)
         self.variables = variables
         self._key = None if key is None else check.string(key, "key")
         self._key_header = key_header
         self._headers = {
-            check.string(name, "a header"): _carried(value, name) for name, value in (headers or {}).items()
+            check.string(name, "a header"): _header_value(value, name) for name, value in (headers or {}).items()
         }
-        self._longest = longest
+        self._max_response_bytes = max_response_bytes
         self._client: AsyncClient | None = None
-        self._loop: AbstractEventLoop | None = None  # that of the client's connections: after a fork there is another
+        self._loop: AbstractEventLoop | None = None  # of the client's connections; a forked process has another
 
-    def shown_at(self, path: str) -> str:
-        """The address without its query, which may hold a token."""
+    def address_of(self, path: str) -> str:
+        """The address without its query string, which may contain a token."""
         return f"{self._root}{self._parts.path}{path}"
 
     @property
     def has_key(self) -> bool:
         return bool(self._usable_key())
 
-    def ask(self, body: Mapping[str, Any], seconds: float) -> Any:
-        """POST this as JSON and read the JSON that comes back."""
-        return self.json("POST", self.path, seconds, body)
+    def post(self, body: Mapping[str, Any], timeout_seconds: float) -> Any:
+        """POST a JSON body and parse the JSON response."""
+        return self.request_json("POST", self.path, timeout_seconds, body)
 
-    def json(self, method: str, path: str, seconds: float, body: Any = None, **sent: Any) -> Any:
+    def request_json(self, method: str, path: str, timeout_seconds: float, body: Any = None, **sent: Any) -> Any:
         if body is not None:
             sent = {"content": json.dumps(body).encode(), "content_type": "application/json"}
-        answer = self.call(method, path, seconds, **sent)
+        content = self.request(method, path, timeout_seconds, **sent)
         try:
-            return json.loads(answer)
+            return json.loads(content)
         except (ValueError, RecursionError):
-            said = self._excerpt(answer)
-            raise Failure(f"{self.shown_at(path)} answered with something that is no JSON: {said}.") from None
+            excerpt = self._excerpt(content)
+            raise ServiceError(f"{self.address_of(path)} did not return JSON: {excerpt}.") from None
 
-    def call(self, method: str, path: str, seconds: float, content_type: str | None = None, **sent: Any) -> bytes:
-        """One request and its whole answer, within so many seconds; otherwise a Failure."""
+    def request(
+        self, method: str, path: str, timeout_seconds: float, content_type: str | None = None, **sent: Any
+    ) -> bytes:
+        """Send one request and return the body of its response within the timeout; otherwise a ServiceError."""
         import asyncio
 
         import httpx2
 
-        shown = self.shown_at(path)
-        headers = {**self._sent_headers(), **({"Content-Type": content_type} if content_type else {})}
+        address = self.address_of(path)
+        headers = {**self._request_headers(), **({"Content-Type": content_type} if content_type else {})}
         url = self._parts._replace(path=self._parts.path + path).geturl()
-        asking = asyncio.run_coroutine_threadsafe(self._exchange(method, url, headers, sent), _loop())
+        pending = asyncio.run_coroutine_threadsafe(self._exchange(method, url, headers, sent), _loop())
         try:
-            response, answer = asking.result(min(seconds, TIMEOUT_MAX))
+            response, content = pending.result(min(timeout_seconds, TIMEOUT_MAX))
         except TimeoutError:
-            raise Failure(f"{shown} did not answer within {seconds:.3g} s.", again=True) from None
+            raise ServiceError(f"{address} did not answer within {timeout_seconds:.3g} s.", retryable=True) from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
-            said = self._hidden(_reason(problem)).rstrip(".") or problem.__class__.__name__
-            again = isinstance(problem, httpx2.TransportError)
-            raise Failure(f"{shown} could not be asked: {said}.", again=again) from None
+            reason = self._redact(_reason(problem)).rstrip(".") or problem.__class__.__name__
+            retryable = isinstance(problem, httpx2.TransportError)
+            raise ServiceError(f"Request to {address} failed: {reason}.", retryable=retryable) from None
         finally:
-            asking.cancel()  # whatever is still under way
+            pending.cancel()  # what is still running
         status = response.status_code
         if status in (401, 403):
             where = f" or in the environment variable {self.variables[0]}" if self.variables else ""
-            said = self._excerpt(answer)
-            raise Failure(f"{shown} refused the key ({status}); give it by key=…{where}. It said: {said}.", status)
-        if not response.is_success:
-            raise Failure(
-                f"{shown} answered {status} {response.reason_phrase}: {self._excerpt(answer)}.",
-                status,
-                again=(status in (408, 429) or status >= 500) and b"insufficient_quota" not in answer,
-                after=_retry_after(response.headers),
+            excerpt = self._excerpt(content)
+            raise ServiceError(
+                f"{address} rejected the key ({status}); pass it as key=…{where}. Response: {excerpt}.", status
             )
-        return answer
+        if not response.is_success:
+            raise ServiceError(
+                f"{address} answered {status} {response.reason_phrase}: {self._excerpt(content)}.",
+                status,
+                retryable=(status in (408, 429) or status >= 500) and b"insufficient_quota" not in content,
+                retry_after=_retry_after(response.headers),
+            )
+        return content
 
     async def _exchange(
         self, method: str, url: str, headers: Mapping[str, str], sent: Mapping[str, Any]
     ) -> tuple[Response, bytes]:
-        """One request and its whole answer, however long that takes."""
+        """One request and the body of its response, without a time limit."""
         parts, length = [], 0
-        async with self._open().stream(method, url, headers=headers, **sent) as response:
+        async with self._connect().stream(method, url, headers=headers, **sent) as response:
             async for part in response.aiter_bytes():
                 parts.append(part)
                 length += len(part)
-                if length > self._longest:
-                    raise Failure(f"{url.partition('?')[0]} answered with more than {self._longest >> 20} MB.")
+                if length > self._max_response_bytes:
+                    limit = f"{self._max_response_bytes >> 20} MB"
+                    raise ServiceError(f"{url.partition('?')[0]} answered with more than {limit}.")
         return response, b"".join(parts)
 
-    def _sent_headers(self) -> dict[str, str]:
+    def _request_headers(self) -> dict[str, str]:
         key = self._usable_key()
         bearer = "Bearer " if self._key_header == "Authorization" else ""
         return {**({self._key_header: bearer + key} if key else {}), **self._headers}
 
     def _usable_key(self) -> str:
-        held = (self._key, *map(os.environ.get, self.variables))
-        key = next((each.strip() for each in held if each and each.strip()), "")
-        if not _fits_a_header(key):  # the HTTP library's own error would show it
-            raise Failure("The API key has characters that no HTTP header can carry.")
+        candidates = (self._key, *map(os.environ.get, self.variables))
+        key = next((each.strip() for each in candidates if each and each.strip()), "")
+        if not _is_header_text(key):  # the HTTP library's own error would show it
+            raise ServiceError("The API key has characters that are not allowed in an HTTP header.")
         return key
 
-    def _open(self) -> AsyncClient:
-        """The connections of the loop that this is called in."""
+    def _connect(self) -> AsyncClient:
+        """The HTTP client of the current event loop."""
         import httpx2
 
         if self._client is None or self._loop is not _loop():
             self._client, self._loop = httpx2.AsyncClient(timeout=None), _loop()
-            if self._parts.query:  # the library logs whole addresses
-                logging.getLogger("httpx2").addFilter(self._may_be_logged)
+            if self._parts.query:  # the library logs complete addresses
+                logging.getLogger("httpx2").addFilter(self._is_loggable)
         return self._client
 
-    def _may_be_logged(self, record: logging.LogRecord) -> bool:
+    def _is_loggable(self, record: logging.LogRecord) -> bool:
         return self._parts.query not in record.getMessage()
 
-    def _excerpt(self, answer: bytes) -> str:
-        text = self._hidden(answer.decode("utf-8", "replace"))
-        return repr(text[:SHOWN] + "…" if len(text) > SHOWN else text)
+    def _excerpt(self, content: bytes) -> str:
+        text = self._redact(content.decode("utf-8", "replace"))
+        return repr(text[:EXCERPT_CHARACTERS] + "…" if len(text) > EXCERPT_CHARACTERS else text)
 
-    def _hidden(self, text: str) -> str:
-        """The text without keys, nor a part of one that a service has cut short."""
-        words = [word for value in self._headers.values() for word in value.split() if len(word) >= KNOWN_BY]
+    def _redact(self, text: str) -> str:
+        """The text without keys and without truncated keys."""
+        words = [word for value in self._headers.values() for word in value.split() if len(word) >= SECRET_PREFIX]
         for secret in filter(None, (self._usable_key(), *words)):
-            text = re.sub(re.escape(secret) + "|" + re.escape(secret[:KNOWN_BY]) + r"[\w\-*]*", "…", text)
+            text = re.sub(re.escape(secret) + "|" + re.escape(secret[:SECRET_PREFIX]) + r"[\w\-*]*", "…", text)
         return text
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a request may take, how often it is tried, and how long a service that failed is left alone."""
+class RetryPolicy:
+    """Timeouts of a request, its retries, and the pause after a failure."""
 
-    timeout: float = 60.0  # seconds, for all tries of one request
-    question: float = 10.0  # the same for a question: somebody waits for the answer
-    tries: int = 4
-    pause: float = 0.5  # seconds before the second try; each further one waits twice as long, less a random part
-    rest: float = 30.0  # seconds after a failure in which nothing is asked, so that others can answer at once
+    timeout_seconds: float = 60.0  # for all attempts of one request
+    query_timeout_seconds: float = 10.0  # the same for a query, whose user is waiting
+    attempts: int = 4
+    backoff_seconds: float = 0.5  # before the second attempt; doubles with each further one, less a random part
+    cooldown_seconds: float = 30.0  # after a failure, in which requests fail at once instead of waiting
 
     def __post_init__(self) -> None:
-        for name in ("timeout", "question"):
+        for name in ("timeout_seconds", "query_timeout_seconds"):
             check.number(getattr(self, name), name, low=1e-3)
-        for name in ("pause", "rest"):
+        for name in ("backoff_seconds", "cooldown_seconds"):
             check.number(getattr(self, name), name, low=0.0)
-        if check.whole(self.tries, "tries") < 1:
-            raise InvalidInput(f"tries must be at least 1, not {self.tries}.")
+        check.integer(self.attempts, "attempts", low=1)
 
 
-class Persistence:
-    """Tries again after 429, 5xx and broken connections, as the service asks for it; then lets it rest."""
+class Retrier:
+    """Retries after 429, 5xx and broken connections, with the delay that the service asks for; then a cooldown."""
 
-    def __init__(self, patience: Patience) -> None:
-        self.patience = patience
-        self._rested = 0.0  # on the clock of time.monotonic
-        self._why = ""
+    def __init__(self, policy: RetryPolicy) -> None:
+        self.policy = policy
+        self._cooldown_until = 0.0  # by time.monotonic
+        self._last_error = ""
 
-    def call(self, attempt: Callable[[float], T], seconds: float) -> T:
-        """What the attempt returns, which is told how many seconds are left; otherwise its last Failure."""
-        left = self._rested - time.monotonic()
+    def call(self, attempt: Callable[[float], T], timeout_seconds: float) -> T:
+        """What ``attempt(seconds_left)`` returns, or its last ServiceError."""
+        left = self._cooldown_until - time.monotonic()
         if left > 0:
-            raise Failure(f"Nothing is asked for another {left:.0f} s, because {self._why}")
-        until = time.monotonic() + seconds
+            raise ServiceError(f"No requests for another {left:.0f} s after this error: {self._last_error}")
+        until = time.monotonic() + timeout_seconds
         for number in count(1):
             try:
                 return attempt(max(1e-3, until - time.monotonic()))
-            except Failure as failure:
-                pause = self.patience.pause * 2 ** (number - 1) * (0.5 + random.random() / 2)
-                pause = max(pause, failure.after or 0.0)
-                if not failure.again or number == self.patience.tries or time.monotonic() + pause >= until:
-                    self._rest(failure)
+            except ServiceError as error:
+                delay = self.policy.backoff_seconds * 2 ** (number - 1) * (0.5 + random.random() / 2)
+                delay = max(delay, error.retry_after or 0.0)
+                if not error.retryable or number == self.policy.attempts or time.monotonic() + delay >= until:
+                    self._start_cooldown(error)
                     raise
-            time.sleep(pause)
+            time.sleep(delay)
         raise AssertionError("unreachable")
 
-    def _rest(self, failure: Failure) -> None:
-        if failure.status not in ABOUT_THE_INPUT and self.patience.rest:
-            asked = min(failure.after or 0.0, LONGEST_REST)
-            self._rested = time.monotonic() + max(self.patience.rest, asked)
-            self._why = str(failure)
+    def _start_cooldown(self, error: ServiceError) -> None:
+        if error.status not in INPUT_REJECTED and self.policy.cooldown_seconds:
+            requested = min(error.retry_after or 0.0, MAX_COOLDOWN_SECONDS)
+            self._cooldown_until = time.monotonic() + max(self.policy.cooldown_seconds, requested)
+            self._last_error = str(error)
 
 
-_loops: dict[int, AbstractEventLoop] = {}  # by process
+_loops: dict[int, AbstractEventLoop] = {}  # by process id
 
 
 def _loop() -> AbstractEventLoop:
-    """The event loop of this process, in a thread of its own; a fork has the object and not the thread.
+    """The event loop of this process, in its own thread. A forked process inherits the object but not the thread.
 
-    Without a lock, which a fork could leave locked for ever.
+    There is no lock, because a fork could leave it locked forever.
     """
     import asyncio
 
@@ -266,40 +270,40 @@ def _loop() -> AbstractEventLoop:
 
 
 def _reason(problem: BaseException) -> str:
-    """What lies beneath an error: that of the library says no more than that all attempts failed."""
+    """The cause of an error: the library's own message only says that all attempts failed."""
     import ssl
 
-    while beneath := problem.__cause__ or problem.__context__:
-        problem = beneath
-    if isinstance(problem, ExceptionGroup):  # one for each address of a name
+    while cause := problem.__cause__ or problem.__context__:
+        problem = cause
+    if isinstance(problem, ExceptionGroup):  # one for each address of a host name
         problem = problem.exceptions[0]
     number = problem.errno if isinstance(problem, OSError) else None
-    told = number in errno.errorcode and not isinstance(problem, ssl.SSLError)  # which counts in its own way
-    return os.strerror(number) if told and number else str(problem)
+    is_system = number in errno.errorcode and not isinstance(problem, ssl.SSLError)  # whose numbers differ
+    return os.strerror(number) if is_system and number else str(problem)
 
 
-def _carried(value: object, name: str) -> str:
-    if not isinstance(value, str) or not _fits_a_header(value):
-        raise InvalidInput(f"The value of the header {name!r} is nothing that a header can carry.")
+def _header_value(value: object, name: str) -> str:
+    if not isinstance(value, str) or not _is_header_text(value):
+        raise InvalidInput(f"The value of the header {name!r} has characters that are not allowed in an HTTP header.")
     return value
 
 
-def _fits_a_header(value: str) -> bool:
+def _is_header_text(value: str) -> bool:
     return value.isascii() and (not value or value.isprintable())
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds, from a header that gives milliseconds, seconds or a date."""
+    """Seconds to wait, from headers that give milliseconds, seconds or a date."""
     from email.utils import parsedate_to_datetime
 
-    said = headers.get("retry-after", "").strip()
+    value = headers.get("retry-after", "").strip()
     try:
         if "retry-after-ms" in headers:
             seconds = float(headers["retry-after-ms"]) / 1000
-        elif re.fullmatch(r"[\d.]+", said):
-            seconds = float(said)
+        elif re.fullmatch(r"[\d.]+", value):
+            seconds = float(value)
         else:
-            seconds = (parsedate_to_datetime(said).astimezone(UTC) - datetime.now(UTC)).total_seconds()
+            seconds = (parsedate_to_datetime(value).astimezone(UTC) - datetime.now(UTC)).total_seconds()
     except (ValueError, OverflowError):
         return None
     return max(0.0, seconds)

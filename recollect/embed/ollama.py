@@ -1,4 +1,4 @@
-"""Models that Ollama serves, on this machine or another."""
+"""Models served by Ollama, on this machine or another."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recollect.embed.http import Failure, Patience, Service
-from recollect.embed.remote import LONGEST_ANSWER, Remote, at
+from recollect.embed.http import HttpService, RetryPolicy, ServiceError
+from recollect.embed.remote import MAX_RESPONSE_BYTES, RemoteEmbedder, get_path
 
 PORT = 11434
 MODEL = "nomic-embed-text"
@@ -16,13 +16,13 @@ MODEL_VARIABLE = "RECOLLECT_ABMIND_EMBEDDING_MODEL"  # A18
 PATH = "/api/embed"
 
 
-class OllamaEmbedder(Remote):
+class OllamaEmbedder(RemoteEmbedder):
     """POST {model, input} to ``url``/api/embed. The address is OLLAMA_HOST or this machine; no key is needed."""
 
     provider = "ollama"
-    most = 256
-    letters = 64_000  # Ollama cuts what the model cannot read
-    most_letters = 1_000_000
+    max_texts = 256
+    max_text_bytes = 64_000  # Ollama truncates what the model cannot read
+    max_request_bytes = 1_000_000
 
     def __init__(
         self,
@@ -32,33 +32,32 @@ class OllamaEmbedder(Remote):
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
         dimensions: int | None = None,
-        patience: Patience | None = None,
+        retry: RetryPolicy | None = None,
         concurrency: int = 1,
     ) -> None:
         model = model or os.environ.get(MODEL_VARIABLE, "").strip() or MODEL
-        service = Service(
-            url or _address(os.environ.get("OLLAMA_HOST", "")), PATH, key=key, headers=headers, longest=LONGEST_ANSWER
-        )
-        super().__init__(model.removesuffix(":latest"), service, dimensions, patience, concurrency)
+        address = url or _host_address(os.environ.get("OLLAMA_HOST", ""))
+        service = HttpService(address, PATH, key=key, headers=headers, max_response_bytes=MAX_RESPONSE_BYTES)
+        super().__init__(model.removesuffix(":latest"), service, dimensions, retry, concurrency)
 
-    def _ask(self, texts: Sequence[str], query: bool, seconds: float) -> Sequence[Any]:
-        asked = {"model": self.model, "input": list(texts), "truncate": True}
+    def _request_vectors(self, texts: Sequence[str], query: bool, timeout_seconds: float) -> Sequence[Any]:
+        body = {"model": self.model, "input": list(texts), "truncate": True}
         if self.dimensions is not None:
-            asked["dimensions"] = self.dimensions
+            body["dimensions"] = self.dimensions
         try:
-            embeddings = at(self._service.ask(asked, seconds), "embeddings")
-        except Failure as failure:
-            if failure.status != 404:
+            embeddings = get_path(self._service.post(body, timeout_seconds), "embeddings")
+        except ServiceError as error:
+            if error.status != 404:
                 raise
-            raise Failure(f"{failure} Get the model with 'ollama pull {self.model}'.", 404) from None
+            raise ServiceError(f"{error} Get the model with 'ollama pull {self.model}'.", 404) from None
         if not isinstance(embeddings, list):
-            raise Failure(f"{self._service.shown} gave no list of embeddings.")
+            raise ServiceError(f"{self._service.address} did not return a list of embeddings.")
         return embeddings
 
 
-def _address(host: str) -> str:
-    """OLLAMA_HOST as an address: it may lack the scheme and the port, and be that on which the server listens."""
+def _host_address(host: str) -> str:
+    """OLLAMA_HOST as an address: it may lack the scheme and the port, and may be the address the server listens on."""
     host = host.strip() or "127.0.0.1"
-    whole = host if "://" in host else f"http://{host}"
-    whole = re.sub(r"//(0\.0\.0\.0|\[::\])(?=[:/]|$)", "//127.0.0.1", whole)
-    return whole if "://" in host or re.search(r":\d+", whole[7:]) else f"{whole.rstrip('/')}:{PORT}"
+    address = host if "://" in host else f"http://{host}"
+    address = re.sub(r"//(0\.0\.0\.0|\[::\])(?=[:/]|$)", "//127.0.0.1", address)
+    return address if "://" in host or re.search(r":\d+", address[7:]) else f"{address.rstrip('/')}:{PORT}"

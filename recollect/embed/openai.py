@@ -1,4 +1,4 @@
-"""OpenAI's embeddings, and every service that speaks as they do (vLLM, llama.cpp, LM Studio, LiteLLM, Azure, …)."""
+"""OpenAI's embeddings, and services with the same API (vLLM, llama.cpp, LM Studio, LiteLLM, Azure, …)."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recollect.embed.batch_api import Batching, Found, awaited
-from recollect.embed.http import Failure, Patience, Service
-from recollect.embed.remote import LONGEST_ANSWER, Remote, at
+from recollect.embed.http import HttpService, RetryPolicy, ServiceError
+from recollect.embed.remote import MAX_RESPONSE_BYTES, BatchSettings, RemoteEmbedder, VectorsByIndex, get_path
 
-HOME = "https://api.openai.com/v1"
+BASE_URL = "https://api.openai.com/v1"
 MODEL = "text-embedding-3-small"
-KEY = "OPENAI_API_KEY"
-OTHER_KEY = "RECOLLECT_EMBED_KEY"  # OpenAI's key is not sent to another address unasked
+KEY_VARIABLE = "OPENAI_API_KEY"
+OTHER_KEY_VARIABLE = "RECOLLECT_EMBED_KEY"  # OpenAI's key is not sent to other addresses by default
 PATH = "/embeddings"
-ENDED = ("completed", "failed", "expired", "cancelled")
+FINISHED = ("completed", "failed", "expired", "cancelled")
 
 
-class OpenAIEmbedder(Remote):
+class OpenAIEmbedder(RemoteEmbedder):
     """POST {model, input} to ``url``/embeddings.
 
     OpenAIEmbedder("nomic-embed-text-v1.5", url="http://localhost:1234/v1")
@@ -31,9 +30,9 @@ class OpenAIEmbedder(Remote):
     """
 
     provider = "openai"
-    most = 2048
-    letters = 16_000  # about two a token, of which 8,192 are read; what is refused all the same is halved
-    most_letters = 600_000  # 300,000 tokens
+    max_texts = 2048
+    max_text_bytes = 16_000  # about two per token, of which 8,192 are read; a text still rejected is halved
+    max_request_bytes = 600_000  # 300,000 tokens
 
     def __init__(
         self,
@@ -44,78 +43,87 @@ class OpenAIEmbedder(Remote):
         variable: str | None = None,
         headers: Mapping[str, str] | None = None,
         dimensions: int | None = None,
-        patience: Patience | None = None,
+        retry: RetryPolicy | None = None,
         concurrency: int = 4,
-        batch: Batching | bool = False,
+        batch: BatchSettings | bool = False,
     ) -> None:
-        variable = variable or (KEY if url in (None, HOME) else OTHER_KEY)
-        address = url if url is not None else os.environ.get("OPENAI_BASE_URL") or HOME
-        service = Service(address, PATH, key=key, variables=(variable,), headers=headers, longest=LONGEST_ANSWER)
-        super().__init__(model, service, dimensions, patience, concurrency, batch)
+        variable = variable or (KEY_VARIABLE if url in (None, BASE_URL) else OTHER_KEY_VARIABLE)
+        service = HttpService(
+            url if url is not None else os.environ.get("OPENAI_BASE_URL") or BASE_URL,
+            PATH,
+            key=key,
+            variables=(variable,),
+            headers=headers,
+            max_response_bytes=MAX_RESPONSE_BYTES,
+        )
+        super().__init__(model, service, dimensions, retry, concurrency, batch)
 
-    def _ask(self, texts: Sequence[str], query: bool, seconds: float) -> Sequence[Any]:
-        answer = self._service.ask(self._body(list(texts)), seconds)
-        return self._rows(answer)
+    def _request_vectors(self, texts: Sequence[str], query: bool, timeout_seconds: float) -> Sequence[Any]:
+        return self._vectors_in(self._service.post(self._body(list(texts)), timeout_seconds))
 
     def _body(self, input: list[str] | str) -> dict[str, Any]:
-        asked = {"model": self.model, "input": input, "encoding_format": "float"}
-        return asked if self.dimensions is None else {**asked, "dimensions": self.dimensions}
+        body = {"model": self.model, "input": input, "encoding_format": "float"}
+        return body if self.dimensions is None else {**body, "dimensions": self.dimensions}
 
-    def _rows(self, answer: Any) -> list[Any]:
-        """The vectors in the order of the texts, which is that of their index."""
-        data = at(answer, "data")
+    def _vectors_in(self, response: Any) -> list[Any]:
+        """The vectors in the order of the texts, which their index gives."""
+        data = get_path(response, "data")
         try:
             rows = {each["index"]: each["embedding"] for each in data}
-            return [rows[place] for place in range(len(data))]
+            return [rows[at] for at in range(len(data))]
         except (TypeError, KeyError):
-            raise Failure(f"{self._service.shown} gave no list of embeddings, each with its index.") from None
+            raise ServiceError(
+                f"{self._service.address} did not return a list of embeddings, each with its index."
+            ) from None
 
-    def _batch(self, texts: Sequence[str], settings: Batching) -> Found:
-        """Upload the requests as a file, have it run, wait, and read the file of answers: whatever is in it."""
+    def _run_batch(self, texts: Sequence[str], settings: BatchSettings) -> VectorsByIndex:
+        """Upload the requests as a file, start the batch, wait for it, and read the file of results."""
+        address = self._service.address_of("/batches")
         lines = [
             {"custom_id": str(number), "method": "POST", "url": "/v1/embeddings", "body": self._body(text)}
             for number, text in enumerate(texts)
         ]
         content = "\n".join(map(json.dumps, lines)).encode()
         upload = {"data": {"purpose": "batch"}, "files": {"file": ("texts.jsonl", content, "application/jsonl")}}
-        file = self._id(self._called("POST", "/files", **upload), "a file")
-        left = [file]
+        input_file = self._created_id(self._call_batch_api("POST", "/files", **upload), "file")
+        files = [input_file]
         try:
-            order = {"input_file_id": file, "endpoint": "/v1/embeddings", "completion_window": "24h"}
-            batch = self._id(self._called("POST", "/batches", order), "a batch")
+            order = {"input_file_id": input_file, "endpoint": "/v1/embeddings", "completion_window": "24h"}
+            batch = self._created_id(self._call_batch_api("POST", "/batches", order), "batch")
 
-            def look() -> Any:
-                now = self._called("GET", f"/batches/{batch}")
-                return now if at(now, "status") in ENDED else None
+            def poll() -> Any:
+                status = self._call_batch_api("GET", f"/batches/{batch}")
+                return status if get_path(status, "status") in FINISHED else None
 
-            ended = awaited(look, settings)
-            if ended is None:
-                self._called("POST", f"/batches/{batch}/cancel")
-                raise Failure(f"{self._service.shown_at('/batches')} had no answer after {settings.timeout:g} s.")
-            left += filter(None, (at(ended, "output_file_id"), at(ended, "error_file_id")))
-            answers = at(ended, "output_file_id")
-            if not answers:
-                raise Failure(f"{self._service.shown_at('/batches')} ended the batch as {at(ended, 'status')!r}.")
-            path = f"/files/{answers}/content"
-            return self._answers(self._persisted(lambda seconds: self._service.call("GET", path, seconds)), len(texts))
+            finished = settings.wait_for(poll)
+            if finished is None:
+                self._call_batch_api("POST", f"/batches/{batch}/cancel")
+                raise ServiceError(f"{address} had no answer after {settings.timeout_seconds:g} s.")
+            output_file = get_path(finished, "output_file_id")
+            files += filter(None, (output_file, get_path(finished, "error_file_id")))
+            if not output_file:
+                raise ServiceError(f"{address} ended the batch as {get_path(finished, 'status')!r}.")
+            path = f"/files/{output_file}/content"
+            results = self._retry_batch_call(lambda seconds: self._service.request("GET", path, seconds))
+            return self._batch_results(results, len(texts))
         finally:
-            for each in left:  # the texts are nobody's business any longer
-                with contextlib.suppress(Failure):
-                    self._called("DELETE", f"/files/{each}")
+            for file in files:  # the service need not keep the texts any longer
+                with contextlib.suppress(ServiceError):
+                    self._call_batch_api("DELETE", f"/files/{file}")
 
-    def _id(self, answer: Any, what: str) -> str:
-        id = at(answer, "id")
+    def _created_id(self, response: Any, what: str) -> str:
+        id = get_path(response, "id")
         if not isinstance(id, str) or not id:
-            raise Failure(f"{self._service.shown_at('')} was to make {what}, and gave no id of it.")
+            raise ServiceError(f"{self._service.address_of('')} did not return the id of the new {what}.")
         return id
 
-    def _answers(self, content: bytes, count: int) -> Found:
-        """The vectors of the requests that succeeded; a line that makes no sense is one that failed."""
-        found: Found = {}
+    def _batch_results(self, content: bytes, count: int) -> VectorsByIndex:
+        """The vectors of the requests that succeeded; malformed lines count as failed."""
+        vectors: VectorsByIndex = {}
         for line in content.splitlines():
-            with contextlib.suppress(ValueError, TypeError, Failure):
-                said = json.loads(line)
-                number = int(at(said, "custom_id"))
-                if at(said, "response", "status_code") == 200 and 0 <= number < count:
-                    (found[number],) = self._rows(at(said, "response", "body"))
-        return found
+            with contextlib.suppress(ValueError, TypeError, ServiceError):
+                result = json.loads(line)
+                number = int(get_path(result, "custom_id"))
+                if get_path(result, "response", "status_code") == 200 and 0 <= number < count:
+                    (vectors[number],) = self._vectors_in(get_path(result, "response", "body"))
+        return vectors

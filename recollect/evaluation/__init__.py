@@ -1,34 +1,41 @@
-"""Measuring recall: labelled questions, put to a mind, and how good its answers are."""
+"""Measures recall: runs labelled questions against a memory and scores the answers."""
 
-from recollect.evaluation.dataset import Labelled, Question
-from recollect.evaluation.measures import MEASURES, Interval, Scores, difference, interval, score, separation
-from recollect.evaluation.own_questions import resolved, template
+from recollect.evaluation.dataset import LabelledQuestion, LabelledSet, question_template, resolve_ids
+from recollect.evaluation.measures import (
+    MEASURES,
+    Interval,
+    RecipeScores,
+    bootstrap_interval,
+    paired_difference,
+    roc_auc,
+    score_answers,
+)
 from recollect.evaluation.readers import UNITS, read
-from recollect.evaluation.report import Gate, Outcome, judge
-from recollect.evaluation.runner import DEPTH, Answer, Asker, asking
-from recollect.evaluation.tuning import Tuned, tune
+from recollect.evaluation.report import EvaluationReport, QualityGate, build_report
+from recollect.evaluation.runner import DEPTH, RecallAnswer, RecallRunner, open_runner
+from recollect.evaluation.tuning import TuningResult, tune
 
 __all__ = [
     "DEPTH",
     "MEASURES",
     "UNITS",
-    "Answer",
-    "Asker",
-    "Gate",
+    "EvaluationReport",
     "Interval",
-    "Labelled",
-    "Outcome",
-    "Question",
-    "Scores",
-    "Tuned",
-    "asking",
-    "difference",
-    "interval",
-    "judge",
+    "LabelledQuestion",
+    "LabelledSet",
+    "QualityGate",
+    "RecallAnswer",
+    "RecallRunner",
+    "RecipeScores",
+    "TuningResult",
+    "bootstrap_interval",
+    "build_report",
+    "open_runner",
+    "paired_difference",
+    "question_template",
     "read",
-    "resolved",
-    "score",
-    "separation",
-    "template",
+    "resolve_ids",
+    "roc_auc",
+    "score_answers",
     "tune",
 ]

@@ -1,7 +1,7 @@
-"""Looking for the settings of the default recipe that suit one deployment, and saying honestly what they gain.
+"""Searches for settings of the default recipe that suit a user's questions, and measures what they gain.
 
-One setting after the other is tried at the values of a small grid, and the best is kept (coordinate search). What that
-gains is measured on other questions than those it was chosen by: every question is held out once (cross-validation).
+A coordinate search tries one setting after the other at the values of a small grid and keeps the best. The gain is
+measured by cross-validation: on questions that were not used to choose the settings.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.dataset import Question
-from recollect.evaluation.measures import Interval, Values, interval, score
-from recollect.evaluation.runner import Asker
+from recollect.evaluation.dataset import LabelledQuestion
+from recollect.evaluation.measures import Interval, Values, bootstrap_interval, score_answers
+from recollect.evaluation.runner import RecallRunner
 from recollect.ingest.writer import Progress
-from recollect.recall.cues import Once
+from recollect.recall.cues import CachedPlan
 from recollect.recall.registry import RECIPES, get_recipe
 
 RECIPE = "default"
 MEASURE = "NDCG@10"
-# No cue is switched off: a question of another kind than these may need it.
+# No cue is switched off: other questions may need it.
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 GRID: dict[str, tuple[float, ...]] = {
     "words": FACTORS,
@@ -35,42 +35,42 @@ GRID: dict[str, tuple[float, ...]] = {
     "resuming": (0.0, 0.15, 0.25, 0.4),
     "recency": (0.0, 0.02, 0.05, 0.1, 0.2, 0.4),
 }
-ROUNDS = 2  # times that each setting is looked at
+ROUNDS = 2  # passes over all settings
 FOLDS = 5
-LEAST = 0.001  # less than this is no reason to change a setting
-FEWEST, FEW = 20, 100  # questions: below the first nothing can be said, below the second not much
+MIN_GAIN = 0.001  # a smaller gain is no reason to change a setting
+MIN_QUESTIONS, FEW_QUESTIONS = 20, 100  # fewer than the first is an error, than the second a hint
 
 Settings = dict[str, float]
-Chosen = NDArray[np.int64]  # questions, by number
+QuestionNumbers = NDArray[np.int64]  # questions, by number
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
-    """The settings that do best on all of the questions, and what such a choice gains on questions it did not see."""
+class TuningResult:
+    """The settings that do best on all questions, and their gain on questions not used to choose them."""
 
     questions: int
     settings: Settings  # those that differ from the recipe's own
     before: float  # the mean of the measure with the recipe's own settings
-    gain: Interval  # held out, question by question
-    folds: tuple[Settings, ...]  # what each part of the questions would have chosen
+    gain: Interval  # on held-out questions
+    folds: tuple[Settings, ...]  # the settings chosen in each fold
 
     @property
     def worth_it(self) -> bool:
-        """Surely better, as far as these questions tell?"""
+        """Is the gain statistically significant?"""
         return bool(self.settings) and self.gain.low > 0
 
     @property
     def few(self) -> bool:
-        return self.questions < FEW
+        return self.questions < FEW_QUESTIONS
 
     def verdict(self) -> str:
         if not self.settings:
-            return "Nothing is gained: no other settings do better on these questions. Keep the recipe's own."
+            return "No gain: no other settings do better on these questions. Keep the recipe's own."
         if self.gain.mean <= 0:
-            return "Nothing is gained: on questions not used to choose them, other settings do no better."
+            return "No gain: on questions not used to choose them, other settings do no better."
         if not self.worth_it:
-            return "The gain may be an accident of these questions: its interval reaches 0. More questions would tell."
-        return "These settings are better on questions not used to choose them, and that is no accident."
+            return "The gain may be chance: its interval includes 0. More questions would tell."
+        return "These settings are significantly better on questions not used to choose them."
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -87,45 +87,49 @@ class Tuned:
         }
 
 
-def tune(asker: Asker, questions: Sequence[Question], *, progress: Progress | None = None) -> Tuned:
-    """Search the settings of the default recipe by questions that have an answer; nothing is written to the memory."""
-    asked = [each for each in questions if each.relevant]
-    if len(asked) < FEWEST:
+def tune(
+    runner: RecallRunner, questions: Sequence[LabelledQuestion], *, progress: Progress | None = None
+) -> TuningResult:
+    """Search for better settings of the default recipe by questions that have an answer. Nothing is written."""
+    answerable = [each for each in questions if each.relevant]
+    if len(answerable) < MIN_QUESTIONS:
         raise InvalidInput(
-            f"Tuning needs at least {FEWEST} questions with an answer, better {FEW}, and there are {len(asked)}: "
-            "with fewer, what looks better is an accident."
+            f"Tuning needs at least {MIN_QUESTIONS} questions with an answer, better {FEW_QUESTIONS}; there are "
+            f"{len(answerable)}. With fewer, an apparent gain is chance."
         )
-    trial = Trial(asker, asked)
-    everything, visits = np.arange(len(asked)), ROUNDS * len(GRID)
-    gains = np.zeros(len(asked))
+    search_space = SettingsSearch(runner, answerable)
+    everything, visits = np.arange(len(answerable)), ROUNDS * len(GRID)
+    gains = np.zeros(len(answerable))
     folds: list[Settings] = []
 
-    def search(chosen: Chosen) -> Settings:
+    def search(chosen: QuestionNumbers) -> Settings:
         start = len(folds) * visits
-        return trial.search(chosen, lambda done: progress and progress(start + done, (FOLDS + 1) * visits))
+        return search_space.search(chosen, lambda done: progress and progress(start + done, (FOLDS + 1) * visits))
 
     for held_out in np.array_split(np.random.default_rng(0).permutation(everything), FOLDS):
         found = search(np.setdiff1d(everything, held_out))
-        gains[held_out] = (trial.values(found) - trial.values(trial.own))[held_out]
-        folds.append(trial.changed(found))
+        gains[held_out] = (search_space.values(found) - search_space.values(search_space.defaults))[held_out]
+        folds.append(search_space.changed(found))
     best = search(everything)
-    before = float(trial.values(trial.own).mean())
-    return Tuned(len(asked), trial.changed(best), before, interval(gains, least=-1.0), tuple(folds))
+    before = float(search_space.values(search_space.defaults).mean())
+    return TuningResult(
+        len(answerable), search_space.changed(best), before, bootstrap_interval(gains, minimum=-1.0), tuple(folds)
+    )
 
 
-class Trial:
-    """Questions to try settings on. Cues look once for each question, and no settings are tried twice."""
+class SettingsSearch:
+    """Tries settings on questions. Cues run once per question, and no settings are tried twice."""
 
-    def __init__(self, asker: Asker, questions: Sequence[Question]) -> None:
-        self.own: Settings = {name: (RECIPES[RECIPE].__kwdefaults__ or {})[name] for name in GRID}
-        self._asker = asker
+    def __init__(self, runner: RecallRunner, questions: Sequence[LabelledQuestion]) -> None:
+        self.defaults: Settings = {name: (RECIPES[RECIPE].__kwdefaults__ or {})[name] for name in GRID}
+        self._runner = runner
         self._questions = questions
-        self._plans = [Once(get_recipe(RECIPE).cues) for _ in questions]
-        self._known: dict[tuple[float, ...], Values] = {}
+        self._plans = [CachedPlan(get_recipe(RECIPE).cues) for _ in questions]
+        self._cache: dict[tuple[float, ...], Values] = {}
 
-    def search(self, chosen: Chosen, visited: Callable[[int], object]) -> Settings:
-        """The best settings for the chosen questions: from the recipe's own, one at a time, as long as it helps."""
-        best = self.own
+    def search(self, chosen: QuestionNumbers, visited: Callable[[int], object]) -> Settings:
+        """The best settings for the chosen questions, by coordinate search from the recipe's own."""
+        best = self.defaults
         for start in range(0, ROUNDS * len(GRID), len(GRID)):
             before = best
             for done, name in enumerate(GRID, start + 1):
@@ -135,22 +139,22 @@ class Trial:
                 break
         return best
 
-    def _better(self, settings: Settings, name: str, chosen: Chosen) -> Settings:
-        """With the best value of one setting; of equal ones, that which is nearest to the recipe's own."""
-        values = sorted({settings[name], *GRID[name]}, key=lambda value: abs(value - self.own[name]))
+    def _better(self, settings: Settings, name: str, chosen: QuestionNumbers) -> Settings:
+        """The settings with the best value of one of them; ties go to the value nearest to the recipe's own."""
+        values = sorted({settings[name], *GRID[name]}, key=lambda value: abs(value - self.defaults[name]))
         means = {value: self.values({**settings, name: value})[chosen].mean() for value in values}
         best = max(values, key=means.__getitem__)
-        return {**settings, name: best} if means[best] >= means[settings[name]] + LEAST else settings
+        return {**settings, name: best} if means[best] >= means[settings[name]] + MIN_GAIN else settings
 
     def values(self, settings: Settings) -> Values:
         """The measure for each question."""
         key = tuple(settings.values())
-        if key not in self._known:
+        if key not in self._cache:
             recipe = get_recipe(RECIPE, **settings).but(confidence=None)
-            asked = zip(self._questions, self._plans, strict=True)
-            answers = [self._asker.answer(question, recipe.but(cues=plan)) for question, plan in asked]
-            self._known[key] = score(RECIPE, self._questions, answers).values[MEASURE]
-        return self._known[key]
+            pairs = zip(self._questions, self._plans, strict=True)
+            answers = [self._runner.answer(question, recipe.but(cues=plan)) for question, plan in pairs]
+            self._cache[key] = score_answers(RECIPE, self._questions, answers).values[MEASURE]
+        return self._cache[key]
 
     def changed(self, settings: Settings) -> Settings:
-        return {name: value for name, value in settings.items() if value != self.own[name]}
+        return {name: value for name, value in settings.items() if value != self.defaults[name]}

@@ -1,6 +1,6 @@
-"""A second opinion on the head of the list: the protocol, and those who can give one."""
+"""Rerankers score the first results of a recall again: the protocol and four implementations."""
 
-from recollect.rerank.base import Reranker, RerankError, checked, resolve
+from recollect.rerank.base import Reranker, RerankError, rerank_texts, resolve_reranker
 from recollect.rerank.chat import ChatReranker
 from recollect.rerank.cross_encoder import CrossEncoder
 from recollect.rerank.http import HttpReranker
@@ -13,6 +13,6 @@ __all__ = [
     "LateInteraction",
     "RerankError",
     "Reranker",
-    "checked",
-    "resolve",
+    "rerank_texts",
+    "resolve_reranker",
 ]

@@ -1,4 +1,4 @@
-"""What a reranker is, how its answer is checked, and how a name becomes one."""
+"""The reranker protocol, checks of its scores, and choosing one by name."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Scores = NDArray[np.float64]
 
 
 class RerankError(RecollectError):
-    """The second opinion could not be had, or could not be used."""
+    """The reranker failed, or its scores could not be used."""
 
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Says how well each text answers the question.
+    """Scores how well each text answers a query.
 
     class Shortest:
         name = "shortest first"
@@ -31,30 +31,30 @@ class Reranker(Protocol):
     def name(self) -> str: ...
 
     def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float] | NDArray[Any]:
-        """One score a text, in their order; higher is better, on any scale."""
+        """One score per text, in order; higher is better, on any scale."""
 
 
-def checked(reranker: Reranker, query: str, texts: Sequence[str]) -> Scores:
-    """The reranker's scores, one finite number a text, or a RerankError."""
+def rerank_texts(reranker: Reranker, query: str, texts: Sequence[str]) -> Scores:
+    """The reranker's scores, one finite number per text, or a RerankError."""
     if not texts:
         return np.empty(0)
     try:
-        answer = np.asarray(reranker.rerank(query, texts), dtype=np.float64)
+        scores = np.asarray(reranker.rerank(query, texts), dtype=np.float64)
     except Exception as problem:
         raise RerankError(f"Reranker {reranker.name!r} failed: {str(problem) or type(problem).__name__}") from problem
-    if answer.ndim != 1:
+    if scores.ndim != 1:
         raise RerankError(
-            f"Reranker {reranker.name!r} gave an array of shape {answer.shape}; it must give one score a text."
+            f"Reranker {reranker.name!r} returned an array of shape {scores.shape}; it must return one score per text."
         )
-    if len(answer) != len(texts):
-        asked = "a single text" if len(texts) == 1 else f"{len(texts)} texts"
-        raise RerankError(f"Reranker {reranker.name!r} gave {len(answer)} scores for {asked}.")
-    if not np.isfinite(answer).all():
-        raise RerankError(f"Reranker {reranker.name!r} gave a score that is NaN or infinite.")
-    return answer
+    if len(scores) != len(texts):
+        count = "a single text" if len(texts) == 1 else f"{len(texts)} texts"
+        raise RerankError(f"Reranker {reranker.name!r} returned {len(scores)} scores for {count}.")
+    if not np.isfinite(scores).all():
+        raise RerankError(f"Reranker {reranker.name!r} returned a score that is NaN or infinite.")
+    return scores
 
 
-def resolve(reranker: Reranker | str | None) -> Reranker | None:
+def resolve_reranker(reranker: Reranker | str | None) -> Reranker | None:
     """``"late"`` compares token by token with the local model, None means none, else it must be a reranker."""
     if reranker is None:
         return None

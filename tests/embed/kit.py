@@ -15,10 +15,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any
 
-from recollect.embed import Patience
+from recollect.embed import RetryPolicy
 
 KEY = "sk-very-secret-0123456789"
-AT_ONCE = Patience(timeout=5.0, question=5.0, pause=0.0, rest=0.0)  # tries again without waiting, and never rests
+AT_ONCE = RetryPolicy(
+    timeout_seconds=5.0, query_timeout_seconds=5.0, backoff_seconds=0.0, cooldown_seconds=0.0
+)  # tries again without waiting, and never rests
 CUPS = ["a red cup", "a blue cup", "a green door"]
 
 

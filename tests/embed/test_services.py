@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from recollect import EmbeddingError, InvalidInput
-from recollect.embed import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, checked, resolve
-from recollect.embed.remote import Remote
+from recollect.embed import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, embed_texts, resolve_embedder
+from recollect.embed.remote import RemoteEmbedder
 
 from .kit import AT_ONCE, CUPS, KEY, Gemini, Ollama, OpenAI, Reply, serving, vector
 
@@ -21,9 +21,9 @@ class Place:
     """A provider that is being served, and how to embed with it."""
 
     provider: Any
-    make: Callable[..., Remote]
+    make: Callable[..., RemoteEmbedder]
 
-    def embedder(self, **settings: Any) -> Remote:
+    def embedder(self, **settings: Any) -> RemoteEmbedder:
         return self.make(**{"patience": AT_ONCE, **settings})
 
 
@@ -55,7 +55,7 @@ def place(request: pytest.FixtureRequest) -> Place:
 
 
 def test_vectors_come_back_in_the_order_of_the_texts(place: Place) -> None:
-    vectors = checked(place.embedder(), CUPS)
+    vectors = embed_texts(place.embedder(), CUPS)
     expected = np.array([vector(text, 8) for text in CUPS])
     assert vectors == pytest.approx(expected / np.linalg.norm(expected, axis=1, keepdims=True), abs=1e-6)
 
@@ -82,7 +82,7 @@ def test_many_texts_are_sent_in_requests_of_a_fitting_size_and_keep_their_order(
     texts = [f"cup{number}" for number in range(2500)]
     embedder = place.embedder(concurrency=3)
     assert embedder.embed(texts).tolist() == [vector(text, 8) for text in texts]
-    assert len(place.provider.requests) == -(-2500 // embedder.most)
+    assert len(place.provider.requests) == -(-2500 // embedder.max_texts)
 
 
 def test_large_texts_share_a_request_only_as_far_as_there_is_room(openai: Place) -> None:
@@ -205,7 +205,7 @@ def test_an_address_from_the_environment_comes_with_its_key(openai: Place, monke
     with serving(openai.provider) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        embedder = resolve("openai:small@8")
+        embedder = resolve_embedder("openai:small@8")
         assert embedder is not None
         embedder.embed(["a"])
     assert openai.provider.requests[0].headers["Authorization"] == f"Bearer {KEY}"
@@ -223,7 +223,7 @@ def test_a_text_that_is_refused_for_its_length_is_shortened(most: int) -> None:
     provider = Strict()
     texts = ["a cup", "word " * 3_000, "a door"]
     with serving(provider) as url:
-        vectors = OpenAIEmbedder("small", url=url, patience=AT_ONCE).embed(texts)
+        vectors = OpenAIEmbedder("small", url=url, retry=AT_ONCE).embed(texts)
     assert vectors[[0, 2]].tolist() == [vector("a cup", 8), vector("a door", 8)]
     (begun,) = [text for text in provider.embedded if text.startswith("word")]
     assert most / 2 < len(begun) <= most
@@ -239,7 +239,7 @@ def test_known_models_need_not_be_asked_for_their_dimensions() -> None:
         "ollama:nomic-embed-text": 768,
         "ollama:mxbai-embed-large:335m": 1024,
     }
-    assert {name: embedder.dim for name in known if (embedder := resolve(name))} == known
+    assert {name: embedder.dim for name in known if (embedder := resolve_embedder(name))} == known
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from recollect import Mind
-from recollect.embed import TokenVectors, encode
+from recollect.embed import TokenVectors, embed_with_sketches
 from recollect.embed.local import LocalEmbedder
-from recollect.embed.token_sketch import MOST, sketch
+from recollect.embed.token_sketch import MAX_TOKENS, sketch_tokens
 
 Floats = NDArray[np.float32]
 
@@ -39,7 +39,7 @@ class Given:
         return [TokenVectors(tuple(map(str, each)), self.vectors[each], whole) for each in numbers]
 
     def embed(self, texts: Sequence[str], query: bool = False) -> Any:
-        return [each.whole for each in self.token_vectors(texts)]
+        return [each.text_vector for each in self.token_vectors(texts)]
 
 
 def told(vectors: Floats, texts: Sequence[str], question: Floats) -> Floats:
@@ -103,19 +103,19 @@ def tokens(*words: str, dim: int = 16) -> TokenVectors:
 
 def test_a_token_is_one_bit_a_dimension() -> None:
     text = tokens("cup", "shelf", dim=384)
-    kept = np.frombuffer(sketch(text), dtype=np.uint8).reshape(2, 48)
+    kept = np.frombuffer(sketch_tokens(text), dtype=np.uint8).reshape(2, 48)
     assert np.array_equal(np.unpackbits(kept, axis=1), text.vectors > 0)
 
 
 def test_stop_words_and_punctuation_are_left_out_unless_there_is_nothing_else() -> None:
-    assert len(sketch(tokens("the", "cup", ",", "is", "!"))) == 2
-    assert len(sketch(tokens("to", "be", "or", "not", "to", "be"))) == 6 * 2
-    assert len(sketch(tokens("?", "!"))) == 2 * 2
+    assert len(sketch_tokens(tokens("the", "cup", ",", "is", "!"))) == 2
+    assert len(sketch_tokens(tokens("to", "be", "or", "not", "to", "be"))) == 6 * 2
+    assert len(sketch_tokens(tokens("?", "!"))) == 2 * 2
 
 
 def test_a_text_without_tokens_is_one_itself() -> None:
-    assert len(sketch(tokens())) == 2
-    ((vector, kept),) = encode(LocalEmbedder(), [""])
+    assert len(sketch_tokens(tokens())) == 2
+    ((vector, kept),) = embed_with_sketches(LocalEmbedder(), [""])
     assert np.isfinite(vector).all()
     assert kept == np.packbits(vector > 0).tobytes()
 
@@ -131,17 +131,17 @@ def test_a_memory_that_is_all_marks_and_signs_does_no_harm(tmp_path: Path) -> No
     assert recall.trace.failures == []
 
 
-@pytest.mark.parametrize("count", [MOST, MOST + 1, 200, 1000])
+@pytest.mark.parametrize("count", [MAX_TOKENS, MAX_TOKENS + 1, 200, 1000])
 def test_of_a_long_text_so_many_tokens_are_kept(count: int) -> None:
     text = tokens(*(f"w{n}" for n in range(count)))
-    assert len(sketch(text)) == MOST * 2
-    assert sketch(text) == sketch(text)
+    assert len(sketch_tokens(text)) == MAX_TOKENS * 2
+    assert sketch_tokens(text) == sketch_tokens(text)
 
 
 def test_a_long_text_that_repeats_itself_says_nothing_else() -> None:
     (cup,) = directions(1, 16)
     text = TokenVectors(("cup",) * 200, np.tile(cup, (200, 1)), cup)
-    kept = np.frombuffer(sketch(text), dtype=np.uint8).reshape(-1, 2)
+    kept = np.frombuffer(sketch_tokens(text), dtype=np.uint8).reshape(-1, 2)
     assert {row.tobytes() for row in kept} == {np.packbits(cup > 0).tobytes()}
 
 
@@ -164,13 +164,13 @@ def test_an_embedder_without_token_vectors_makes_no_sketches() -> None:
         def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
             return [[1.0, len(text)] for text in texts]
 
-    assert [kept for _, kept in encode(Plain(), ["a", "bb"])] == [b"", b""]
-    assert encode(Plain(), []) == []
+    assert [kept for _, kept in embed_with_sketches(Plain(), ["a", "bb"])] == [b"", b""]
+    assert embed_with_sketches(Plain(), []) == []
 
 
 def test_many_texts_keep_each_their_own_sketch() -> None:
     vectors = directions(300, 24)
-    made = encode(Given(vectors), [str(n) for n in range(300)])
+    made = embed_with_sketches(Given(vectors), [str(n) for n in range(300)])
     assert [kept for _, kept in made] == [np.packbits(each > 0).tobytes() for each in vectors]
 
 
@@ -179,14 +179,14 @@ def test_many_texts_keep_each_their_own_sketch() -> None:
 
 @pytest.mark.parametrize("text", ["where is the cup?", "Où est la tasse, Zoë?", "42 ?!", "the 杯 on the shelf"])
 def test_it_reads_latin_letters(text: str) -> None:
-    assert LocalEmbedder().reads(text)
+    assert LocalEmbedder().can_read(text)
 
 
 @pytest.mark.parametrize("text", ["杯子在哪里", "Где чашка?", "컵은 어디에", "cup 杯子在哪里呢", "", "🚗", "?!"])
 def test_it_does_not_read_others(text: str) -> None:
-    assert not LocalEmbedder().reads(text)
+    assert not LocalEmbedder().can_read(text)
 
 
 def test_it_knows_words_and_not_slips_of_the_keys() -> None:
-    known = {word: LocalEmbedder().knows(word) for word in ("activities", "boat", "activitites", "zorble", "")}
+    known = {word: LocalEmbedder().knows_word(word) for word in ("activities", "boat", "activitites", "zorble", "")}
     assert known == {"activities": True, "boat": True, "activitites": False, "zorble": False, "": False}

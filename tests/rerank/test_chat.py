@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.rerank import ChatReranker, RerankError, rerank_texts
-from recollect.rerank.chat import marks
+from recollect.rerank.chat import parse_scores
 
 from .kit import CUPS, Reply, Request, service
 
@@ -66,13 +66,13 @@ def test_it_is_asked_without_chance_unless_told_otherwise() -> None:
     ],
 )
 def test_marks_are_found_whatever_stands_around_them(reply: str) -> None:
-    assert marks(reply, 2).tolist() == [7, 0.5]
+    assert parse_scores(reply, 2).tolist() == [7, 0.5]
 
 
 @pytest.mark.parametrize(
     ("reply", "complaint"),
     [
-        ("I cannot help with that.", "no mark for document 1, 2 of 2: 'I cannot help"),
+        ("I cannot help with that.", "no score for document 1, 2 of 2: 'I cannot help"),
         ("", "document 1, 2"),
         ('{"scores": {"1": 7}}', "document 2 of 2"),
         ('{"scores": [7]}', "document 1, 2"),
@@ -92,7 +92,7 @@ def test_marks_are_found_whatever_stands_around_them(reply: str) -> None:
 )
 def test_missing_marks_are_an_error(reply: str, complaint: str) -> None:
     with pytest.raises(RerankError, match=complaint) as refusal:
-        marks(reply, 2)
+        parse_scores(reply, 2)
     assert len(str(refusal.value)) < 400
 
 
@@ -101,28 +101,28 @@ def test_missing_marks_are_an_error(reply: str, complaint: str) -> None:
 def test_no_prose_without_braces_hides_the_marks(given_: list[float], before: str, after: str) -> None:
     quiet = str.maketrans("", "", "{}[]")
     said = json.dumps({"scores": {str(number): mark for number, mark in enumerate(given_, 1)}})
-    assert marks(before.translate(quiet) + said + after.translate(quiet), len(given_)).tolist() == given_
+    assert parse_scores(before.translate(quiet) + said + after.translate(quiet), len(given_)).tolist() == given_
 
 
 @given(st.text(st.sampled_from('{}[]":,1234scores number.e-NaIfity \\')), st.integers(1, 4))
 @settings(max_examples=200, deadline=None)
 def test_garbage_is_an_error_of_ours_or_marks_in_range(reply: str, count: int) -> None:
     with suppress(RerankError):
-        assert ((marks(reply, count) >= 0) & (marks(reply, count) <= 10)).all()
+        assert ((parse_scores(reply, count) >= 0) & (parse_scores(reply, count) <= 10)).all()
 
 
 @pytest.mark.parametrize(
     ("reply", "complaint"),
     [
         (Reply(b"overloaded", status=503), "503"),
-        (Reply(b"data: {}"), "no JSON"),
+        (Reply(b"data: {}"), "not return JSON"),
         (Reply.of({"choices": []}), "no reply in choices"),
         (Reply.of({"error": {"message": "no such model"}}), "no reply in choices"),
         (Reply.of([]), "no reply in choices"),
         (Reply.of(None), "no reply in choices"),
         (chat(None), "no reply in choices"),
         (chat([{"type": "text", "text": "x"}]), "no reply in choices"),
-        (chat("No idea."), "no mark for document 1, 2, 3 of 3"),
+        (chat("No idea."), "no score for document 1, 2, 3 of 3"),
         (Reply(hangs=True), "did not answer"),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 
 from recollect import InvalidInput
 from recollect.rerank import HttpReranker, RerankError, rerank_texts
-from recollect.rerank.service import VARIABLE
+from recollect.rerank.http import KEY_VARIABLE
 
 from .kit import CUPS, Reply, Request, service
 
@@ -65,7 +65,7 @@ def test_a_query_in_the_address_is_sent_and_not_shown() -> None:
 def test_the_key_is_looked_up_in_the_environment_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     with service(by_redness) as there:
         mine, own = HttpReranker(there.url), HttpReranker(there.url, variable="OTHER_KEY")
-        monkeypatch.setenv(VARIABLE, f"{KEY}\n")
+        monkeypatch.setenv(KEY_VARIABLE, f"{KEY}\n")
         mine.rerank("q", CUPS)
         own.rerank("q", CUPS)
     assert there.requests[0].headers["Authorization"] == f"Bearer {KEY}"
@@ -75,7 +75,7 @@ def test_the_key_is_looked_up_in_the_environment_when_it_is_needed(monkeypatch: 
 def test_the_key_of_another_service_is_not_sent_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("COHERE_API_KEY", "OPENAI_API_KEY", "CO_API_KEY"):
         monkeypatch.setenv(name, KEY)
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
     with service(by_redness) as there:
         HttpReranker(there.url).rerank("q", CUPS)
     assert KEY not in str(there.requests[0].headers)
@@ -87,14 +87,14 @@ def test_the_key_of_another_service_is_not_sent_unasked(monkeypatch: pytest.Monk
         (Reply(b"out of memory", status=500), "answered 500 Internal Server Error: 'out of memory'"),
         (Reply(b"", status=404), "404"),
         (Reply(b"", status=307, headers={"Location": "http://127.0.0.1:1/"}), "307"),
-        (Reply(b"no such key", status=401), rf"refused the key \(401\).*{VARIABLE}.*no such key"),
-        (Reply(b"<html>hello</html>"), "no JSON: '<html>hello</html>'"),
-        (Reply(b"[" * 100_000), "no JSON"),
-        (Reply(b"\xff\xfe\x00"), "no JSON"),
-        (Reply(b""), "no JSON"),
-        (Reply(b"not zipped", headers={"Content-Encoding": "gzip"}), "could not be asked"),
-        (Reply.of([1, 2, 3]), "no list of results"),
-        (Reply.of({"results": None}), "no list of results"),
+        (Reply(b"no such key", status=401), rf"rejected the key \(401\).*{KEY_VARIABLE}.*no such key"),
+        (Reply(b"<html>hello</html>"), "not return JSON: '<html>hello</html>'"),
+        (Reply(b"[" * 100_000), "not return JSON"),
+        (Reply(b"\xff\xfe\x00"), "not return JSON"),
+        (Reply(b""), "not return JSON"),
+        (Reply(b"not zipped", headers={"Content-Encoding": "gzip"}), "Request to .* failed"),
+        (Reply.of([1, 2, 3]), "not return a list of results"),
+        (Reply.of({"results": None}), "not return a list of results"),
         (Reply.of({"results": [0.1, 0.2, 0.3]}), "document None"),
         (results((0, 0.1), (1, 0.2)), "scored 2 of 3"),
         (results(), "scored 0 of 3"),
@@ -103,12 +103,12 @@ def test_the_key_of_another_service_is_not_sent_unasked(monkeypatch: pytest.Monk
         (results((0, 0.1), (1, 0.2), ("2", 0.3)), "document '2'"),
         (results((0, 0.1), (1, 0.2), (True, 0.3)), "document True"),
         (results((0, 0.1), (1, 0.2), (1, 0.3)), "two scores for document 1"),
-        (results((0, 0.1), (1, float("nan")), (2, 0.3)), "document 1 no score to compare, but nan"),
-        (results((0, 0.1), (1, float("inf")), (2, 0.3)), "but inf"),
-        (results((0, 0.1), (1, 10**400), (2, 0.3)), "document 1 no score"),
-        (results((0, 0.1), (1, "0.2"), (2, 0.3)), "but '0.2'"),
-        (results((0, 0.1), (1, None), (2, 0.3)), "but None"),
-        (Reply.of({"results": [{"index": 0}, {"index": 1}, {"index": 2}]}), "document 0 no score"),
+        (results((0, 0.1), (1, float("nan")), (2, 0.3)), "returned nan as the score of document 1"),
+        (results((0, 0.1), (1, float("inf")), (2, 0.3)), "returned inf"),
+        (results((0, 0.1), (1, 10**400), (2, 0.3)), "as the score of document 1"),
+        (results((0, 0.1), (1, "0.2"), (2, 0.3)), "returned '0.2'"),
+        (results((0, 0.1), (1, None), (2, 0.3)), "returned None"),
+        (Reply.of({"results": [{"index": 0}, {"index": 1}, {"index": 2}]}), "as the score of document 0"),
     ],
 )
 def test_an_answer_that_cannot_be_used_says_what_is_wrong_with_it(reply: Reply, complaint: str) -> None:
@@ -145,7 +145,7 @@ def test_an_endless_answer_is_not_read_to_its_end() -> None:
 def test_nobody_there_is_a_clear_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with pytest.raises(RerankError, match=f"127.0.0.1:{port}/rerank could not be asked"):
+    with pytest.raises(RerankError, match=f"127.0.0.1:{port}/rerank Request to .* failed"):
         HttpReranker(f"http://127.0.0.1:{port}").rerank("q", CUPS)
 
 

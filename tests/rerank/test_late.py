@@ -13,7 +13,7 @@ from recollect.embed.local import LocalEmbedder
 from recollect.recall.default import default
 from recollect.recall.stages.rerank import Rerank
 from recollect.rerank import LateInteraction, Reranker, rerank_texts
-from recollect.rerank.late_interaction import content
+from recollect.rerank.late_interaction import content_weight
 
 MEMORIES = [
     "Anna likes to eat at the new place near the station.",
@@ -77,13 +77,13 @@ def test_the_local_model_is_a_token_embedder_and_late_interaction_a_reranker() -
 
 
 def test_the_score_is_the_weighted_mean_of_the_best_cosines() -> None:
-    late = LateInteraction(Letters(), weigh=lambda token: {"apple": 2.0, "boat": 1.0}.get(token, 0.0))
+    late = LateInteraction(Letters(), weight=lambda token: {"apple": 2.0, "boat": 1.0}.get(token, 0.0))
     scores = rerank_texts(late, "apple boat zebra", ["ant zoo", "ball zoo", "ant ball", "zoo", ""])
     assert scores.tolist() == pytest.approx([2 / 3, 1 / 3, 1, 0, 0])
 
 
 def test_words_that_a_question_is_made_of_count_less_and_punctuation_nothing() -> None:
-    assert [content(token) for token in ("nuts", "who", "##nut", "?", "苹", "2")] == [1, 0.3, 1, 0, 1, 1]
+    assert [content_weight(token) for token in ("nuts", "who", "##nut", "?", "苹", "2")] == [1, 0.3, 1, 0, 1, 1]
 
 
 @pytest.mark.parametrize("query", ["?!", "", "   "])

@@ -39,9 +39,9 @@ def test_no_texts_need_no_opinion() -> None:
 @pytest.mark.parametrize(
     ("answer", "complaint"),
     [
-        ([1.0], "gave 1 scores for 2 texts"),
-        ([], "gave 0 scores for 2 texts"),
-        ([1, 2, 3], "gave 3 scores for 2 texts"),
+        ([1.0], "returned 1 scores for 2 texts"),
+        ([], "returned 0 scores for 2 texts"),
+        ([1, 2, 3], "returned 3 scores for 2 texts"),
         ([[1], [2]], r"\(2, 1\)"),
         (None, r"shape \(\)"),
         ([1.0, float("nan")], "NaN"),

@@ -231,7 +231,7 @@ def test_a_service_reorders_a_recall() -> None:
     ("reply", "reason"),
     [
         (Reply(b"overloaded", status=500), "answered 500"),
-        (Reply(b"<html>"), "no JSON"),
+        (Reply(b"<html>"), "not return JSON"),
         (Reply(hangs=True), "did not answer"),
     ],
     ids=["500", "garbage", "hangs"],
