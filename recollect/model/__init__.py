@@ -1,4 +1,4 @@
-"""Plain records: what is kept, what is asked for, and how it is checked at the door."""
+"""The records: memories with their fields, filters and edges, and the checks of their values."""
 
 from recollect.model.filter import Filter, Near, Not
 from recollect.model.memory import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect import InvalidInput, Memory, Mind, NotFound, Use
+from recollect import Filter, InvalidInput, Memory, Mind, NotFound, Use
 from recollect.model import STATUSES, Changes, Details
 from recollect.model.json_records import memory_from_json, to_json
 
@@ -211,3 +212,26 @@ def test_whatever_is_valid_comes_back_as_it_was(memories: list[Memory]) -> None:
         for id, memory in zip(receipt.ids, memories, strict=True):
             assert replace(mind.show(id), id="") == memory
             assert memory_from_json(json.loads(json.dumps(to_json(memory)))) == memory
+
+
+def test_memories_of_an_agent_are_found_by_it(mind: Mind) -> None:
+    mind.remember("cup", id="a", agent="cook")
+    mind.remember("cup", id="b", agent="butler")
+    mind.remember("cup", id="c")
+    assert [memory.id for memory in mind.list(Filter(agent="cook"))] == ["a"]
+    assert {memory.id for memory in mind.list({"agent": ["cook", ""]})} == {"a", "c"}
+
+
+def test_a_file_of_version_0_1_that_is_only_read_has_the_defaults_of_later_fields(tmp_path: Path) -> None:
+    old = shutil.copyfile(Path(__file__).parents[1] / "fixtures" / "v0_1.db", tmp_path / "memory.db")
+    with Mind(old, embedder=None, readonly=True) as mind:
+        everyone = mind.list()
+        assert {(memory.agent, memory.mentions) for memory in everyone} == {("", 1)}
+        assert mind.list(Filter(agent="cook")) == []
+        assert len(mind.list(Filter(agent=""))) == len(everyone)
+        assert [memory.agent for _, memory in mind.history("code-02")] == [""]
+        assert mind.recall("coffee", filter=Filter(agent=""), track=False)
+    with Mind(old, embedder=None) as mind:
+        mind.edit("code-02", agent="cook")
+    with Mind(old, embedder=None, readonly=True) as mind:
+        assert [memory.id for memory in mind.list(Filter(agent="cook"))] == ["code-02"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,6 +101,87 @@ def test_what_is_false_for_another_reason_is_in_under_negation(mind: Mind) -> No
 
 
 @pytest.mark.contract("R12")
+@pytest.mark.parametrize(
+    ("conditions", "expected", "negated"),
+    [
+        ({"v": {"$in": [1, "1"]}}, {"one", "text"}, ALL - {"one", "text"}),
+        ({"v": {"$in": [[1, True], {"deep": 2}]}}, {"list", "object"}, ALL - {"list", "object"}),
+        ({"v": {"$in": [True]}}, {"true"}, ALL - {"true"}),
+        ({"v": {"$in": []}}, set(), ALL),
+        ({"v": {"$exists": True}}, ALL - {"missing"}, {"missing"}),
+        ({"v": {"$exists": False}}, {"missing"}, ALL - {"missing"}),
+        ({"v.deep": {"$exists": True}}, {"object"}, ALL - {"object"}),
+        ({"v": {"$contains": 1}}, {"list"}, set()),
+        ({"v": {"$contains": True}}, {"list"}, set()),
+        ({"v": {"$contains": 2}}, set(), {"list"}),
+        ({"v": {"$contains": "1"}}, {"text"}, {"list"}),
+        ({"v": {"$contains": ""}}, {"text"}, {"list"}),
+        ({"v": {"$contains": "x"}}, set(), {"text", "list"}),
+        ({"$or": [{"v": 1}, {"v": "1"}]}, {"one", "text"}, ALL - {"one", "text"}),
+        ({"$or": [{"v": {"$lt": 1}}, {"v": {"$exists": False}}]}, {"half", "missing"}, {"one"}),
+        ({"$or": [{"v": 0.5}, {"$or": [{"v": None}]}]}, {"half", "null"}, ALL - {"half", "null"}),
+        ({"$or": [{"v": 1}, {"v": True}], "v": {"$ne": 1}}, {"true"}, ALL - {"true"}),
+    ],
+    ids=repr,
+)
+def test_lists_of_values_parts_presence_and_alternatives(
+    mind: Mind, conditions: dict[str, Any], expected: set[str], negated: set[str]
+) -> None:
+    assert found(mind, Filter(context=conditions)) == expected
+    assert found(mind, ~Filter(context=conditions)) == negated
+
+
+@pytest.mark.contract("R12")
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        {"v": {"$in": 1}},
+        {"v": {"$in": "ab"}},
+        {"v": {"$in": {"a": 1}}},
+        {"v": {"$exists": 1}},
+        {"v": {"$exists": "yes"}},
+        {"v": {"$or": [1, 2]}},
+        {"$or": []},
+        {"$or": {"v": 1}},
+        {"$or": [{"v": 1}, 3]},
+        {"$or": [{"v": {"$near": 1}}]},
+        {"$and": [{"v": 1}]},
+    ],
+    ids=repr,
+)
+def test_an_operator_with_a_wrong_operand_is_a_clear_error(mind: Mind, conditions: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=r"\$|context filter"):
+        mind.recall("cup", filter=Filter(context=conditions))
+
+
+def test_alternatives_are_joined_in_python_and_in_json(mind: Mind) -> None:
+    one, text, half = (Filter(context={"v": value}) for value in (1, "1", 0.5))
+    assert found(mind, one | text) == {"one", "text"}
+    assert found(mind, one | text | half) == {"one", "text", "half"}
+    assert found(mind, ~(one | text)) == ALL - {"one", "text"}
+    assert found(mind, (one | text) & ~text) == {"one"}
+    assert found(mind, ~one | one) == ALL
+    alternatives = [{"context": {"v": 1}}, {"context": {"v": "1"}}]
+    assert found(mind, {"or": alternatives}) == {"one", "text"}
+    assert found(mind, {"or": alternatives, "not": {"context": {"v": 1}}}) == {"text"}
+    assert found(mind, {"kind": "another", "or": alternatives}) == set()
+    assert found(mind, {"not": {"or": alternatives}}) == ALL - {"one", "text"}
+
+
+def test_an_alternative_that_cannot_be_decided_leaves_the_others(mind: Mind) -> None:
+    undecided = Filter(context={"v": {"$lt": 1}})
+    assert found(mind, undecided | Filter(kind="memory")) == ALL
+    assert found(mind, ~(undecided | Filter(kind="another"))) == {"one"}
+
+
+def test_why_not_names_the_alternatives(mind: Mind) -> None:
+    recall = mind.recall("cup", filter=Filter(user="ada") | Filter(context={"v": 1}))
+    assert "(user='ada') or (context={'v': 1})" in recall.why_not("half").reason
+    recall = mind.recall("cup", filter=Filter(context={"$or": [{"v": 1}, {"v": 2}]}))
+    assert "none of the alternatives" in recall.why_not("half").reason
+
+
+@pytest.mark.contract("R12")
 def test_a_path_leads_through_objects_only(mind: Mind) -> None:
     assert found(mind, Filter(context={"v.deep": 2})) == {"object"}
     assert found(mind, Filter(context={"v.deep": {"$gte": 2}})) == {"object"}
@@ -113,7 +195,7 @@ def test_a_path_leads_through_objects_only(mind: Mind) -> None:
     "wanted",
     [
         {"$near": 1},
-        {"$lt": 1, "$in": [1]},
+        {"$lt": 1, "$nin": [1]},
         {"$lt": 1, "plain": 2},
         {"$": 1},
     ],
@@ -194,6 +276,12 @@ def test_a_place_that_is_no_near_is_a_clear_error_inside_a_filter_too(mind: Mind
         {"sesion": "s1"},
         {"not": {"tag": "x"}},
         {"not": 3},
+        {"or": []},
+        {"or": {"user": "ada"}},
+        {"or": [{"sesion": "s1"}]},
+        {"or": [None]},
+        Filter(expired=True) | Filter(user="ada"),
+        ~(Filter(user="ada") & ~Filter(expired=True)),
         "session",
         7,
         Filter(user=3),  # type: ignore[arg-type]
@@ -210,3 +298,15 @@ def test_a_place_that_is_no_near_is_a_clear_error_inside_a_filter_too(mind: Mind
 def test_a_filter_that_cannot_be_is_a_clear_error(mind: Mind, filter: Any) -> None:
     with pytest.raises(InvalidInput):
         mind.recall("cup", filter=filter)
+
+
+def test_a_status_that_an_alternative_names_is_let_in(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "memory.db") as mind:
+        mind.remember("cup", id="old", status="superseded")
+        mind.remember("cup", id="new", topic="kitchen")
+        mind.remember("cup", id="forgotten", status="forgotten")
+        assert set(ids(mind.recall("cup", filter=Filter(status="superseded") | Filter(topic="kitchen")))) == {
+            "old",
+            "new",
+        }
+        assert ids(mind.recall("cup", filter=Filter(status="superseded") | Filter(status="forgotten"))) == ["old"]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from recollect import Filter, Memory, Near, Not
 from recollect.model import STATUSES
-from recollect.model.filter import AllOf, FilterExpression
+from recollect.model.filter import AllOf, AnyOf, FilterExpression
 
 from .kit import NOON, ids, open_mind
 
@@ -50,9 +50,23 @@ memories = st.fixed_dictionaries(
 )
 
 one_or_more = st.sampled_from(FEW) | st.lists(st.sampled_from([*FEW, "nowhere"]), min_size=1, max_size=2)
-operators = st.dictionaries(st.sampled_from(["$lt", "$lte", "$gt", "$gte", "$ne"]), scalars, min_size=1, max_size=2)
-context_filters = st.dictionaries(
+operands: dict[str, st.SearchStrategy[Any]] = {
+    **dict.fromkeys(["$lt", "$lte", "$gt", "$gte", "$ne", "$contains"], scalars),
+    "$in": st.lists(scalars | st.lists(numbers, max_size=2), max_size=3),
+    "$exists": st.booleans(),
+}
+operators = st.lists(
+    st.sampled_from(list(operands)).flatmap(lambda name: st.tuples(st.just(name), operands[name])),
+    min_size=1,
+    max_size=2,
+).map(dict)
+path_filters = st.dictionaries(
     st.sampled_from(["x", "y", "x.y", "y.x.z", "z"]), json_values | operators, min_size=1, max_size=2
+)
+context_filters = path_filters | st.builds(
+    lambda alternatives, more: {"$or": alternatives, **more},
+    st.lists(path_filters, min_size=1, max_size=3),
+    path_filters | st.just({}),
 )
 nears = st.builds(
     Near,
@@ -89,7 +103,11 @@ def few_conditions(draw: st.DrawFn) -> Filter:
 contextual = st.builds(lambda said: Filter(context=said), context_filters) | st.builds(lambda n: Filter(near=n), nears)
 filters: st.SearchStrategy[FilterExpression] = st.recursive(
     few_conditions() | contextual,
-    lambda inner: st.builds(lambda f: ~f, inner) | st.builds(lambda a, b: a & b, inner, inner),
+    lambda inner: (
+        st.builds(lambda f: ~f, inner)
+        | st.builds(lambda a, b: a & b, inner, inner)
+        | st.builds(lambda a, b: a | b, inner, inner)
+    ),
     max_leaves=4,
 )
 
@@ -103,6 +121,8 @@ def holds(filter: FilterExpression, memory: Memory) -> bool | None:
         return None if inner is None else not inner
     if isinstance(filter, AllOf):
         return every([holds(part, memory) for part in filter.of])
+    if isinstance(filter, AnyOf):
+        return some([holds(part, memory) for part in filter.of])
     said = {name: getattr(filter, name) for name in NAMED if getattr(filter, name) is not None}
     return every([condition(name, value, memory) for name, value in said.items()])
 
@@ -111,6 +131,12 @@ def every(answers: list[bool | None]) -> bool | None:
     if False in answers:
         return False
     return None if None in answers else True
+
+
+def some(answers: list[bool | None]) -> bool | None:
+    if True in answers:
+        return True
+    return None if None in answers else False
 
 
 def condition(name: str, value: Any, memory: Memory) -> bool | None:
@@ -129,7 +155,7 @@ def condition(name: str, value: Any, memory: Memory) -> bool | None:
         case "until":
             return memory.created < moment(value)
         case "context":
-            return every([context(memory.context, path, wanted) for path, wanted in value.items()])
+            return every([_context(memory.context, path, wanted) for path, wanted in value.items()])
         case "near":
             return near(memory.context, value)
     return getattr(memory, name) in ([value] if isinstance(value, str) else value)
@@ -162,7 +188,9 @@ def same(a: Any, b: Any) -> bool:
     return kind(a) == kind(b) and bool(a == b)
 
 
-def context(context: Mapping[str, Any], path: str, wanted: Any) -> bool | None:
+def _context(context: Mapping[str, Any], path: str, wanted: Any) -> bool | None:
+    if path == "$or":
+        return some([every([_context(context, *each) for each in one.items()]) for one in wanted])
     found = at(context, path)
     if not (isinstance(wanted, dict) and any(key.startswith("$") for key in wanted)):
         return bool(found) and same(found[0], wanted)
@@ -170,6 +198,17 @@ def context(context: Mapping[str, Any], path: str, wanted: Any) -> bool | None:
     for operator, value in wanted.items():
         if operator == "$ne":
             answers.append(not found or not same(found[0], value))
+        elif operator == "$in":
+            answers.append(bool(found) and any(same(found[0], each) for each in value))
+        elif operator == "$exists":
+            answers.append(bool(found) if value else not found)
+        elif operator == "$contains":
+            if found and isinstance(found[0], list):
+                answers.append(any(same(each, value) for each in found[0]))
+            elif found and kind(found[0]) == kind(value) == "text":
+                answers.append(found[0].find(value) >= 0)
+            else:
+                answers.append(None)
         elif not found or kind(found[0]) != kind(value) or kind(value) not in ("number", "text"):
             answers.append(None)
         else:

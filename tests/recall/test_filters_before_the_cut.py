@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from recollect import Embedder, Filter, Mind, Near, Not
+from recollect import Embedder, Filter, Mind, Near
+from recollect.model.filter import FilterExpression
 from recollect.recall.results import Recall
 
 from .kit import BAG, NOON, open_mind
 
 pytestmark = pytest.mark.contract("B3", "R2")
 
-NAMES = ("collection", "user", "session", "speaker", "role", "kind", "topic", "tier", "source")
+NAMES = ("collection", "user", "agent", "session", "speaker", "role", "kind", "topic", "tier", "source")
 QUERY = "blue cup on the top shelf"
 FEW = 7
 LOW = {"n": -1, "side": "low", "at": {"place": [0, 0]}}
@@ -67,7 +68,7 @@ RECORDS = [
 ]
 
 EARLY, LATE = NOON - timedelta(days=700), NOON - timedelta(days=300)
-CASES: dict[str, tuple[Filter | Not, str]] = {
+CASES: dict[str, tuple[FilterExpression, str]] = {
     **{name: (Filter(**{name: "low"}), "low") for name in NAMES},  # type: ignore[arg-type]
     **{f"not {name}": (~Filter(**{name: ["middle", "high"]}), "low") for name in NAMES},  # type: ignore[arg-type]
     "status": (Filter(status="superseded"), "low"),
@@ -100,6 +101,14 @@ CASES: dict[str, tuple[Filter | Not, str]] = {
     "not $gte": (~Filter(context={"n": {"$gte": 5}}), "low"),
     "$ne": (Filter(context={"side": {"$ne": "rest"}}), "low"),
     "not $ne": (~Filter(context={"side": {"$ne": "low"}}), "low"),
+    "$in": (Filter(context={"n": {"$in": [-1, 0]}}), "low"),
+    "not $in": (~Filter(context={"n": {"$in": [5, 10]}}), "low"),
+    "$contains": (Filter(context={"side": {"$contains": "ow"}}), "low"),
+    "$contains in a list": (Filter(context={"at.place": {"$contains": 100}}), "high"),
+    "$exists": (Filter(context={"at.place": {"$exists": True}, "n": {"$lt": 5}}), "low"),
+    "$or": (Filter(context={"$or": [{"n": -1}, {"side": "low"}]}), "low"),
+    "or": (Filter(session="low") | Filter(tags=["low"]), "low"),
+    "not or": (~(Filter(session="middle") | Filter(tags=["high"])), "low"),
     "near": (Filter(near=Near("at.place", [0, 0], 9.9)), "low"),
     "not near": (~Filter(near=Near("at.place", [0, 0], 10)), "high"),
 }

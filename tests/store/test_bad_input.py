@@ -67,7 +67,7 @@ REFUSED_QUESTIONS: dict[str, tuple[Call, str]] = {
     "confidence_decay 2": (filtered(min_confidence=0.5, confidence_decay=2), "confidence_decay must be between"),
     "expired a string": (filtered(expired="yes"), "expired"),
     "context filter a list": (filtered(context=["force"]), "object of dot paths"),
-    "unknown operator": (filtered(context={"force": {"$near": 3}}), r"\$near.*no operator.*\$lt"),
+    "unknown operator": (filtered(context={"force": {"$near": 3}}), r"\$near.*not an operator.*\$lt"),
     "operator beside a plain key": (filtered(context={"force": {"$lt": 5, "unit": "N"}}), "unit"),
     "context path a number": (filtered(context={5: 1}), "context"),
     "context key a number": (filtered(context={"force": {5: 1}}), "context"),

@@ -19,9 +19,9 @@ import numpy as np
 
 from bench.report import HOME
 from bench.sets import Set
-from recollect.embed import Embedder, checked
-from recollect.evaluation import DEPTH, Answer, Question
-from recollect.model.filter import All, Filter, Not
+from recollect.embed import Embedder, embed_texts
+from recollect.evaluation import DEPTH, LabelledQuestion, RecallAnswer
+from recollect.model.filter import AllOf, Filter, Not
 from recollect.store.text_fields import embedding_text
 
 
@@ -52,7 +52,7 @@ PEERS = {  # no name of a recipe is among them
 class Told:
     """What a peer said: an answer a question, its version, and the cost of a document; or its problem."""
 
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[RecallAnswer] = field(default_factory=list)
     version: str = ""
     document_ms: float = 0.0
     problem: str = ""
@@ -72,8 +72,8 @@ class Orders:
         groups = (each.collection for each in memories)
         _write(folder / "documents", ({"text": a, "group": b} for a, b in zip(texts, groups, strict=True)))
         _write(folder / "questions", (_asked(each, sessions) for each in self.questions))
-        checked(embedder, texts).tofile(folder / "document_vectors")
-        asked = [checked(embedder, [each.text], query=True)[0] for each in self.questions]
+        embed_texts(embedder, texts).tofile(folder / "document_vectors")
+        asked = [embed_texts(embedder, [each.text], query=True)[0] for each in self.questions]
         np.stack(asked).tofile(folder / "question_vectors")
 
     def said(self, own: Path) -> dict[str, Any]:
@@ -82,21 +82,21 @@ class Orders:
         return {**files, "k": DEPTH, "dim": self.dim, "folder": str(own), "version": sqlite3.sqlite_version}
 
 
-def _asked(question: Question, sessions: dict[tuple[str, str], list[int]]) -> dict[str, Any]:
+def _asked(question: LabelledQuestion, sessions: dict[tuple[str, str], list[int]]) -> dict[str, Any]:
     """The haystack is told as such; what a filter leaves out beside it, as places that must not come back."""
     match question.filter:
         case None:
             return {"text": question.text, "group": "main"}
         case Filter(collection=str(group)):
             return {"text": question.text, "group": group}
-        case All(of=(Filter(collection=str(group)), Not(of=Filter(session=str(session))))):
+        case AllOf(of=(Filter(collection=str(group)), Not(of=Filter(session=str(session))))):
             return {"text": question.text, "group": group, "left_out": sessions.get((group, session), [])}
     raise ValueError(f"peers cannot be told of {question.filter!r}")
 
 
 def ask(peer: Peer, orders: Orders, cache: Path, patience: float = 600.0) -> Told:
     """All questions of a set, put to one peer, which has so many seconds for all of it."""
-    told = Told(answers=[Answer((), 0.0, 0.0)] * len(orders.questions))
+    told = Told(answers=[RecallAnswer((), 0.0, 0.0)] * len(orders.questions))
     try:
         python = environment(peer, cache)
     except subprocess.CalledProcessError as problem:
@@ -141,7 +141,7 @@ def _hear(lines: Iterable[str], orders: Orders, told: Told) -> int:
         said = json.loads(line)
         if "at" in said:
             found = tuple(orders.ids[at] for at in said["found"])
-            told.answers[said["at"]] = Answer(found, 0.0, said["cpu"])
+            told.answers[said["at"]] = RecallAnswer(found, 0.0, said["cpu"])
             count += 1
         elif "documents" in said:
             documents, cpu = documents + said["documents"], cpu + said["cpu"]

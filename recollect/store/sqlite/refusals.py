@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from recollect.model import validation as check
-from recollect.model.conditions import distance, judge, operators, resolve
-from recollect.model.filter import MISSING
+from recollect.model.filter import has_operators, is_number
+from recollect.model.matching import MISSING, distance, match_context, value_at
 from recollect.store.base import Exclusion
 from recollect.store.sqlite.index import Image
 
@@ -46,16 +46,14 @@ def refusal(image: Image, slot: int, label: str, name: str, wanted: Any) -> Excl
 def _context(said: str, context: Mapping[str, Any], wanted: Mapping[str, Any]) -> Exclusion:
     """The first path that is not as it should be."""
     for path, value in wanted.items():
-        if judge(context, {path: value}) is not True:
-            held = resolve(context, path)
+        if match_context(context, {path: value}) is not True:
+            if path == "$or":
+                return Exclusion(f"{said}: none of the alternatives of $or is met")
+            held = value_at(context, path)
             if held is MISSING:
                 return Exclusion(f"{said}: it has no {path}")
-            asked = list(value.values()) if operators(value) else []
-            numbers = len(asked) == 1 and all(_is_number(each) for each in (held, asked[0]))
+            asked = list(value.values()) if has_operators(value) else []
+            numbers = len(asked) == 1 and all(is_number(each) for each in (held, asked[0]))
             limit = float(asked[0]) if numbers else None
             return Exclusion(f"{said}: its {path} is {check.short_repr(held)}", float(held) if numbers else None, limit)
     return Exclusion(said)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

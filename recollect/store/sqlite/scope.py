@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -13,8 +12,19 @@ from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
-from recollect.model.conditions import check_conditions, check_near, distance, judge
-from recollect.model.filter import All, AnyFilter, Filter, Near, Not
+from recollect.model.filter import (
+    AllOf,
+    AnyOf,
+    Filter,
+    FilterExpression,
+    Near,
+    Not,
+    any_filter,
+    check_context_conditions,
+    check_near,
+    conditions_of,
+)
+from recollect.model.matching import match_context, match_near
 from recollect.model.memory import KEYWORD_FIELDS, STATUSES
 from recollect.store.base import Exclusion, Floats, Rows
 from recollect.store.sqlite.index import Image
@@ -22,7 +32,6 @@ from recollect.store.sqlite.refusals import refusal
 
 HOUR = 3_600e6  # microseconds
 MOST_MEMOS = 64  # answers kept for a version
-MANNERS = ("confidence_decay", "expired")  # how other conditions are judged; none of their own
 Slots = NDArray[np.bool_]
 
 
@@ -73,7 +82,7 @@ class ScopeBuilder:
         self.size = len(image.rows)
 
     def make(
-        self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
+        self, filter: FilterExpression | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
     ) -> SlotScope:
         """The mask for a filter; where time has no say in it, the same one again until something is written."""
         self.now = check.micros(now)
@@ -95,13 +104,13 @@ class ScopeBuilder:
         return dated
 
     def _made(
-        self, filter: AnyFilter | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
+        self, filter: FilterExpression | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
     ) -> SlotScope:
         forgotten = self._coded("status", ("forgotten",))
         conditions: list[Condition] = [("it is not in the store", self.image.alive, "", None)]
         if not hidden:
             conditions.append(("it was forgotten", ~forgotten, "", None))
-        asked = _positive(filter, "status")
+        asked = _positive(filter, "status", tuple(statuses))
         status = self._coded("status", asked or statuses) if hidden else self._standing(asked or statuses)
         conditions.append((f"its status is none of: {', '.join(asked or statuses)}", status, "", None))
         if as_of:
@@ -120,15 +129,22 @@ class ScopeBuilder:
             bound_slots &= self._coded("collection", collections)
         return SlotScope(self.image, slots, bound_slots, tuple(sorted(set(collections))), conditions)
 
-    def _named(self, filter: AnyFilter | None) -> list[tuple[str, tuple[Slots, Slots], str, Any]]:
+    def _named(self, filter: FilterExpression | None) -> list[tuple[str, tuple[Slots, Slots], str, Any]]:
         """The conditions joined by AND at the top, one by one, so that each can be named."""
         match filter:
             case None:
                 return []
-            case All():
+            case AllOf():
                 return [each for part in filter.of for each in self._named(part)]
+            case AnyOf():
+                _check_no_expired(filter)
+                yes, no = np.zeros(self.size, np.bool_), np.ones(self.size, np.bool_)
+                for part_yes, part_no in map(self._all, filter.of):
+                    yes |= part_yes
+                    no &= part_no
+                return [(describe(filter), (yes, no), "or", filter.of)]
             case Not():
-                _no_manners(filter.of)
+                _check_no_expired(filter)
                 yes, no = self._all(filter.of)
                 return [(f"not ({describe(filter.of)})", (no, yes), "not", filter.of)]
             case Filter():
@@ -139,11 +155,13 @@ class ScopeBuilder:
                     if filter.confidence_decay is None
                     else check.fraction(filter.confidence_decay, "confidence_decay")
                 )
-                judged = [(self._condition(name, wanted, decay), name, wanted) for name, wanted in given(filter)]
+                judged = [
+                    (self._condition(name, wanted, decay), name, wanted) for name, wanted in conditions_of(filter)
+                ]
                 return [(f"{name}={shown(wanted)}", pair, name, wanted) for pair, name, wanted in judged]
         raise InvalidInput(f"filter must be a Filter, not {check.short_repr(filter)}.")
 
-    def _all(self, filter: AnyFilter) -> tuple[Slots, Slots]:
+    def _all(self, filter: FilterExpression) -> tuple[Slots, Slots]:
         yes, no = np.ones(self.size, np.bool_), np.zeros(self.size, np.bool_)
         for _, (part_yes, part_no), _, _ in self._named(filter):
             yes &= part_yes
@@ -172,11 +190,11 @@ class ScopeBuilder:
             case "until":
                 return _decided(self.column("created") < check.micros(check.moment(value, name)))
             case "context":
-                check_conditions(value)
-                return self._judged(repr(value), lambda context: judge(context, value))
+                check_context_conditions(value)
+                return self._judged(repr(value), lambda context: match_context(context, value))
             case _:
                 check_near(value)
-                return self._judged("", lambda context: _within(context, value))
+                return self._judged("", lambda context: match_near(context, value))
 
     def _coded(self, name: str, values: Sequence[str]) -> Slots:
         column = self.column(name)
@@ -271,19 +289,6 @@ def _decided(yes: Slots) -> tuple[Slots, Slots]:
     return yes, ~yes
 
 
-def _within(context: Any, near: Near) -> bool | None:
-    apart = distance(context, near)
-    if apart is None:
-        return None
-    return apart <= near.within or math.isclose(apart, near.within)  # 1.3 − 1.2 is a little more than 0.1
-
-
-def given(filter: Filter) -> list[tuple[str, Any]]:
-    """The conditions that a filter names."""
-    pairs = ((each.name, getattr(filter, each.name)) for each in fields(filter))
-    return [(name, value) for name, value in pairs if value is not None and name not in MANNERS]
-
-
 def shown(value: Any) -> str:
     """A wanted value as a person would write it."""
     match value:
@@ -293,43 +298,47 @@ def shown(value: Any) -> str:
             return check.short_repr(value, 120)
 
 
-def describe(filter: AnyFilter) -> str:
+def describe(filter: FilterExpression) -> str:
     match filter:
         case Filter():
-            return " and ".join(f"{name}={shown(value)}" for name, value in given(filter))
+            return " and ".join(f"{name}={shown(value)}" for name, value in conditions_of(filter))
         case Not():
             return f"not ({describe(filter.of)})"
-        case All():
+        case AllOf():
             return " and ".join(map(describe, filter.of))
+        case AnyOf():
+            return " or ".join(f"({describe(part)})" for part in filter.of)
 
 
-def _fades(filter: AnyFilter | None) -> bool:
+def _fades(filter: FilterExpression | None) -> bool:
     """Does the answer of a filter change while nothing is written?"""
-    if isinstance(filter, All):
-        return any(map(_fades, filter.of))
-    if isinstance(filter, Not):
-        return _fades(filter.of)
-    return isinstance(filter, Filter) and filter.confidence_decay is not None
+    return any_filter(filter, lambda part: part.confidence_decay is not None)
 
 
-def _asks_for_expired(filter: AnyFilter | None) -> bool:
-    if isinstance(filter, All):
+def _asks_for_expired(filter: FilterExpression | None) -> bool:
+    if isinstance(filter, AllOf):
         return any(map(_asks_for_expired, filter.of))
     return isinstance(filter, Filter) and filter.expired is True
 
 
-def _no_manners(filter: AnyFilter) -> None:
-    """What says how to judge cannot be negated."""
-    parts = filter.of if isinstance(filter, All) else (filter,)
-    for part in parts:
-        if isinstance(part, Filter) and part.expired is not None:
-            raise InvalidInput("expired cannot stand in a negation: it is no condition, it lets memories in.")
+def _check_no_expired(filter: FilterExpression) -> None:
+    if any_filter(filter, lambda part: part.expired is not None):
+        raise InvalidInput(
+            "expired cannot be negated or be an alternative: it is not a condition, it includes memories."
+        )
 
 
-def _positive(filter: AnyFilter | None, name: str) -> tuple[str, ...]:
-    """The values that a filter asks for under a name, outside of any negation."""
-    if isinstance(filter, All):
-        asked = [values for part in filter.of if (values := _positive(part, name))]
-        return tuple(value for value in asked[0] if all(value in other for other in asked)) if asked else ()
+def _positive(filter: FilterExpression | None, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The values that a filter wants under a name, outside of any negation; empty when it wants none in particular.
+
+    An alternative that names none has the default, if another one names some.
+    """
+    if isinstance(filter, AllOf):
+        named = [values for part in filter.of if (values := _positive(part, name, default))]
+        return tuple(value for value in named[0] if all(value in other for other in named)) if named else ()
+    if isinstance(filter, AnyOf):
+        parts = [_positive(part, name, default) for part in filter.of]
+        filled = [part or default for part in parts]
+        return tuple(dict.fromkeys(value for part in filled for value in part)) if any(parts) and all(filled) else ()
     value = getattr(filter, name, None) if isinstance(filter, Filter) else None
     return () if value is None else check.one_or_more(value, name)

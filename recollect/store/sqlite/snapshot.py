@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.model import EntityEdge, JsonObject, Memory, Use
-from recollect.model.filter import AnyFilter
+from recollect.model.filter import FilterExpression
 from recollect.model.validation import from_micros
 from recollect.store.base import EdgeArrays, Floats, Rows, Space, check_space
 from recollect.store.sqlite.arrays import best
@@ -47,7 +47,7 @@ class SqliteSnapshot:
 
     def scope(
         self,
-        filter: AnyFilter | None,
+        filter: FilterExpression | None,
         statuses: Sequence[str],
         now: datetime,
         as_of: bool = False,

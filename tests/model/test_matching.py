@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from recollect import Filter, Near, Not
-from recollect.model.filter import All, AnyFilter
-from recollect.model.matching import admits
+from recollect.model.filter import AllOf, FilterExpression
+from recollect.model.matching import matches
 
 KNOWN: dict[str, Any] = {
     "kind": "note",
@@ -21,7 +21,7 @@ KNOWN: dict[str, Any] = {
     "context": {"at": [1.0, 2.0], "done": True},
     "created": (datetime(2025, 3, 3, tzinfo=UTC), datetime(2025, 3, 10, tzinfo=UTC)),
 }
-HOLDS: list[AnyFilter] = [
+HOLDS: list[FilterExpression] = [
     Filter(),
     Filter(user="anna", kind="note"),
     Filter(user=["bob", "anna"]),
@@ -36,10 +36,11 @@ HOLDS: list[AnyFilter] = [
     Filter(context={"done": True}),
     Filter(near=Near("at", [1, 2], 0.1)),
     Filter(expired=True, confidence_decay=0.9),
-    All((Filter(user="anna"), Not(Filter(user="bob")))),
+    AllOf((Filter(user="anna"), Not(Filter(user="bob")))),
     Not(Not(Filter(user="anna"))),
+    Filter(user="bob") | Filter(user="anna"),
 ]
-FAILS: list[AnyFilter] = [
+FAILS: list[FilterExpression] = [
     Filter(user="bob"),
     Filter(user=["bob", "carol"]),
     Filter(tags=["a", "c"]),
@@ -52,30 +53,31 @@ FAILS: list[AnyFilter] = [
     Filter(near=Near("at", [5, 5], 0.1)),
     Filter(user="anna", kind="relation"),
     Not(Filter(user="anna")),
+    Filter(user="bob") | Filter(kind="relation"),
 ]
 
 
 @pytest.mark.contract("A4")
 @pytest.mark.parametrize("filter", HOLDS, ids=str)
-def test_conditions_that_hold_let_it_in_and_their_negation_keeps_it_out(filter: AnyFilter) -> None:
-    assert admits(filter, KNOWN)
-    assert not admits(Not(filter), KNOWN)
+def test_conditions_that_hold_let_it_in_and_their_negation_keeps_it_out(filter: FilterExpression) -> None:
+    assert matches(filter, KNOWN)
+    assert not matches(Not(filter), KNOWN)
 
 
 @pytest.mark.contract("A4")
 @pytest.mark.parametrize("filter", FAILS, ids=str)
-def test_conditions_that_fail_keep_it_out_and_their_negation_lets_it_in(filter: AnyFilter) -> None:
-    assert not admits(filter, KNOWN)
-    assert admits(Not(filter), KNOWN)
+def test_conditions_that_fail_keep_it_out_and_their_negation_lets_it_in(filter: FilterExpression) -> None:
+    assert not matches(filter, KNOWN)
+    assert matches(Not(filter), KNOWN)
 
 
 @pytest.mark.contract("A4")
 @pytest.mark.parametrize("filter", [each for each in HOLDS if each not in (Filter(), HOLDS[13])], ids=str)
-def test_a_field_that_it_lacks_keeps_it_out_either_way(filter: AnyFilter) -> None:
-    assert not admits(filter, {})
-    assert not admits(Not(filter), {})
+def test_a_field_that_it_lacks_keeps_it_out_either_way(filter: FilterExpression) -> None:
+    assert not matches(filter, {})
+    assert not matches(Not(filter), {})
 
 
 def test_no_filter_lets_everything_in() -> None:
-    assert admits(None, {})
-    assert admits(Filter(), {})
+    assert matches(None, {})
+    assert matches(Filter(), {})
