@@ -1,4 +1,4 @@
-"""Configuration files: layers, where each value was said, and mistakes with their line."""
+"""Configuration files: layers, where each value was said, and problems with their line."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
 
 def told(config: Config) -> list[str]:
-    """The mistakes, without the folder that they are in."""
-    return [f"{Path(each.place.file).name}:{each.place.line}: {each.key}: {each.problem}" for each in config.mistakes]
+    """The problems, without the folder that they are in."""
+    return [f"{Path(each.location.file).name}:{each.location.line}: {each.key}: {each.message}" for each in config.problems]
 
 
 def search(text: str) -> str:
@@ -49,7 +49,7 @@ def search(text: str) -> str:
 
 def test_without_a_file_the_defaults_hold_and_say_so(write: Write, tmp_path: Path) -> None:
     config = load(tmp_path)
-    assert (config.files, config.mistakes, config.notes) == ((), (), [])
+    assert (config.files, config.problems, config.notes) == ((), (), [])
     assert {name: config[name] for name in KEYS} == {name: key.default for name, key in KEYS.items()}
     assert {value.origin for value in config.values.values()} == {"default"}
 
@@ -63,7 +63,7 @@ def test_yaml_is_not_imported_where_there_is_no_file(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-def test_every_mistake_is_told_with_its_line_and_key(write: Write, tmp_path: Path) -> None:
+def test_every_problem_is_told_with_its_line_and_key(write: Write, tmp_path: Path) -> None:
     write(
         "recollect.yaml",
         search(
@@ -98,7 +98,7 @@ def test_every_mistake_is_told_with_its_line_and_key(write: Write, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("text", "mistake"),
+    ("text", "problem"),
     [
         ("memroy:\n  backend: qmd\n", "1: memroy: unknown key; did you mean memory?"),
         ("memory:\n  backend: qdm\n", "2: memory.backend: must be builtin or qmd, not 'qdm'; did you mean qmd?"),
@@ -106,20 +106,20 @@ def test_every_mistake_is_told_with_its_line_and_key(write: Write, tmp_path: Pat
         ("recollect:\n  k: ten\n", "2: recollect.k: must be a whole number, 1 or more, not 'ten'."),
         ("recollect:\n  k: true\n", "2: recollect.k: must be a whole number, 1 or more, not True."),
         ("recollect:\n  db:\n", "2: recollect.db: must be a text, not nothing."),
-        ("memory:\n  backend: qmd\n  backend: builtin\n", "3: memory.backend: it is there twice; first in line 2."),
-        ("memory: {backend: qmd, backend: qmd}\n", "1: memory.backend: it is there twice; first in line 1."),
+        ("memory:\n  backend: qmd\n  backend: builtin\n", "3: memory.backend: it occurs twice; first in line 2."),
+        ("memory: {backend: qmd, backend: qmd}\n", "1: memory.backend: it occurs twice; first in line 1."),
         ("recollect: {k: 010}\n", "1: recollect.k: must be a whole number, 1 or more, not '010'."),
         ("recollect: {k: %s}\n" % ("9" * 30), "1: recollect.k: must be a whole number, 1 or more, not 1e+30."),
         ("? [a]\n: b\n", "1: : a key must be a text."),
         ("- a\n- b\n", "1: : must have keys below it, not a list."),
         ("memory:\n  qmd:\n    update: {interval: soon}\n",
          """3: memory.qmd.update.interval: must be a span of time, such as "30s", "5m" or "1h", not 'soon'."""),
-        ("memory: [\n", "2: : this is no YAML: expected the node content, but found '<stream end>'."),
+        ("memory: [\n", "2: : this is not valid YAML: expected the node content, but found '<stream end>'."),
     ],
 )  # fmt: skip
-def test_a_mistake(write: Write, tmp_path: Path, text: str, mistake: str) -> None:
+def test_a_problem(write: Write, tmp_path: Path, text: str, problem: str) -> None:
     write("recollect.yaml", text)
-    assert told(load(tmp_path)) == [f"recollect.yaml:{mistake}"]
+    assert told(load(tmp_path)) == [f"recollect.yaml:{problem}"]
 
 
 def test_an_unknown_name_is_told_with_those_that_there_are_and_the_nearest(write: Write, tmp_path: Path) -> None:
@@ -137,8 +137,8 @@ def test_an_unknown_name_is_told_with_those_that_there_are_and_the_nearest(write
         """,
     )
     embedders = "local, auto, none, openai:MODEL, gemini:MODEL, ollama:MODEL or onnx:FOLDER"
-    recipe = f"did you mean openclaw? There are: {', '.join(RECIPES)}."
-    setting = f"did you mean session? There are: {', '.join(signature(default).parameters)}."
+    recipe = f"did you mean openclaw? Known: {', '.join(RECIPES)}."
+    setting = f"did you mean session? Known: {', '.join(signature(default).parameters)}."
     assert told(load(tmp_path)) == [
         f"recollect.yaml:2: recollect.embedder: must be {embedders}, not 'opnai:small'; did you mean openai:small?",
         f"recollect.yaml:3: recollect.recipe: must be the name of a recipe, not 'opneclaw'; {recipe}",
@@ -156,7 +156,7 @@ def test_what_is_wrong_only_together_points_at_what_was_said(write: Write, tmp_p
     ]
 
 
-def test_a_configuration_with_mistakes_is_refused_with_the_first_of_them(write: Write, tmp_path: Path) -> None:
+def test_a_configuration_with_problems_is_refused_with_the_first_of_them(write: Write, tmp_path: Path) -> None:
     write("recollect.yaml", "recollect: {k: 0, recipe: 3}\n")
     with pytest.raises(InvalidInput, match=r"recollect.yaml:1: recollect.k: .* \(1 more: recollect config check\)"):
         load(tmp_path).checked()
@@ -167,7 +167,7 @@ def test_the_environment_is_asked_for_what_a_file_names(
 ) -> None:
     file = write("mine.yaml", search("remote: {apiKey: '${MY_KEY}', headers: {x-team: 'a-${MY_KEY}'}}"))
     monkeypatch.delenv("MY_KEY", raising=False)
-    assert [each.problem for each in load(tmp_path, file=file).mistakes] == ["the environment has no MY_KEY."] * 2
+    assert [each.message for each in load(tmp_path, file=file).problems] == ["the environment has no variable MY_KEY."] * 2
     monkeypatch.setenv("MY_KEY", "s3cret")
     config = load(tmp_path, file=file)
     assert config["memorySearch.remote.apiKey"] == "s3cret"
@@ -196,27 +196,27 @@ def test_the_embedders_of_a_file_are_those_that_can_be_chosen() -> None:
 
 
 @pytest.mark.parametrize("name", ["local:x", "onnx:", "openai:x@many", "none:x"])
-def test_an_embedder_that_cannot_be_made_of_its_name_is_a_mistake(write: Write, tmp_path: Path, name: str) -> None:
+def test_an_embedder_that_cannot_be_made_of_its_name_is_a_problem(write: Write, tmp_path: Path, name: str) -> None:
     write("recollect.yaml", f"recollect: {{embedder: '{name}'}}\n")
-    (mistake,) = load(tmp_path).mistakes
-    assert mistake.problem.endswith(f"onnx:FOLDER, not '{name}'.")
+    (problem,) = load(tmp_path).problems
+    assert problem.message.endswith(f"onnx:FOLDER, not '{name}'.")
 
 
 def test_a_workspace_may_not_say_where_keys_are_sent(write: Write, tmp_path: Path) -> None:
     file = write("recollect.yaml", search("remote:\n  baseUrl: http://elsewhere.example"))
-    (mistake,) = load(tmp_path).mistakes
-    assert (mistake.place.line, "--config" in mistake.problem) == (5, True)
+    (problem,) = load(tmp_path).problems
+    assert (problem.location.line, "--config" in problem.message) == (5, True)
     assert load(tmp_path, file=file)["memorySearch.remote.baseUrl"] == "http://elsewhere.example"  # the user named it
     file.unlink()
     write("home/recollect/config.yaml", search("remote:\n  baseUrl: http://mine.example"))
     assert load(tmp_path)["memorySearch.remote.baseUrl"] == "http://mine.example"
 
 
-def test_a_secret_is_not_in_the_words_of_a_mistake(write: Write, tmp_path: Path) -> None:
+def test_a_secret_is_not_in_the_words_of_a_problem(write: Write, tmp_path: Path) -> None:
     file = write("mine.yaml", search("remote: {apiKey: 123456789, headers: [s3cret]}"))
-    mistakes = told(load(tmp_path, file=file))
-    assert len(mistakes) == 2
-    assert not any("123456789" in each or "s3cret" in each for each in mistakes)
+    problems = told(load(tmp_path, file=file))
+    assert len(problems) == 2
+    assert not any("123456789" in each or "s3cret" in each for each in problems)
 
 
 def test_json_with_comments_tabs_and_commas_is_read(write: Write, tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_json_with_comments_tabs_and_commas_is_read(write: Write, tmp_path: Path
         """,
     )
     config = load(tmp_path, file=file)
-    assert config.mistakes == ()
+    assert config.problems == ()
     assert config["memorySearch.query.maxResults"] == 9
     assert config.values["memorySearch.query.maxResults"].origin == f"{file}:7"
 
@@ -262,7 +262,7 @@ def test_anchors_and_merges_are_understood(write: Write, tmp_path: Path) -> None
 )
 def test_no_file_breaks_the_reader(write: Write, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "recollect.yaml").write_bytes(content)
-    assert load(tmp_path).mistakes
+    assert load(tmp_path).problems
 
 
 PIECES = st.sampled_from(
@@ -278,14 +278,14 @@ PIECES = st.sampled_from(
 def test_any_text_is_read_or_told(write: Write, tmp_path: Path, text: str, name: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8", errors="replace")
     config = load(tmp_path, file=tmp_path / name)
-    assert all(mistake.place.line >= 1 and mistake.problem for mistake in config.mistakes)
+    assert all(problem.location.line >= 1 and problem.message for problem in config.problems)
 
 
 @pytest.mark.parametrize("content", ["", "# nothing yet\n", "---\n", "agents:\n", "memory:\n  qmd:\n"])
-def test_an_unfinished_file_says_nothing_and_is_no_mistake(write: Write, tmp_path: Path, content: str) -> None:
+def test_an_unfinished_file_says_nothing_and_is_no_problem(write: Write, tmp_path: Path, content: str) -> None:
     write("recollect.yaml", content)
     config = load(tmp_path)
-    assert (config.mistakes, len(config.files)) == ((), 1)
+    assert (config.problems, len(config.files)) == ((), 1)
 
 
 def test_a_named_file_must_be_there(write: Write, tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def table(section: str) -> str:
     rows = ["| key | is | default | |", "|---|---|---|---|"]
     for name, key in SECTIONS[section].items():
         about = f"{key.about} Not needed: {key.unneeded}." if key.unneeded else key.about
-        rows.append(f"| `{name}` | {key.kind.said} | {shown(key.default)} | {about} |")
+        rows.append(f"| `{name}` | {key.type.description} | {shown(key.default)} | {about} |")
     return "\n".join(rows)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from recollect.config import Config, load
-from recollect.config.apply import folder, open_workspace, search
-from recollect.config.embedder import embedder
-from recollect.embed import Choice, checked
+from recollect.config.apply import folder_settings, open_workspace, search_settings
+from recollect.config.embedder import select_embedder
+from recollect.embed import EmbedderChoice, embed_texts
 from recollect.errors import InvalidInput
 from recollect.ingest.folder import FolderSettings
 from recollect.systems.openclaw.workspace import SearchSettings, Workspace, followed
@@ -51,9 +51,9 @@ def test_a_service_is_asked_at_its_address_with_its_key_and_headers(
     with serving(server) as url:
         remote = {"baseUrl": url + below, "apiKey": KEY, "headers": {"x-team": "red"}}
         said = {"provider": provider, "model": "mystery", "remote": remote}
-        chosen = embedder(configured(tmp_path, memorySearch=said))
+        chosen = select_embedder(configured(tmp_path, memorySearch=said))
         assert chosen.embedder is not None
-        checked(chosen.embedder, ["a red cup"])
+        embed_texts(chosen.embedder, ["a red cup"])
     asked = {name.lower(): value for name, value in server.requests[-1].headers.items()}
     assert asked["x-team"] == "red"
     assert not header or KEY in asked[header.lower()]
@@ -64,14 +64,14 @@ def test_a_service_is_asked_at_its_address_with_its_key_and_headers(
 def test_batches_are_as_the_file_says(tmp_path: Path) -> None:
     batch = {"enabled": True, "concurrency": 3, "pollIntervalMs": 500, "timeoutMinutes": 2}
     said = {"provider": "openai", "remote": {"apiKey": KEY, "batch": batch}}
-    made: Any = embedder(configured(tmp_path, memorySearch=said)).embedder
+    made: Any = select_embedder(configured(tmp_path, memorySearch=said)).embedder
     assert (made.batch.concurrency, made.batch.poll, made.batch.timeout) == (3, 0.5, 120)
 
 
 def test_our_own_name_for_an_embedder_wins(tmp_path: Path) -> None:
     said = {"provider": "openai", "remote": {"apiKey": KEY}}
-    assert embedder(configured(tmp_path, memorySearch=said, recollect={"embedder": "none"})).embedder is None
-    made = embedder(configured(tmp_path, memorySearch=said, recollect={"embedder": "ollama:all-minilm"})).embedder
+    assert select_embedder(configured(tmp_path, memorySearch=said, recollect={"embedder": "none"})).embedder is None
+    made = select_embedder(configured(tmp_path, memorySearch=said, recollect={"embedder": "ollama:all-minilm"})).embedder
     assert made is not None
     assert made.name == "ollama:all-minilm"
 
@@ -82,17 +82,17 @@ def test_a_local_model_that_is_not_there_is_a_reason_to_fall_back(
     said = {"provider": "local", "local": {"modelPath": "models/none"}, "fallback": "gemini", "model": "mine"}
     config = configured(tmp_path, memorySearch=said)
     why = f"there is no model in {tmp_path / 'models' / 'none'}"
-    none = embedder(config)
-    assert none == Choice(None, f"{why}, and for the fallback gemini has no key (GEMINI_API_KEY or GOOGLE_API_KEY, or remote.apiKey): words alone")  # fmt: skip  # noqa: E501
+    none = select_embedder(config)
+    assert none == EmbedderChoice(None, f"{why}, and for the fallback gemini has no key (GEMINI_API_KEY or GOOGLE_API_KEY, or remote.apiKey): search by words only")  # fmt: skip  # noqa: E501
     monkeypatch.setenv("GEMINI_API_KEY", KEY)
-    chosen = embedder(config)
+    chosen = select_embedder(config)
     assert chosen.embedder is not None
     assert (chosen.embedder.name, chosen.fallback) == ("gemini:gemini-embedding-001", True)
 
 
 def test_without_a_file_folders_and_searches_are_as_usual(tmp_path: Path) -> None:
-    assert folder(load(tmp_path)) == FolderSettings()
-    assert search(load(tmp_path)) == SearchSettings()
+    assert folder_settings(load(tmp_path)) == FolderSettings()
+    assert search_settings(load(tmp_path)) == SearchSettings()
 
 
 def test_a_folder_is_indexed_and_followed_as_the_file_says(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_folder_is_indexed_and_followed_as_the_file_says(tmp_path: Path) -> No
         "store": {"vector": {"enabled": False}},
         "sync": {"onSearch": False, "watch": False, "watchDebounceMs": 250, "intervalMinutes": 2},
     }
-    assert folder(configured(tmp_path, memorySearch=said)) == FolderSettings(
+    assert folder_settings(configured(tmp_path, memorySearch=said)) == FolderSettings(
         sources=("memory", "sessions"),
         extra_paths=("docs",),
         tokens=200,
@@ -158,7 +158,7 @@ def test_a_record_with_all_settings_as_earlier_versions_wrote_it_counts_as_given
         with space.mind.store.transaction("sync") as transaction:
             (held,) = followed(space.mind).values()
             transaction.files.set_folder(space.collection, {**held, "settings": merged})
-    said = folder(configured(notes, memorySearch={"extraPaths": ["docs"], "chunking": {"tokens": 300, "overlap": 30}}))
+    said = folder_settings(configured(notes, memorySearch={"extraPaths": ["docs"], "chunking": {"tokens": 300, "overlap": 30}}))
     with Workspace(notes, db=db, embedder=None, defaults=said) as space:
         space.sync()
         assert set(space.files()) == {"MEMORY.md", "wiki/wiki.md", "docs/docs.md"}
@@ -166,7 +166,7 @@ def test_a_record_with_all_settings_as_earlier_versions_wrote_it_counts_as_given
 
 
 def test_what_was_given_wins_over_what_the_file_says(notes: Path) -> None:
-    said = folder(configured(notes, memorySearch={"chunking": {"tokens": 300}, "sync": {"onSearch": False}}))
+    said = folder_settings(configured(notes, memorySearch={"chunking": {"tokens": 300}, "sync": {"onSearch": False}}))
     given = FolderSettings(tokens=100, overlap=10)
     with Workspace(notes, db=notes / "memory.db", embedder=None, settings=given, defaults=said) as space:
         assert space.settings == FolderSettings(tokens=100, overlap=10, on_search=False)
@@ -195,7 +195,7 @@ def test_a_score_that_none_can_reach_is_refused(notes: Path) -> None:
 def test_a_search_is_as_the_file_says(tmp_path: Path) -> None:
     hybrid = {"enabled": False, "vectorWeight": 0.6, "textWeight": 0.4, "candidateMultiplier": 2}
     said = {"enabled": False, "query": {"maxResults": 3, "minScore": 0.2, "hybrid": hybrid}}
-    assert search(configured(tmp_path, memorySearch=said, memory={"citations": "off"})) == SearchSettings(
+    assert search_settings(configured(tmp_path, memorySearch=said, memory={"citations": "off"})) == SearchSettings(
         enabled=False,
         max_results=3,
         min_score=0.2,
@@ -206,7 +206,7 @@ def test_a_search_is_as_the_file_says(tmp_path: Path) -> None:
         citations="off",
     )
     qmd = configured(tmp_path, memory={"backend": "qmd", "qmd": {"limits": {"maxResults": 9}}})
-    assert search(qmd) == SearchSettings(recipe="qmd", max_results=9)
+    assert search_settings(qmd) == SearchSettings(recipe="qmd", max_results=9)
 
 
 def test_answers_are_kept_when_the_file_says_so(tmp_path: Path) -> None:
@@ -225,4 +225,4 @@ def test_answers_are_kept_when_the_file_says_so(tmp_path: Path) -> None:
 
 def test_no_days_of_retention_keep_all_transcripts(tmp_path: Path) -> None:
     qmd = {"sessions": {"enabled": True, "retentionDays": 0}}
-    assert folder(configured(tmp_path, memory={"backend": "qmd", "qmd": qmd})).retention_days is None
+    assert folder_settings(configured(tmp_path, memory={"backend": "qmd", "qmd": qmd})).retention_days is None

@@ -1,4 +1,4 @@
-"""The command that looks at the configuration: what holds, who says so, and what is wrong."""
+"""The command config: shows the configuration, checks it, or lists its files."""
 
 from __future__ import annotations
 
@@ -8,86 +8,88 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.options import Settings
-from recollect.cli.terminal import answer, count, printable, say
+from recollect.cli.options import GlobalOptions
+from recollect.cli.terminal import pluralize, print_line, print_result, printable
 from recollect.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
     from recollect.config import Config
-    from recollect.config.document import Mistake
+    from recollect.config.document import ConfigProblem
 
-MOST_WIDE = 30  # letters for values, before the lines that say them
+MAX_VALUE_WIDTH = 30  # characters
 HIDDEN = "••••••"
 BAD_CONFIG = 2
-LOOKS = ("show", "check", "path")
-What = Annotated[
-    str, typer.Argument(help="show, check or path.", show_default=False, autocompletion=lambda: list(LOOKS))
+ACTIONS = ("show", "check", "path")
+Action = Annotated[
+    str, typer.Argument(help="show, check or path.", show_default=False, autocompletion=lambda: list(ACTIONS))
 ]
 
 
-def config(settings: Settings, what: What = "show") -> int:
-    """Look at the configuration. It is shown with the line that says each value; or checked; or located."""
-    if what not in LOOKS:
-        raise InvalidInput(f"config can {', '.join(LOOKS)}; not {what!r}.")
-    read = settings.read_config()
-    match what:
+def config(options: GlobalOptions, action: Action = "show") -> int:
+    """Show the configuration with the origin of each value, check it, or list its files."""
+    if action not in ACTIONS:
+        raise InvalidInput(f"config takes {', '.join(ACTIONS)}, not {action!r}.")
+    config = options.read_config()
+    match action:
         case "show":
-            _show(read.checked(), settings.json)
+            _print_values(config.checked(), options.json)
         case "check":
-            read = _with_followed(read, settings)
-            _check(read, settings.json)
+            config = _with_folders(config, options)
+            _print_problems(config, options.json)
         case _:
-            _paths(read, settings.json)
-    return BAD_CONFIG if what == "check" and read.mistakes else 0
+            _print_paths(config, options.json)
+    return BAD_CONFIG if action == "check" and config.problems else 0
 
 
-def own_config(root: str, config: Config, settings: Settings) -> Config:
-    """The configuration of a folder that is followed: its files and mistakes are those that this one has not."""
-    own = settings.read_config(root)
-    if os.path.realpath(config.workspace) == root:  # the same files, under other names
-        return replace(own, files=(), mistakes=())
+def folder_config(root: str, config: Config, options: GlobalOptions) -> Config:
+    """The configuration of a synced folder, without the files and problems that ``config`` already has."""
+    own = options.read_config(root)
+    if os.path.realpath(config.workspace) == root:  # the same files under other names
+        return replace(own, files=(), problems=())
     return replace(
         own,
         files=tuple(each for each in own.files if each not in config.files),
-        mistakes=tuple(each for each in own.mistakes if each not in config.mistakes),
+        problems=tuple(each for each in own.problems if each not in config.problems),
     )
 
 
-def _with_followed(config: Config, settings: Settings) -> Config:
-    """With the files and mistakes of the folders that the memory follows."""
+def _with_folders(config: Config, options: GlobalOptions) -> Config:
+    """The configuration with the files and problems of all synced folders."""
     from recollect.systems.openclaw.workspace import followed
 
     try:
-        roots = {record["root"] for record in followed(settings.path_by(config)).values()}
-    except StoreError:  # the doctor has a word on that
+        roots = {record["root"] for record in followed(options.db_path(config)).values()}
+    except StoreError:  # reported by the doctor
         return config
-    owns = [own_config(root, config, settings) for root in sorted(roots)]
+    folders = [folder_config(root, config, options) for root in sorted(roots)]
     return replace(
         config,
-        files=(*config.files, *(file for own in owns for file in own.files)),
-        mistakes=(*config.mistakes, *(mistake for own in owns for mistake in own.mistakes)),
+        files=(*config.files, *(file for folder in folders for file in folder.files)),
+        problems=(*config.problems, *(problem for folder in folders for problem in folder.problems)),
     )
 
 
-def _show(config: Config, as_json: bool) -> None:
+def _print_values(config: Config, as_json: bool) -> None:
     from recollect.config.schema import KEYS
 
-    shown = {name: HIDDEN if KEYS[name].secret and held.value else held.value for name, held in config.values.items()}
+    shown = {
+        name: HIDDEN if KEYS[name].secret and value.value else value.value for name, value in config.values.items()
+    }
     if as_json:
-        values = {name: {"value": shown[name], "origin": held.origin} for name, held in config.values.items()}
-        answer(True, {"agent": config.agent, "files": config.files, "values": values, "notes": config.notes})
+        values = {name: {"value": shown[name], "origin": value.origin} for name, value in config.values.items()}
+        print_result(True, {"agent": config.agent, "files": config.files, "values": values, "notes": config.notes})
         return
-    worded = {name: printable(_worded(value)) for name, value in shown.items()}
-    wide = max(map(len, worded)), min(MOST_WIDE, max(map(len, worded.values())))
-    for name, held in config.values.items():
-        styles = ("", "cyan") if held.places else ("dim", "dim")
-        told = f"{name.ljust(wide[0])}  {worded[name].ljust(wide[1])}  "
-        say((told, styles[0]), (held.origin, styles[1]))
+    formatted = {name: printable(_format_value(value)) for name, value in shown.items()}
+    name_width, value_width = max(map(len, formatted)), min(MAX_VALUE_WIDTH, max(map(len, formatted.values())))
+    for name, value in config.values.items():
+        styles = ("", "cyan") if value.locations else ("dim", "dim")
+        columns = f"{name.ljust(name_width)}  {formatted[name].ljust(value_width)}  "
+        print_line((columns, styles[0]), (value.origin, styles[1]))
     for note in config.notes:
-        say((note, "yellow"))
+        print_line((note, "yellow"))
 
 
-def _worded(value: Any) -> str:
+def _format_value(value: Any) -> str:
     match value:
         case None:
             return "–"
@@ -101,31 +103,34 @@ def _worded(value: Any) -> str:
             return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _check(config: Config, as_json: bool) -> None:
+def _print_problems(config: Config, as_json: bool) -> None:
     if as_json:
-        told = [_as_json(mistake) for mistake in config.mistakes]
-        answer(True, {"files": config.files, "mistakes": told, "notes": config.notes})
+        problems = [_as_json(problem) for problem in config.problems]
+        print_result(True, {"files": config.files, "mistakes": problems, "notes": config.notes})
         return
-    for mistake in config.mistakes:
-        say((f"{mistake.place}: ", "cyan"), (mistake.key, "bold"), ": " if mistake.key else "", mistake.problem)
+    for problem in config.problems:
+        print_line(
+            (f"{problem.location}: ", "cyan"), (problem.key, "bold"), ": " if problem.key else "", problem.message
+        )
     for note in config.notes:
-        say((note, "yellow"))
-    files = ", ".join(config.files) or "no file: the defaults hold"
-    say((f"{count(len(config.mistakes), 'mistake', 'mistakes')} ", "red" if config.mistakes else "green"), f"({files})")
+        print_line((note, "yellow"))
+    files = ", ".join(config.files) or "no file: the defaults are used"
+    size = pluralize(len(config.problems), "problem", "problems")
+    print_line((f"{size} ", "red" if config.problems else "green"), f"({files})")
 
 
-def _as_json(mistake: Mistake) -> dict[str, Any]:
-    place = {"file": mistake.place.file, "line": mistake.place.line}
-    return {**place, "key": mistake.key, "problem": mistake.problem}
+def _as_json(problem: ConfigProblem) -> dict[str, Any]:
+    location = {"file": problem.location.file, "line": problem.location.line}
+    return {**location, "key": problem.key, "problem": problem.message}
 
 
-def _paths(config: Config, as_json: bool) -> None:
-    from recollect.config import IN_WORKSPACE, user_file
+def _print_paths(config: Config, as_json: bool) -> None:
+    from recollect.config import WORKSPACE_FILES, user_config_file
 
-    places = [user_file(), *(config.workspace / name for name in IN_WORKSPACE)]
+    paths = [user_config_file(), *(config.workspace / name for name in WORKSPACE_FILES)]
     if as_json:
-        answer(True, {"read": config.files, "looked": list(map(str, places))})
+        print_result(True, {"read": config.files, "looked": list(map(str, paths))})
         return
-    for place in dict.fromkeys([*map(str, places), *config.files]):
-        there = place in config.files
-        say((place, "bold" if there else "dim"), ("" if there else "  (not there)", "dim"))
+    for path in dict.fromkeys([*map(str, paths), *config.files]):
+        exists = path in config.files
+        print_line((path, "bold" if exists else "dim"), ("" if exists else "  (does not exist)", "dim"))

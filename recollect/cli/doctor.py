@@ -1,4 +1,4 @@
-"""The command that looks after the file: doctor."""
+"""The command doctor: checks the file and repairs it."""
 
 from __future__ import annotations
 
@@ -9,112 +9,120 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.config import own_config
-from recollect.cli.options import Settings
-from recollect.cli.terminal import answer, count, say
+from recollect.cli.config import folder_config
+from recollect.cli.options import GlobalOptions
+from recollect.cli.terminal import pluralize, print_line, print_result
 
 if TYPE_CHECKING:
     from recollect.config import Config
     from recollect.store.sqlite.integrity_rules import Finding
-    from recollect.upkeep.doctor import Report
+    from recollect.upkeep.doctor import DoctorReport
 
-SICK = 1
+PROBLEMS_FOUND = 1
 COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
 def doctor(
-    settings: Settings,
-    fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended; a copy is made before.")] = False,
+    options: GlobalOptions,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Repair what can be repaired, after making a copy of the file.")
+    ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="Embed all memories again to compare, not only some.")
+        bool, typer.Option("--all", help="Compare the vectors of all memories, not only of a sample.")
     ] = False,
 ) -> int:
-    """Look whether file, indexes and vectors are sound, and mend them."""
+    """Check the file, its indexes and its vectors, and repair them."""
     from recollect.upkeep.doctor import Doctor
 
-    config = settings.read_config()
-    model = settings.model_by(config).embedder
-    visit = Doctor(
-        settings.path_by(config),
+    config = options.read_config()
+    model = options.select_embedder(config).embedder
+    examiner = Doctor(
+        options.db_path(config),
         model,
         everything=everything,
-        beside=tuple(_configured(config)),
-        in_folder=lambda root: _mistaken(own_config(root, config, settings)),
+        other_findings=tuple(_config_findings(config)),
+        check_folder=lambda root: _problem_findings(folder_config(root, config, options)),
     )
-    report = visit.treat() if fix else visit.examine()
-    if settings.json:
-        answer(True, _as_json(report))
+    report = examiner.repair() if fix else examiner.diagnose()
+    if options.json:
+        print_result(True, _as_json(report))
     else:
-        _tell(report)
-    return 0 if report.healthy else SICK
+        _print_report(report)
+    return 0 if report.healthy else PROBLEMS_FOUND
 
 
-def _configured(config: Config) -> Iterator[Finding]:
-    """What is wrong with the configuration and with what it names."""
-    from recollect.config import located
+def _config_findings(config: Config) -> Iterator[Finding]:
+    """Problems of the configuration and of the files that it names."""
+    from recollect.config import resolve_path
     from recollect.store.sqlite.integrity_rules import Finding
 
-    yield from _mistaken(config)
+    yield from _problem_findings(config)
     for extra in config["memorySearch.extraPaths"]:
-        if not located(extra, config.workspace).exists():
+        if not resolve_path(extra, config.workspace).exists():
             origin = config.values["memorySearch.extraPaths"].origin
             yield Finding(
-                "an extra path that is not there",
+                "an extra path that does not exist",
                 "warning",
-                f"{extra} (extraPaths in {origin}) is not there.",
-                "Nothing of it is indexed: it has moved, or a disk is not mounted.",
+                f"{extra} (extraPaths in {origin}) does not exist.",
+                "Nothing of it is indexed: it was moved, or a disk is not mounted.",
             )
     if key := config["memorySearch.remote.apiKey"]:
-        for file in {place.file for place in config.values["memorySearch.remote.apiKey"].places}:
+        for file in {each.file for each in config.values["memorySearch.remote.apiKey"].locations}:
             if os.stat(file).st_mode & 0o044 and key in Path(file).read_text("utf-8"):  # not ${NAME}
                 yield Finding(
                     "a key that others can read",
                     "warning",
-                    f"{file} holds an API key and can be read by other users of this machine.",
-                    f"Take that right away (chmod 600 {file}), or name the key as ${{NAME}} from the environment.",
+                    f"{file} contains an API key and can be read by other users of this machine.",
+                    f"Remove that permission (chmod 600 {file}), or take the key from the environment with ${{NAME}}.",
                 )
 
 
-def _mistaken(config: Config) -> Iterator[Finding]:
+def _problem_findings(config: Config) -> Iterator[Finding]:
     from recollect.store.sqlite.integrity_rules import Finding
 
-    for mistake in config.mistakes:
+    for problem in config.problems:
         yield Finding(
-            "a mistake in the configuration",
+            "a problem in the configuration",
             "error",
-            str(mistake),
-            "Commands are refused until it is mended, in that file and line; when it is a followed folder's own, "
+            str(problem),
+            "Commands fail until that line is corrected; if the file belongs to a synced folder, "
             "search leaves that folder out.",
         )
 
 
-def _tell(report: Report) -> None:
+def _print_report(report: DoctorReport) -> None:
     for finding in report.mended:
-        say(("mended  ", "green"), (finding.name, "bold"), f": {finding.what}")
+        print_line(("repaired  ", "green"), (finding.name, "bold"), f": {finding.what}")
     if report.backup:
-        say((f"A copy from before is at {report.backup}", "dim"))
+        print_line((f"The copy made before is {report.backup}", "dim"))
     for finding in report.findings:
-        say((f"{finding.level}  ", COLOURS[finding.level]), (finding.name, "bold"), f": {finding.what}")
-        say(f"    {finding.means}")
+        print_line((f"{finding.level}  ", COLOURS[finding.level]), (finding.name, "bold"), f": {finding.what}")
+        print_line(f"    {finding.means}")
         if finding.examples:
-            say((f"    such as {', '.join(finding.examples)}", "dim"))
-        say((f"    --fix {finding.fix}." if finding.fix else "    --fix cannot help here.", "dim"))
+            print_line((f"    such as {', '.join(finding.examples)}", "dim"))
+        print_line((f"    --fix {finding.fix}." if finding.fix else "    --fix cannot help here.", "dim"))
     if report.healthy:
-        say(("Healthy: ", "green"), report.path)
+        print_line(("Healthy: ", "green"), report.path)
     else:
-        say((count(len(report.findings), "finding", "findings"), "bold"), f" in {report.path}")
+        print_line((pluralize(len(report.findings), "finding", "findings"), "bold"), f" in {report.path}")
 
 
-def _as_json(report: Report) -> dict[str, Any]:
+def _as_json(report: DoctorReport) -> dict[str, Any]:
     return {
         "path": report.path,
         "healthy": report.healthy,
-        "findings": [_plain(finding) for finding in report.findings],
-        "mended": [_plain(finding) for finding in report.mended],
+        "findings": [_finding_as_json(finding) for finding in report.findings],
+        "mended": [_finding_as_json(finding) for finding in report.mended],
         "backup": report.backup,
     }
 
 
-def _plain(finding: Finding) -> dict[str, Any]:
-    names = ("name", "level", "what", "means", "fix", "examples")
-    return {name: getattr(finding, name) for name in names}
+def _finding_as_json(finding: Finding) -> dict[str, Any]:
+    return {
+        "name": finding.name,
+        "level": finding.level,
+        "what": finding.what,
+        "means": finding.means,
+        "fix": finding.fix,
+        "examples": finding.examples,
+    }

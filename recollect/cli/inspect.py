@@ -1,4 +1,4 @@
-"""The commands that look and change nothing: show, list and status."""
+"""The commands that read and change nothing: show, list and status."""
 
 from __future__ import annotations
 
@@ -9,143 +9,151 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.options import Conditions, Settings
+from recollect.cli.options import FilterOptions, GlobalOptions
 from recollect.cli.recall import Id
 from recollect.cli.terminal import (
-    LEAST_ROOM,
-    age,
-    answer,
+    MIN_TEXT_WIDTH,
     console,
-    count,
-    draw,
+    format_age,
+    format_time,
     json_text,
-    line_of,
-    moment,
-    pairs,
+    key_value_table,
+    pluralize,
+    print_line,
+    print_renderable,
+    print_result,
     printable,
-    say,
-    short,
+    short_id,
     snippet,
+    styled_text,
 )
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from recollect.config.status_report import Indexed, Standing
+    from recollect.config.status_report import IndexedFolder, StatusReport
     from recollect.mind import Mind
     from recollect.model import Edge, Memory
     from recollect.store.base import StoreStatus
     from recollect.upkeep.probes import Probes
 
-SHOWN_APART = {"id", "text", "status", "use", "created"}
+HEADER_FIELDS = {"id", "text", "status", "use", "created"}
 
 
-def show(settings: Settings, id: Id) -> None:
+def show(options: GlobalOptions, id: Id) -> None:
     """Show a memory with its details, links and history."""
-    with settings.open() as mind:
+    with options.open() as mind:
         memory = mind.show(id)
         links, history = mind.edges(memory.id), mind.history(memory.id)
-        if settings.json:
-            former = [{"until": until, "memory": earlier} for until, earlier in history]
-            answer(True, {"memory": memory, "links": list(links), "history": former})
+        if options.json:
+            versions = [{"until": until, "memory": earlier} for until, earlier in history]
+            print_result(True, {"memory": memory, "links": list(links), "history": versions})
             return
-        _draw_memory(memory)
-        _draw_links(mind, memory, links)
-        _draw_history(memory, history)
+        _print_memory(memory)
+        _print_links(mind, memory, links)
+        _print_history(memory, history)
 
 
-def _draw_memory(memory: Memory) -> None:
+def _print_memory(memory: Memory) -> None:
     from recollect.model.json_records import to_json
 
     status = (memory.status, "green" if memory.status == "active" else "yellow")
-    created = moment(memory.created) if memory.created else ""
-    say((memory.id, "bold cyan"), "  ", status, (f"  {created}", "dim"), f"\n\n{memory.text}\n")
-    told = {
-        name.replace("_", " "): _value(getattr(memory, name)) for name in to_json(memory) if name not in SHOWN_APART
+    created = format_time(memory.created) if memory.created else ""
+    print_line((memory.id, "bold cyan"), "  ", status, (f"  {created}", "dim"), f"\n\n{memory.text}\n")
+    rows = {
+        name.replace("_", " "): _format_value(getattr(memory, name))
+        for name in to_json(memory)
+        if name not in HEADER_FIELDS
     }
     if memory.updated == memory.created:
-        told.pop("updated", None)
+        rows.pop("updated", None)
     if memory.use.access_count:
-        told["used"] = f"{memory.use.access_count} ×, last {age(memory.use.last_accessed)}"
-    if told:
-        draw(pairs(told))
+        rows["used"] = f"{memory.use.access_count} ×, last {format_age(memory.use.last_accessed)}"
+    if rows:
+        print_renderable(key_value_table(rows))
 
 
-def _value(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     if isinstance(value, datetime):
-        return moment(value)
+        return format_time(value)
     return json_text(value) if isinstance(value, dict) else str(value)
 
 
-def _draw_links(mind: Mind, memory: Memory, links: Sequence[Edge]) -> None:
+def _print_links(mind: Mind, memory: Memory, links: Sequence[Edge]) -> None:
     if links:
-        say(("\nLinks", "bold"))
+        print_line(("\nLinks", "bold"))
     for edge in links:
-        outward = edge.source == memory.id
-        other = mind.show(edge.target if outward else edge.source)
-        arrow = f"─{edge.kind}→" if outward else f"←{edge.kind}─"
-        say(f"  {arrow} ", (short(other.id), "cyan"), f"  {snippet(other.text, 70)}", (f"  {edge.weight:g}", "dim"))
+        outgoing = edge.source == memory.id
+        other = mind.show(edge.target if outgoing else edge.source)
+        arrow = f"─{edge.kind}→" if outgoing else f"←{edge.kind}─"
+        print_line(
+            f"  {arrow} ", (short_id(other.id), "cyan"), f"  {snippet(other.text, 70)}", (f"  {edge.weight:g}", "dim")
+        )
 
 
-def _draw_history(memory: Memory, history: Sequence[tuple[datetime, Memory]]) -> None:
-    """What the memory said before each change, oldest first."""
+def _print_history(memory: Memory, history: Sequence[tuple[datetime, Memory]]) -> None:
+    """The earlier values of each changed field, oldest first."""
     if not history:
         return
-    say(("\nHistory", "bold"))
-    later = [former for _, former in history[1:]] + [memory]
-    for (until, former), following in zip(history, later, strict=True):
-        for name in (each.name for each in fields(former) if each.name not in ("use", "updated")):
-            if (was := getattr(former, name)) != getattr(following, name):
-                say((f"  until {moment(until)}  ", "dim"), f"{name}: {snippet(_value(was), 200) or 'nothing'}")
+    print_line(("\nHistory", "bold"))
+    next_versions = [version for _, version in history[1:]] + [memory]
+    for (until, version), following in zip(history, next_versions, strict=True):
+        for name in (each.name for each in fields(version) if each.name not in ("use", "updated")):
+            if (previous := getattr(version, name)) != getattr(following, name):
+                print_line(
+                    (f"  until {format_time(until)}  ", "dim"),
+                    f"{name}: {snippet(_format_value(previous), 200) or 'nothing'}",
+                )
 
 
 def list_(
-    settings: Settings,
-    conditions: Conditions,
-    limit: Annotated[int, typer.Option("-k", "--limit", help="At most so many.", min=1)] = 20,
-    offset: Annotated[int, typer.Option(help="Leave out so many of the newest.", min=0)] = 0,
+    options: GlobalOptions,
+    filters: FilterOptions,
+    limit: Annotated[int, typer.Option("-k", "--limit", help="Maximum number of memories.", min=1)] = 20,
+    offset: Annotated[int, typer.Option(help="Skip this many of the newest.", min=0)] = 0,
 ) -> int:
-    """List memories, newest first. Forgotten ones come with --status forgotten."""
-    with settings.open() as mind:
-        found = mind.list(conditions.filter(), limit=limit + 1, offset=offset)
+    """List memories, newest first. --status forgotten lists the forgotten ones."""
+    with options.open() as mind:
+        found = mind.list(filters.filter(), limit=limit + 1, offset=offset)
     memories = list(found[:limit])
-    if settings.json or not memories:
-        answer(settings.json, memories, "There are no such memories.")
+    if options.json or not memories:
+        print_result(options.json, memories, "No memory matches.")
         return 0 if memories else 1
-    draw(_table(memories))
+    print_renderable(_table(memories))
     if len(found) > limit:
-        say((f"There are more: --offset {offset + limit}", "dim"))
+        print_line((f"There are more: --offset {offset + limit}", "dim"))
     return 0
 
 
 def _table(memories: Sequence[Memory]) -> RenderableType:
-    """A row a memory; where it is narrow, the text below the rest."""
+    """One row for each memory; on a narrow terminal, the text is below the other columns."""
     from rich.console import Group
     from rich.table import Column, Table
 
-    several = len({memory.collection for memory in memories}) > 1
-    titles = {"id": "cyan", "created": "dim", **({"collection": ""} if several else {})}
-    rows = [(short(memory.id), age(memory.created), printable(memory.collection))[: len(titles)] for memory in memories]
+    many_collections = len({memory.collection for memory in memories}) > 1
+    titles = {"id": "cyan", "created": "dim", **({"collection": ""} if many_collections else {})}
+    rows = [
+        (short_id(memory.id), format_age(memory.created), printable(memory.collection))[: len(titles)]
+        for memory in memories
+    ]
     widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
-    if console().width - sum(widths) - 2 * len(widths) < LEAST_ROOM:
-        heads = [line_of(*zip(_apart(row), titles.values(), strict=True)) for row in rows]
-        return Group(*(line for head, each in zip(heads, memories, strict=True) for line in (head, _line(each))))
+    if console().width - sum(widths) - 2 * len(widths) < MIN_TEXT_WIDTH:
+        heads = [styled_text(*zip((f"{cell}  " for cell in row), titles.values(), strict=True)) for row in rows]
+        return Group(
+            *(line for head, each in zip(heads, memories, strict=True) for line in (head, _summary_line(each)))
+        )
     columns = [Column(title, style=style, no_wrap=True) for title, style in titles.items()]
     grid = Table(*columns, Column("text", overflow="fold"), box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for row, memory in zip(rows, memories, strict=True):
-        grid.add_row(*row, _line(memory))
+        grid.add_row(*row, _summary_line(memory))
     return grid
 
 
-def _apart(words: Sequence[str]) -> list[str]:
-    return [f"{word}  " for word in words]
-
-
-def _line(memory: Memory) -> Text:
-    text = line_of(snippet(f"{memory.title}: {memory.text}" if memory.title else memory.text, 200))
+def _summary_line(memory: Memory) -> Text:
+    text = styled_text(snippet(f"{memory.title}: {memory.text}" if memory.title else memory.text, 200))
     if memory.status != "active":
         text.append(f"  {memory.status}", "yellow")
     for tag in memory.tags:
@@ -154,66 +162,72 @@ def _line(memory: Memory) -> Text:
 
 
 def status(
-    settings: Settings,
-    probe: Annotated[bool, typer.Option("--probe", help="Try to embed and to search, too.")] = False,
+    options: GlobalOptions,
+    probe: Annotated[bool, typer.Option("--probe", help="Also test embedding and searching.")] = False,
 ) -> None:
-    """Say what the file holds, who answers and who embeds, and what is lacking."""
-    from recollect.config.status_report import standing
-    from recollect.upkeep.probes import probe as tried
+    """Show what the file contains, which recipe and embedder are used, and what is missing."""
+    from recollect.config.status_report import build_status_report
+    from recollect.upkeep.probes import probe as run_probes
 
-    config = settings.configured
-    chosen = settings.model_by(config)
-    with settings.open() as mind:
+    config = options.checked_config
+    choice = options.select_embedder(config)
+    with options.open() as mind:
         store = mind.status().store
-        told = standing(mind.store, config, chosen)
-        probes = tried(mind.store, chosen.embedder, mind.clock()) if probe else None
-    if settings.json:
-        shown = {**asdict(store), "embedder": told.model, **asdict(told)}
-        answer(True, shown if probes is None else {**shown, "probes": asdict(probes)})
+        report = build_status_report(mind.store, config, choice)
+        probes = run_probes(mind.store, choice.embedder, mind.clock()) if probe else None
+    if options.json:
+        shown = {**asdict(store), "embedder": report.model, **asdict(report)}
+        print_result(True, shown if probes is None else {**shown, "probes": asdict(probes)})
         return
-    draw(pairs({**_held(store), **_standing(told), **(_probed(probes) if probes else {})}))
-    for note in told.notes:
-        say((note, "yellow"))
-    if chosen.embedder is not None and not told.vector_search.works:
-        say((f"Vectors: {told.vector_search.told}; --embedder none recalls by words alone.", "yellow"))
+    print_renderable(
+        key_value_table({**_store_rows(store), **_report_rows(report), **(_probe_rows(probes) if probes else {})})
+    )
+    for note in report.notes:
+        print_line((note, "yellow"))
+    if choice.embedder is not None and not report.vector_search.works:
+        print_line((f"Vectors: {report.vector_search.told}; --embedder none recalls by words only.", "yellow"))
     elif store.without_vector:
-        size = count(store.without_vector, "memory has", "memories have")
-        say((f"{size} no vector and can be found by words alone: recollect reembed makes them, ", "yellow"))
-        say(("and recollect doctor says which they are and whether the embedder refuses their texts.", "yellow"))
+        size = pluralize(store.without_vector, "memory has", "memories have")
+        print_line(
+            (f"{size} no vector and can be found by words only: recollect reembed creates the vectors, ", "yellow")
+        )
+        print_line(("and recollect doctor lists these memories and the reason.", "yellow"))
 
 
-def _held(store: StoreStatus) -> dict[str, str]:
+def _store_rows(store: StoreStatus) -> dict[str, str]:
     vectors = [f"{space['vectors']:,} by {space['name']} ({space['dim']} dimensions)" for space in store.spaces]
     return {
         "file": f"{store.path}  {store.bytes / 1e6:,.1f} MB" + ("  read-only" if store.readonly else ""),
-        "memories": _counts(store.memories),
-        "collections": _counts(store.collections),
+        "memories": _format_counts(store.memories),
+        "collections": _format_counts(store.collections),
         "vectors": ", ".join(vectors) or "none",
         "words": f"{store.words:,}",
         "links": f"{store.edges:,} between memories, {store.entity_edges:,} between names",
-        "last change": age(store.last_change) or "never",
+        "last change": format_age(store.last_change) or "never",
     }
 
 
-def _standing(told: Standing) -> dict[str, str]:
-    fallback = "  (the fallback)" if told.fallback else ""
-    searches = ["full text", *(["vectors"] if told.vector_search.works else [])]
+def _report_rows(report: StatusReport) -> dict[str, str]:
+    fallback = "  (the fallback)" if report.fallback else ""
+    searches = ["full text", *(["vectors"] if report.vector_search.works else [])]
     return {
-        "backend": f"{told.backend}, recipe {told.recipe}" + ("" if told.enabled else ", memory_search switched off"),
-        "embedder": f"{told.model or 'none: words alone'}{fallback}",
-        "why": told.why,
+        "recipe": report.recipe,
+        "folders": f"recipe {report.search_recipe}, backend {report.backend}"
+        + ("" if report.enabled else ", memory_search switched off"),
+        "embedder": f"{report.model or 'none: words only'}{fallback}",
+        "why": report.why,
         "search": " and ".join(searches),
-        **{f"folder {each.collection}": _folder(each) for each in told.folders},
+        **{f"folder {each.collection}": _format_folder(each) for each in report.folders},
     }
 
 
-def _folder(folder: Indexed) -> str:
-    parts = [folder.root, count(folder.files, "file", "files"), count(folder.chunks, "chunk", "chunks")]
+def _format_folder(folder: IndexedFolder) -> str:
+    parts = [folder.root, pluralize(folder.files, "file", "files"), pluralize(folder.chunks, "chunk", "chunks")]
     parts += [f"{len(folder.problems)} with problems"] if folder.problems else []
-    return ", ".join([*parts, f"last sync {age(folder.synced) or 'never'}"])
+    return ", ".join([*parts, f"last sync {format_age(folder.synced) or 'never'}"])
 
 
-def _probed(probes: Probes) -> dict[str, str]:
+def _probe_rows(probes: Probes) -> dict[str, str]:
     return {
         f"probe: {name.name}": ("works: " if result.works else "fails: ") + result.told
         for name in fields(probes)
@@ -221,5 +235,5 @@ def _probed(probes: Probes) -> dict[str, str]:
     }
 
 
-def _counts(numbers: Mapping[str, int]) -> str:
-    return ", ".join(f"{number:,} {name}" for name, number in numbers.items()) or "none yet"
+def _format_counts(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in numbers.items()) or "none"

@@ -1,4 +1,4 @@
-"""The commands that recall and explain: recall, why, why-not, compare and recipes."""
+"""The commands that recall and explain: recall, context, why, why-not, compare and recipes."""
 
 from __future__ import annotations
 
@@ -7,167 +7,177 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.options import Asking, Conditions, Settings
-from recollect.cli.terminal import answer, complain, count, draw, say, short, snippet
+from recollect.cli.options import FilterOptions, GlobalOptions, RecallOptions
+from recollect.cli.terminal import pluralize, print_error, print_line, print_renderable, print_result, short_id, snippet
 
 if TYPE_CHECKING:
     from recollect.model import Memory
     from recollect.recall.results import Recall
 
-Query = Annotated[str, typer.Argument(help="What was asked; several words in quotes.", show_default=False)]
-Id = Annotated[str, typer.Argument(help="A memory's id, or the beginning of it.", show_default=False)]
+Query = Annotated[str, typer.Argument(help="The query; quote several words.", show_default=False)]
+Id = Annotated[str, typer.Argument(help="The id of a memory, or its beginning.", show_default=False)]
 
 
 def recall(
-    settings: Settings,
-    query: Annotated[list[str], typer.Argument(help="The question.", show_default=False)],
-    asking: Asking,
-    conditions: Conditions,
+    options: GlobalOptions,
+    query: Annotated[list[str], typer.Argument(help="The query.", show_default=False)],
+    recall_options: RecallOptions,
+    filters: FilterOptions,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show every score's tree, and what each step did.")
+        bool, typer.Option("--explain", help="Show how each score was computed, and what each step did.")
     ] = False,
-    no_track: Annotated[bool, typer.Option("--no-track", help="Leave no mark of use.")] = False,
-    stages: Annotated[bool, typer.Option("--stages", help="Say what each stage found; abmind always does.")] = False,
+    no_track: Annotated[bool, typer.Option("--no-track", help="Do not record the use of the results.")] = False,
+    stages: Annotated[
+        bool, typer.Option("--stages", help="Show what each stage found; always shown for abmind.")
+    ] = False,
 ) -> int:
-    """Bring back the memories that answer best, and say why."""
-    with settings.open(embed=True) as mind:
-        found = mind.recall(" ".join(query), **asking.options(conditions), track=not no_track)
-    if settings.json:
-        answer(True, _as_json(found, explain))
+    """Find the memories that answer a query best, with the reasons."""
+    with options.open(embed=True) as mind:
+        found = mind.recall(" ".join(query), **recall_options.arguments(filters), track=not no_track)
+    if options.json:
+        print_result(True, _as_json(found, explain))
     else:
-        _draw(found, explain, stages)
+        _print_results(found, explain, stages)
     return 0 if found else 1
 
 
 def context(
-    settings: Settings,
-    query: Annotated[list[str], typer.Argument(help="The question.", show_default=False)],
-    asking: Asking,
-    conditions: Conditions,
-    budget: Annotated[int, typer.Option(help="How many tokens it may have; a token is 4 letters.", min=1)] = 1000,
-    no_track: Annotated[bool, typer.Option("--no-track", help="Leave no mark of use.")] = False,
+    options: GlobalOptions,
+    query: Annotated[list[str], typer.Argument(help="The query.", show_default=False)],
+    recall_options: RecallOptions,
+    filters: FilterOptions,
+    budget: Annotated[int, typer.Option(help="Maximum tokens of the text; a token is 4 characters.", min=1)] = 1000,
+    no_track: Annotated[bool, typer.Option("--no-track", help="Do not record the use of the results.")] = False,
 ) -> int:
-    """Print what is remembered about a question as one text for a prompt, within a budget of tokens."""
-    options = asking.options(conditions)
-    del options["k"]  # a context holds as much as fits
-    with settings.open(embed=True) as mind:
-        made = mind.context(" ".join(query), budget, **options, track=not no_track)
-    if settings.json:
-        told = {"text": made.text, "tokens": made.tokens, "confidence": made.recall.confidence}
-        answer(True, {"query": made.recall.trace.query, **told, "memories": made.memories})
-    elif not made.text and made.best_needs > budget:
-        say(f"Nothing fits into {count(budget, 'token', 'tokens')}: the best needs {made.best_needs:,}.", stderr=True)
+    """Print the memories about a query as one text for a prompt, within a budget of tokens."""
+    arguments = recall_options.arguments(filters)
+    del arguments["k"]  # a context takes as many memories as fit
+    with options.open(embed=True) as mind:
+        built = mind.context(" ".join(query), budget, **arguments, track=not no_track)
+    if options.json:
+        shown = {"text": built.text, "tokens": built.tokens, "confidence": built.recall.confidence}
+        print_result(True, {"query": built.recall.trace.query, **shown, "memories": built.memories})
+    elif not built.text and built.best_needs > budget:
+        print_line(
+            f"Nothing fits into {pluralize(budget, 'token', 'tokens')}: the best needs {built.best_needs:,}.",
+            stderr=True,
+        )
     else:
-        say(made.text or "Nothing found.")
-    return 0 if made.memories else 1
+        print_line(built.text or "Nothing found.")
+    return 0 if built.memories else 1
 
 
-def _draw(found: Recall, explain: bool, stages: bool) -> None:
-    from recollect.cli import render as pictures
+def _print_results(found: Recall, explain: bool, stages: bool) -> None:
+    from recollect.cli.render import render_explanation, render_footer, render_results, render_trace
 
     for line in found.trace.stages() if stages else found.trace.facts.get("stages", ()):
-        say((line, "dim"))
+        print_line((line, "dim"))
     if found:
-        draw(pictures.results(found))
+        print_renderable(render_results(found))
     else:
-        late = any(step.reason.startswith("the deadline") for step in found.trace.steps)
-        ending = ": the deadline passed before anything was found." if late else "."
-        say("Nothing found for ", (f"“{snippet(found.trace.query, 200)}”", "bold"), ending)
+        timed_out = any(step.reason.startswith("the deadline") for step in found.trace.steps)
+        ending = ": the deadline passed before anything was found." if timed_out else "."
+        print_line("Nothing found for ", (f"“{snippet(found.trace.query, 200)}”", "bold"), ending)
     if explain:
         for result in found:
-            _head(result.memory, before=f"\n{result.rank}  ")
-            draw(pictures.why(result.why))
-        say()
-        draw(pictures.trace(found.trace))
-    say()
-    draw(pictures.footer(found))
+            _print_memory(result.memory, before=f"\n{result.rank}  ")
+            print_renderable(render_explanation(result.why))
+        print_line()
+        print_renderable(render_trace(found.trace))
+    print_line()
+    print_renderable(render_footer(found))
 
 
 def _as_json(found: Recall, explain: bool) -> dict[str, Any]:
-    from recollect.cli.render import summary
+    from recollect.cli.render import summarize
 
     results = []
     for result in found:
         shown = {"rank": result.rank, "score": result.score, "id": result.memory.id}
-        shown |= {"memory": result.memory, "summary": summary(result.why), "notes": result.notes}
+        shown |= {"memory": result.memory, "summary": summarize(result.why), "notes": result.notes}
         results.append({**shown, "why": result.why.as_dict()} if explain else shown)
-    told = {"query": found.trace.query, "confidence": found.confidence}
-    return {**told, "results": results, "trace": found.trace.as_dict()}
+    summary = {"query": found.trace.query, "confidence": found.confidence}
+    return {**summary, "results": results, "trace": found.trace.as_dict()}
 
 
-def _head(memory: Memory, before: str = "") -> None:
-    say((before, "bold"), (short(memory.id), "cyan"), "  ", memory.text[:300])
+def _print_memory(memory: Memory, before: str = "") -> None:
+    print_line((before, "bold"), (short_id(memory.id), "cyan"), "  ", memory.text[:300])
 
 
-def why(settings: Settings, query: Query, id: Id, asking: Asking, conditions: Conditions) -> int:
-    """Ask again, and draw how a score came about."""
-    with settings.open(embed=True) as mind:
+def why(options: GlobalOptions, query: Query, id: Id, recall_options: RecallOptions, filters: FilterOptions) -> int:
+    """Run a query again and show how the score of a memory was computed."""
+    with options.open(embed=True) as mind:
         memory = mind.show(id)
-        found = mind.recall(query, **asking.options(conditions), track=False)
-        told = next((result.why for result in found if result.memory.id == memory.id), None)
-    if told is None:
-        complain(f"{memory.id} is not among the results; why-not says the reason.", "NotReturned", settings.json)
+        found = mind.recall(query, **recall_options.arguments(filters), track=False)
+        explanation = next((result.why for result in found if result.memory.id == memory.id), None)
+    if explanation is None:
+        print_error(f"{memory.id} is not among the results; why-not gives the reason.", "NotReturned", options.json)
         return 1
-    if settings.json:
-        answer(True, {"query": query, "id": memory.id, "score": told.value, "why": told.as_dict()})
+    if options.json:
+        print_result(True, {"query": query, "id": memory.id, "score": explanation.value, "why": explanation.as_dict()})
         return 0
-    from recollect.cli import render as pictures
+    from recollect.cli.render import render_explanation
 
-    _head(memory)
-    draw(pictures.why(told))
+    _print_memory(memory)
+    print_renderable(render_explanation(explanation))
     return 0
 
 
-def why_not(settings: Settings, query: Query, id: Id, asking: Asking, conditions: Conditions) -> None:
-    """Ask again, and say which step leaves a memory out."""
-    with settings.open(embed=True) as mind:
+def why_not(
+    options: GlobalOptions, query: Query, id: Id, recall_options: RecallOptions, filters: FilterOptions
+) -> None:
+    """Run a query again and show which step leaves a memory out."""
+    with options.open(embed=True) as mind:
         memory = mind.show(id)
-        told = mind.why_not(query, memory.id, **asking.options(conditions))
-    if settings.json:
-        answer(True, {"query": query, **told.as_dict()})
+        verdict = mind.why_not(query, memory.id, **recall_options.arguments(filters))
+    if options.json:
+        print_result(True, {"query": query, **verdict.as_dict()})
         return
-    from recollect.cli import render as pictures
+    from recollect.cli.render import render_verdict
 
-    _head(memory)
-    say((told.reason, "bold green" if told.returned else "bold yellow"))
-    draw(pictures.verdict(told))
+    _print_memory(memory)
+    print_line((verdict.reason, "bold green" if verdict.returned else "bold yellow"))
+    print_renderable(render_verdict(verdict))
 
 
 def compare(
-    settings: Settings,
+    options: GlobalOptions,
     query: Query,
-    conditions: Conditions,
+    filters: FilterOptions,
     recipe: Annotated[
-        list[str] | None, typer.Option("--recipe", "-r", help="One to compare; several times.", show_default="all")
+        list[str] | None,
+        typer.Option("--recipe", "-r", help="A recipe to compare; may be given several times.", show_default="all"),
     ] = None,
-    k: Annotated[int, typer.Option("-k", "--limit", help="How many results each.")] = 5,
+    k: Annotated[int, typer.Option("-k", "--limit", help="How many results of each.")] = 5,
 ) -> None:
-    """Put one question to several recipes and show their answers side by side."""
+    """Run one query with several recipes and show the results side by side."""
     from recollect.recall.registry import RECIPES, get_recipe
 
-    with settings.open(embed=True) as mind:
-        made = [get_recipe(name, **settings.configured.settings_of(name)) for name in recipe or RECIPES]
-        told = mind.compare(query, made, k, filter=conditions.filter())
-    if settings.json:
-        answer(True, told.as_dict())
+    with options.open(embed=True) as mind:
+        built = [get_recipe(name, **options.checked_config.recipe_settings(name)) for name in recipe or RECIPES]
+        comparison = mind.compare(query, built, k, filter=filters.filter())
+    if options.json:
+        print_result(True, comparison.as_dict())
         return
-    from recollect.cli import render as pictures
+    from recollect.cli.render import render_comparison
 
-    draw(pictures.comparison(told))
+    print_renderable(render_comparison(comparison))
 
 
-def recipes(settings: Settings) -> None:
-    """List the ways of recalling."""
+def recipes(options: GlobalOptions) -> None:
+    """List the recipes and their settings."""
     from recollect.recall.registry import RECIPES
 
-    made = {name: make() for name, make in RECIPES.items()}
-    settable = {name: signature(make).parameters.values() for name, make in RECIPES.items()}
-    if settings.json:
-        shown = {name: {each.name: each.default for each in knobs} for name, knobs in settable.items()}
-        told = [{"name": name, "about": made[name].about, "k": made[name].k, "settings": shown[name]} for name in made]
-        answer(True, told)
+    built = {name: factory() for name, factory in RECIPES.items()}
+    parameters = {name: signature(factory).parameters.values() for name, factory in RECIPES.items()}
+    if options.json:
+        shown = {name: {each.name: each.default for each in settings} for name, settings in parameters.items()}
+        print_result(
+            True,
+            [{"name": name, "about": each.about, "k": each.k, "settings": shown[name]} for name, each in built.items()],
+        )
         return
-    width = max(map(len, made))
-    for name, recipe in made.items():
-        knobs = "".join(f"\n{' ' * width}  --set {each.name}={each.default}" for each in settable[name])
-        say((name.ljust(width), "bold cyan"), "  ", recipe.about, (knobs, "dim"))
+    width = max(map(len, built))
+    for name, recipe in built.items():
+        settings = "".join(f"\n{' ' * width}  --set {each.name}={each.default}" for each in parameters[name])
+        print_line((name.ljust(width), "bold cyan"), "  ", recipe.about, (settings, "dim"))

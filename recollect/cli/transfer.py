@@ -1,4 +1,4 @@
-"""The commands that carry memories in and out, and make vectors anew: export, import and reembed."""
+"""The commands export, import and reembed."""
 
 from __future__ import annotations
 
@@ -12,205 +12,212 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recollect.cli.options import Settings
+from recollect.cli.options import GlobalOptions
 from recollect.cli.terminal import (
     PIPED_WIDTH,
-    all_or_nothing,
-    answer,
-    complain,
-    count,
-    draw,
+    format_time,
     json_text,
-    moment,
-    pairs,
+    key_value_table,
+    pluralize,
+    print_error,
+    print_line,
+    print_renderable,
+    print_result,
     progress,
-    say,
+    report_interrupt,
     snippet,
 )
-from recollect.cli.text_files import check_free, writing
+from recollect.cli.text_files import confirm_overwrite, open_output
 from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from recollect.ingest.imports import Imported, Item
+    from recollect.ingest.imports import ImportSummary, SourceRecord
 
-SHOWN = 10  # problems; the rest are counted
+MAX_SHOWN = 10  # problems; the rest are counted
 SAMPLES = 3  # records that a dry run shows
 
 
-class Format(StrEnum):
-    """What an export looks like."""
+class ExportFormat(StrEnum):
+    """The formats of an export."""
 
     jsonl = "jsonl"
     markdown = "markdown"
 
 
-def _kinds() -> list[str]:
-    from recollect.ingest.imports import KINDS
+def _format_names() -> list[str]:
+    from recollect.ingest.imports import FORMATS
 
-    return [*KINDS]
+    return [*FORMATS]
 
 
 Target = Annotated[
-    str, typer.Argument(help="Where to: a file, or a folder for Markdown; - is stdout.", show_default=False)
+    str, typer.Argument(help="The file to write, or a folder for Markdown; - is stdout.", show_default=False)
 ]
-Source = Annotated[
-    str, typer.Argument(help="A file, zip file or database of what you have; - is stdin.", show_default=False)
-]
+Source = Annotated[str, typer.Argument(help="The file, zip file or database to read; - is stdin.", show_default=False)]
 From = Annotated[
     str | None,
     typer.Option(
         "--from",
-        help="jsonl, json, csv, claude, chatgpt, mem0, openmem or robotmem; recognised when not said.",
+        help="jsonl, json, csv, claude, chatgpt, mem0, openmem or robotmem; detected when not given.",
         show_default=False,
-        autocompletion=_kinds,
+        autocompletion=_format_names,
     ),
 ]
 
 
 def export(
-    settings: Settings,
+    options: GlobalOptions,
     file: Target = "-",
     format: Annotated[
-        Format, typer.Option(help="JSON lines hold everything; Markdown is for reading, without histories.")
-    ] = Format.jsonl,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Write over a file that is there, unasked.")] = False,
+        ExportFormat, typer.Option(help="JSON lines contain everything; Markdown is for reading, without histories.")
+    ] = ExportFormat.jsonl,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite an existing file without asking.")] = False,
 ) -> int:
-    """Write everything, with its history, as JSON lines, or as Markdown pages by session, topic or day."""
-    if format is Format.markdown:
-        return _export_pages(settings, file, force)
+    """Export everything, with its history, as JSON lines, or as Markdown pages by session, topic or day."""
+    if format is ExportFormat.markdown:
+        return _export_pages(options, file, force)
     kinds: Counter[str] = Counter()
-    with settings.open() as mind:
-        if not check_free(file, never=mind.path, ask=lambda file: force or _agreed(file)):
-            say("Nothing was written.", stderr=True)
+    with options.open() as mind:
+        if not confirm_overwrite(file, db=mind.path, ask=lambda file: force or _ask_overwrite(file)):
+            print_line("Nothing was written.", stderr=True)
             return 1
-        with writing(file) as out, progress("Exporting") as done:
+        with open_output(file) as out, progress("Exporting") as update:
             for record in mind.export():
                 print(json_text(record) if file == "-" else json.dumps(record, ensure_ascii=False), file=out)
                 kinds[record["type"]] += 1
-                if done is not None and kinds.total() % 1000 == 0:
-                    done(kinds.total(), None)
+                if update is not None and kinds.total() % 1000 == 0:
+                    update(kinds.total(), None)
     if file != "-":
-        told = {"memories": kinds["memory"], "formers": kinds["former"]}
-        told |= {"edges": kinds["edge"], "entity_edges": kinds["entity_edge"]}
-        size = count(kinds["memory"], "memory", "memories")
-        answer(settings.json, {"file": file, **told}, ("Exported ", "green"), size, " to ", (file, "bold"))
+        counts = {"memories": kinds["memory"], "formers": kinds["former"]}
+        counts |= {"edges": kinds["edge"], "entity_edges": kinds["entity_edge"]}
+        size = pluralize(kinds["memory"], "memory", "memories")
+        print_result(options.json, {"file": file, **counts}, ("Exported ", "green"), size, " to ", (file, "bold"))
     return 0
 
 
-def _agreed(file: str) -> bool:
+def _ask_overwrite(file: str) -> bool:
     if not sys.stdin.isatty():
-        raise InvalidInput(f"{file} is there already; --force writes over it.")
-    return typer.confirm(f"Write over {file}?", err=True)
+        raise InvalidInput(f"{file} exists already; --force overwrites it.")
+    return typer.confirm(f"Overwrite {file}?", err=True)
 
 
-def _export_pages(settings: Settings, folder: str, force: bool) -> int:
+def _export_pages(options: GlobalOptions, folder: str, force: bool) -> int:
     if folder == "-":
-        raise InvalidInput("Markdown goes into a folder: recollect export --format markdown notes/")
-    with settings.open() as mind:
-        done = mind.export_markdown(folder, force=force)
-    told = {"folder": folder, "memories": done.memories, "pages": done.pages, "changed": [*map(str, done.changed)]}
-    size = count(done.memories, "memory", "memories") + " on " + count(done.pages, "page", "pages")
-    answer(settings.json, told, ("Exported ", "green"), size, " to ", (folder, "bold"), f"; {len(done.changed):,} new.")
+        raise InvalidInput("Markdown is written to a folder; give one: recollect export --format markdown notes/")
+    with options.open() as mind:
+        result = mind.export_markdown(folder, force=force)
+    shown = {"folder": folder, "memories": result.memories, "pages": result.pages}
+    shown["changed"] = [*map(str, result.changed)]
+    size = pluralize(result.memories, "memory", "memories") + " on " + pluralize(result.pages, "page", "pages")
+    new = f"; {len(result.changed):,} new."
+    print_result(options.json, shown, ("Exported ", "green"), size, " to ", (folder, "bold"), new)
     return 0
 
 
 def import_(
-    settings: Settings,
+    options: GlobalOptions,
     source: Source,
     kind: From = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Read all of it and say what is there.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", "-n", help="Read everything and report it; write nothing.")
+    ] = False,
     strict: Annotated[
         bool | None,
         typer.Option(
             "--strict/--lenient",
-            help="All or none, or go on past what cannot be read. Strict for JSON and CSV, lenient for the others.",
+            help="Import all records or none, or skip those that cannot be read. "
+            "The default is strict for JSON and CSV, lenient for the others.",
             show_default=False,
         ),
     ] = None,
 ) -> int:
-    """Take in what you have elsewhere: conversations, databases, JSON lines. Again, it adds only what is new."""
-    from recollect.ingest.imports import KINDS, detect, read
+    """Import conversations, databases or JSON lines. Repeating an import adds only what is new."""
+    from recollect.ingest.imports import FORMATS, detect_format, read_source
 
-    chosen = kind or detect(source)
-    items = read(source, chosen)
-    if kind is None and source != "-" and not settings.json:
-        say((f"Recognised: {'; '.join(filter(None, (KINDS[chosen].title, KINDS[chosen].note)))}", "dim"), stderr=True)
+    chosen = kind or detect_format(source)
+    items = read_source(source, chosen)
+    if kind is None and source != "-" and not options.json:
+        print_line(
+            (f"Detected: {'; '.join(filter(None, (FORMATS[chosen].title, FORMATS[chosen].note)))}", "dim"), stderr=True
+        )
     if dry_run:
-        return _rehearse(settings, items)
-    whole = KINDS[chosen].strict if strict is None else strict
-    done = _import_whole(settings, source, chosen) if whole else _import_on(settings, source, chosen)
-    told = f"{done.added:,} added, {done.changed:,} changed, {done.same:,} the same"
-    links = f", {count(done.links, 'link', 'links')}" if done.links else ""
-    answer(settings.json, done, ("Imported: ", "green"), told, links, ".")
-    if not settings.json:
-        _tell(done.problems, done.failed)
-    return 1 if done.failed else 0
+        return _preview(options, items)
+    all_or_none = FORMATS[chosen].strict if strict is None else strict
+    summary = _import_strict(options, source, chosen) if all_or_none else _import_lenient(options, source, chosen)
+    counts = f"{summary.added:,} added, {summary.changed:,} changed, {summary.same:,} the same"
+    links = f", {pluralize(summary.links, 'link', 'links')}" if summary.links else ""
+    print_result(options.json, summary, ("Imported: ", "green"), counts, links, ".")
+    if not options.json:
+        _print_problems(summary.problems, summary.failed)
+    return 1 if summary.failed else 0
 
 
-def _import_whole(settings: Settings, source: str, kind: str) -> Imported:
+def _import_strict(options: GlobalOptions, source: str, kind: str) -> ImportSummary:
     with (
-        settings.open(embed=True, create=True) as mind,
-        all_or_nothing(mind, settings.json),
-        progress("Importing") as done,
+        options.open(embed=True, create=True) as mind,
+        report_interrupt(mind, options.json),
+        progress("Importing") as update,
     ):
-        return mind.import_from(source, kind, strict=True, progress=done)
+        return mind.import_from(source, kind, strict=True, progress=update)
 
 
-def _import_on(settings: Settings, source: str, kind: str) -> Imported:
+def _import_lenient(options: GlobalOptions, source: str, kind: str) -> ImportSummary:
     try:
-        with settings.open(embed=True, create=True) as mind, progress("Importing") as done:
-            return mind.import_from(source, kind, strict=False, progress=done)
+        with options.open(embed=True, create=True) as mind, progress("Importing") as update:
+            return mind.import_from(source, kind, strict=False, progress=update)
     except KeyboardInterrupt:
-        complain("Stopped: what is done is kept; import again goes on from here.", "Interrupted", settings.json)
+        print_error(
+            "Stopped: what was imported is kept; the same import continues from here.", "Interrupted", options.json
+        )
         raise
 
 
-def _rehearse(settings: Settings, items: Iterable[Item]) -> int:
-    from recollect.ingest.imports import rehearse
+def _preview(options: GlobalOptions, items: Iterable[SourceRecord]) -> int:
+    from recollect.ingest.imports import preview_import
 
-    with progress("Reading") as done:
-        found = rehearse(items, SAMPLES, done)
-    if settings.json:
-        answer(True, {each.name: getattr(found, each.name) for each in fields(found)})
+    with progress("Reading") as update:
+        found = preview_import(items, SAMPLES, update)
+    if options.json:
+        print_result(True, {each.name: getattr(found, each.name) for each in fields(found)})
         return 1 if found.failed else 0
-    said = {
+    rows = {
         "memories": f"{found.memories:,}",
         "sessions": f"{found.sessions:,}" if found.sessions else "",
         "links": f"{found.links:,}" if found.links else "",
-        "created": f"{moment(found.first)} to {moment(found.last)}" if found.first and found.last else "",
+        "created": f"{format_time(found.first)} to {format_time(found.last)}" if found.first and found.last else "",
     }
-    draw(pairs({name: value for name, value in said.items() if value}))
+    print_renderable(key_value_table({name: value for name, value in rows.items() if value}))
     for memory in found.samples:
         about = ", ".join(
-            filter(None, (memory.title, memory.speaker, moment(memory.created) if memory.created else ""))
+            filter(None, (memory.title, memory.speaker, format_time(memory.created) if memory.created else ""))
         )
-        say((f"\n{about}\n" if about else "\n", "dim"), snippet(memory.text, PIPED_WIDTH))
-    _tell(found.problems, found.failed)
-    say("Nothing was written.", stderr=True)
+        print_line((f"\n{about}\n" if about else "\n", "dim"), snippet(memory.text, PIPED_WIDTH))
+    _print_problems(found.problems, found.failed)
+    print_line("Nothing was written.", stderr=True)
     return 1 if found.failed else 0
 
 
-def _tell(problems: Sequence[str], failed: int) -> None:
-    """What was left out, on stderr."""
+def _print_problems(problems: Sequence[str], failed: int) -> None:
+    """Print the records that were left out, on stderr."""
     if failed:
-        say((f"{count(failed, 'record was', 'records were')} left out:", "yellow"), stderr=True)
-    for problem in problems[:SHOWN]:
-        say(f"  {problem}", stderr=True)
-    if failed > SHOWN:
-        say(f"  … and {failed - SHOWN:,} more", stderr=True)
+        print_line((f"{pluralize(failed, 'record was', 'records were')} left out:", "yellow"), stderr=True)
+    for problem in problems[:MAX_SHOWN]:
+        print_line(f"  {problem}", stderr=True)
+    if failed > MAX_SHOWN:
+        print_line(f"  … and {failed - MAX_SHOWN:,} more", stderr=True)
 
 
-def reembed(settings: Settings) -> None:
-    """Make missing vectors, or all of them with another model."""
-    settings.check_there()
-    if settings.model is None:
-        raise InvalidInput("reembed needs a model: --embedder local.")
+def reembed(options: GlobalOptions) -> None:
+    """Create the missing vectors, or all of them with another embedder."""
+    options.check_db_exists()
+    if options.selected_embedder is None:
+        raise InvalidInput("reembed needs an embedder, such as --embedder local.")
     from recollect.mind import Mind
 
     try:
-        with progress("Embedding") as done:
-            made = Mind.reembed(settings.path, embedder=settings.model, progress=done)
+        with progress("Embedding") as update:
+            created = Mind.reembed(options.path, embedder=options.selected_embedder, progress=update)
     except KeyboardInterrupt:
-        complain("Stopped: what is done is kept; reembed again goes on from here.", "Interrupted", settings.json)
+        print_error("Stopped: the vectors so far are kept; reembed continues from here.", "Interrupted", options.json)
         raise
-    answer(settings.json, {"embedded": made}, ("Made ", "green"), count(made, "vector", "vectors"))
+    print_result(options.json, {"embedded": created}, ("Created ", "green"), pluralize(created, "vector", "vectors"))

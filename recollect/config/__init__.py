@@ -1,6 +1,7 @@
-"""The configuration: built-in defaults, then the user's file, then the workspace's, then what is for one agent.
+"""The configuration: built-in defaults, then the user's file, then the workspace's files, then settings of one agent.
 
-Every value knows where it was said. The outermost rooms read it and hand on what others need; nothing else does.
+Every value knows the lines it comes from. Only the command line and ``open_workspace`` read the configuration;
+other modules get the values they need as arguments.
 """
 
 from __future__ import annotations
@@ -11,154 +12,160 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from recollect.config.document import DEFAULTS, Document, Mistake, Place, Said
-from recollect.config.schema import KEYS
+from recollect.config.document import DEFAULTS, ConfigDocument, ConfigProblem, ConfigSetting, FileLine
+from recollect.config.schema import KEYS, PATH_SETTINGS
 from recollect.errors import InvalidInput
 
-IN_WORKSPACE = ("recollect.yaml", ".recollect.yaml")
-MAIN = "main"  # the agent, where none is named
+WORKSPACE_FILES = ("recollect.yaml", ".recollect.yaml")
+MAIN_AGENT = "main"  # the agent where none is named
+DEFAULT_RECIPE = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """A value, and the lines that say it; none for a default."""
+class ConfigValue:
+    """A value and the lines it comes from; a default comes from no line."""
 
     value: Any
-    places: tuple[Place, ...] = ()
+    locations: tuple[FileLine, ...] = ()
 
     @property
     def origin(self) -> str:
-        return ", ".join(map(str, self.places)) or "default"
+        return ", ".join(map(str, self.locations)) or "default"
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All layers, merged; ``config["memorySearch.query.maxResults"]``."""
+    """All layers, merged: ``config["memorySearch.query.maxResults"]``."""
 
     workspace: Path
     agent: str
     files: tuple[str, ...]
-    values: Mapping[str, Value] = field(repr=False)  # there are secrets among them
-    mistakes: tuple[Mistake, ...] = ()
+    values: Mapping[str, ConfigValue] = field(repr=False)  # some are secrets
+    problems: tuple[ConfigProblem, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name].value
 
-    def said(self, name: str) -> bool:
-        """Does a file say it?"""
-        return bool(self.values[name].places)
+    def is_set(self, name: str) -> bool:
+        """Whether a file sets this key."""
+        return bool(self.values[name].locations)
 
     def path(self, name: str) -> Path | None:
-        """A path as it is meant: from the workspace, with ~ and {agentId} filled in."""
-        return None if self[name] is None else located(self[name].replace("{agentId}", self.agent), self.workspace)
+        """The value of a key as a path: relative to the workspace, with ~ and {agentId} filled in."""
+        return None if self[name] is None else resolve_path(self[name].replace("{agentId}", self.agent), self.workspace)
 
     @property
     def db(self) -> Path | None:
-        """The memory's file."""
+        """The database file."""
         return self.path("recollect.db") or self.path("memorySearch.store.path")
 
     @property
     def recipe_name(self) -> str | None:
-        """The recipe that answers where none is named."""
+        """The recipe that ``recollect recall`` uses when none is named; None where no file chooses one."""
         return self["recollect.recipe"] or ("qmd" if self["memory.backend"] == "qmd" else None)
 
-    def settings_of(self, recipe: str) -> dict[str, Any]:
-        """What is said of a recipe's settings."""
-        return dict(self["recollect.settings"].get(recipe, {}))
+    def recipe_settings(self, recipe: str) -> dict[str, Any]:
+        """The settings of a recipe; those that are paths are relative to the workspace."""
+        settings = dict(self["recollect.settings"].get(recipe, {}))
+        for name in PATH_SETTINGS.get(recipe, ()):
+            if isinstance(settings.get(name), str):
+                settings[name] = str(resolve_path(settings[name], self.workspace))
+        return settings
 
     @property
     def notes(self) -> list[str]:
-        """What is accepted, and why nothing comes of it."""
+        """Keys that are accepted and have no effect, with the reason."""
         return [
             f"{value.origin}: {name.split('.', 1)[1]} is not needed: {KEYS[name].unneeded}."
             for name, value in self.values.items()
-            if value.places and KEYS[name].unneeded
+            if value.locations and KEYS[name].unneeded
         ]
 
     def checked(self) -> Config:
-        """This configuration, if it is without mistakes."""
-        if self.mistakes:
-            more = len(self.mistakes) - 1
+        """This configuration; raises InvalidInput if it has problems."""
+        if self.problems:
+            more = len(self.problems) - 1
             others = f" ({more} more: recollect config check)" if more else ""
-            raise InvalidInput(f"{self.mistakes[0]}{others}")
+            raise InvalidInput(f"{self.problems[0]}{others}")
         return self
 
 
-def user_file() -> Path:
-    """Where the user's own configuration is: $XDG_CONFIG_HOME/recollect/config.yaml."""
+def user_config_file() -> Path:
+    """The path of the user's own configuration: $XDG_CONFIG_HOME/recollect/config.yaml."""
     home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return Path(os.path.expanduser(home)) / "recollect" / "config.yaml"
 
 
-def located(path: str, workspace: Path) -> Path:
+def resolve_path(path: str, workspace: Path) -> Path:
     return workspace / os.path.expanduser(path)
 
 
 def load(
     workspace: str | os.PathLike[str] = ".", *, file: str | os.PathLike[str] | None = None, agent: str | None = None
 ) -> Config:
-    """Read and merge what there is; ``file`` takes the place of the one in the workspace.
+    """Read and merge the configuration files; ``file`` replaces the ones in the workspace.
 
-    Mistakes are collected, not raised: see ``Config.checked``.
+    Problems are collected, not raised: see ``Config.checked``.
     """
     root = Path(os.path.expanduser(workspace))
-    documents = [_read(user_file())] if user_file().is_file() else []
+    documents = [_read(user_config_file())] if user_config_file().is_file() else []
     if file is not None:
         documents.append(_read(Path(os.path.expanduser(file))))
     else:
-        documents += [_read(root / name, found=True) for name in IN_WORKSPACE if (root / name).is_file()]
-    return _merged(root, agent or MAIN, documents)
+        documents += [_read(root / name, trusted=False) for name in WORKSPACE_FILES if (root / name).is_file()]
+    return _merge(root, agent or MAIN_AGENT, documents)
 
 
-def _read(file: Path, found: bool = False) -> Document:
-    from recollect.config.parser import read  # YAML is imported where there is some
+def _read(file: Path, trusted: bool = True) -> ConfigDocument:
+    from recollect.config.parser import read_config_file  # imports YAML, which is not needed where there is no file
 
     try:
-        return read(file, str(file), found)
-    except OSError as problem:
-        raise InvalidInput(f"The configuration file {file} cannot be read: {problem.strerror}.") from None
+        return read_config_file(file, str(file), trusted)
+    except OSError as error:
+        raise InvalidInput(f"The configuration file {file} cannot be read: {error.strerror}.") from None
 
 
-def _merged(workspace: Path, agent: str, documents: Sequence[Document]) -> Config:
-    """Later documents over earlier ones; then what they say for this agent, over all that they say for everyone."""
-    values = {name: Value(key.default) for name, key in KEYS.items()}
-    everything = [said for document in documents for said in document.said]
-    for said in [*_of(everything, DEFAULTS), *_of(everything, agent)]:
-        held = values[said.name]
-        if KEYS[said.name].joined:
-            fresh = [each for each in said.value if each not in held.value]
-            values[said.name] = Value([*held.value, *fresh], (*held.places, said.place))
+def _merge(workspace: Path, agent: str, documents: Sequence[ConfigDocument]) -> Config:
+    """Later documents override earlier ones; settings of this agent override those for all agents."""
+    values = {name: ConfigValue(key.default) for name, key in KEYS.items()}
+    settings = [setting for document in documents for setting in document.settings]
+    for setting in [*_for_agent(settings, DEFAULTS), *_for_agent(settings, agent)]:
+        current = values[setting.name]
+        if KEYS[setting.name].merged:
+            added = [each for each in setting.value if each not in current.value]
+            values[setting.name] = ConfigValue([*current.value, *added], (*current.locations, setting.location))
         else:
-            values[said.name] = Value(said.value, (said.place,))
-    mistakes = [mistake for document in documents for mistake in document.mistakes]
+            values[setting.name] = ConfigValue(setting.value, (setting.location,))
+    problems = [problem for document in documents for problem in document.problems]
     return Config(
         workspace=workspace,
         agent=agent,
         files=tuple(document.file for document in documents),
         values=values,
-        mistakes=(*mistakes, *_together(values)),
+        problems=(*problems, *_conflicts(values)),
     )
 
 
-def _of(everything: Sequence[Said], agent: str) -> list[Said]:
-    return [said for said in everything if said.agent == agent]
+def _for_agent(settings: Sequence[ConfigSetting], agent: str) -> list[ConfigSetting]:
+    return [setting for setting in settings if setting.agent == agent]
 
 
-def _together(values: Mapping[str, Value]) -> list[Mistake]:
-    """What is right by itself and wrong beside the rest."""
+def _conflicts(values: Mapping[str, ConfigValue]) -> list[ConfigProblem]:
+    """Values that are each valid, but not together."""
     chunking, hybrid = "memorySearch.chunking", "memorySearch.query.hybrid"
     tokens, overlap = f"{chunking}.tokens", f"{chunking}.overlap"
     weights = f"{hybrid}.vectorWeight", f"{hybrid}.textWeight"
-    share, whole = values[overlap].value, values[tokens].value
-    told: list[tuple[tuple[str, ...], str]] = []
-    if share >= whole:
-        told.append(((overlap, tokens), f"an overlap of {share} is too much for chunks of {whole} tokens."))
+    chunk_tokens, overlap_tokens = values[tokens].value, values[overlap].value
+    found: list[tuple[tuple[str, ...], str]] = []
+    if overlap_tokens >= chunk_tokens:
+        message = f"an overlap of {overlap_tokens} is too much for chunks of {chunk_tokens} tokens."
+        found.append(((overlap, tokens), message))
     if not any(values[name].value for name in weights):
-        told.append((weights, "vectorWeight and textWeight cannot both be 0."))
-    return [_mistake(values, names, problem) for names, problem in told]
+        found.append((weights, "vectorWeight and textWeight cannot both be 0."))
+    return [_problem_at(values, names, message) for names, message in found]
 
 
-def _mistake(values: Mapping[str, Value], names: Sequence[str], problem: str) -> Mistake:
-    """At the first of these names that a file says."""
-    name = next(name for name in names if values[name].places)
-    return Mistake(values[name].places[-1], name, problem)
+def _problem_at(values: Mapping[str, ConfigValue], names: Sequence[str], message: str) -> ConfigProblem:
+    """A problem at the first of these names that a file sets."""
+    name = next(name for name in names if values[name].locations)
+    return ConfigProblem(values[name].locations[-1], name, message)

@@ -1,15 +1,15 @@
-"""What files say and where they say it, right or wrong."""
+"""The content of one configuration file: its settings and its problems, each with the line it is on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-DEFAULTS = "defaults"  # the agent whose settings are those of all
+DEFAULTS = "defaults"  # the name of the agent whose settings apply to all agents
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FileLine:
     """A line of a file."""
 
     file: str
@@ -20,31 +20,31 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class ConfigProblem:
     """What is wrong, where, and under which key."""
 
-    place: Place
+    location: FileLine
     key: str
-    problem: str
+    message: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.key}: {self.problem}" if self.key else f"{self.place}: {self.problem}"
+        return f"{self.location}: {self.key}: {self.message}" if self.key else f"{self.location}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One value of a file, under its full name (see KEYS), for all agents or for one."""
+class ConfigSetting:
+    """One value in a file, under its full name (see KEYS), for all agents or for one."""
 
     name: str
-    value: Any = field(repr=False)  # it may be a secret
-    place: Place
+    value: Any = field(repr=False)  # may be a secret
+    location: FileLine
     agent: str = DEFAULTS
 
 
 @dataclass(slots=True)
-class Document:
-    """What a file says."""
+class ConfigDocument:
+    """The settings and problems of a file."""
 
     file: str
-    said: list[Said] = field(default_factory=list)
-    mistakes: list[Mistake] = field(default_factory=list)
+    settings: list[ConfigSetting] = field(default_factory=list)
+    problems: list[ConfigProblem] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Which embedder a configuration comes to, and why."""
+"""Selects the embedder that a configuration names, with the reason."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from recollect.config import Config
 from recollect.embed import (
-    Batching,
-    Choice,
+    BatchSettings,
     Embedder,
+    EmbedderChoice,
     GeminiEmbedder,
     OllamaEmbedder,
     OpenAIEmbedder,
-    choose,
+    choose_embedder,
     gemini,
     openai,
 )
@@ -25,55 +25,55 @@ REMOTE: dict[str, Callable[..., Embedder]] = {
     "gemini": GeminiEmbedder,
     "ollama": OllamaEmbedder,
 }
-KEY_VARIABLES: dict[str, tuple[str, ...]] = {"openai": (openai.KEY,), "gemini": gemini.KEYS}
+KEY_VARIABLES: dict[str, tuple[str, ...]] = {"openai": (openai.KEY_VARIABLE,), "gemini": gemini.KEY_VARIABLES}
 
 
-def embedder(config: Config) -> Choice:
-    """Who makes the vectors."""
+def select_embedder(config: Config) -> EmbedderChoice:
+    """The embedder of a configuration."""
     search = "memorySearch."
     if not config[f"{search}store.vector.enabled"]:
-        return Choice(None, "store.vector.enabled is false: words alone")
-    if own := config["recollect.embedder"]:
-        return by_name(own, "recollect.embedder")
+        return EmbedderChoice(None, "store.vector.enabled is false: search by words only")
+    if name := config["recollect.embedder"]:
+        return embedder_by_name(name, "recollect.embedder")
     provider, fallback = config[f"{search}provider"], config[f"{search}fallback"]
     if provider == "auto":
         folder = config.path(f"{search}local.modelPath")
-        return choose("auto", fallback=fallback, local=None if folder is None else str(folder))
-    if not (missing := _missing(config, provider)):
-        return Choice(_made(config, provider), f"provider is {provider}")
+        return choose_embedder("auto", fallback=fallback, local=None if folder is None else str(folder))
+    if not (reason := _unavailable(config, provider)):
+        return EmbedderChoice(_create(config, provider), f"provider is {provider}")
     if fallback == "none":
-        return Choice(None, f"{missing}, and there is no fallback: words alone")
-    if also := _missing(config, fallback):
-        return Choice(None, f"{missing}, and for the fallback {also}: words alone")
-    return Choice(
-        _made(config, fallback, model=None, headers=None), f"{missing}: {fallback} is the fallback", fallback=True
+        return EmbedderChoice(None, f"{reason}, and there is no fallback: search by words only")
+    if fallback_reason := _unavailable(config, fallback):
+        return EmbedderChoice(None, f"{reason}, and for the fallback {fallback_reason}: search by words only")
+    return EmbedderChoice(
+        _create(config, fallback, model=None, headers=None), f"{reason}: {fallback} is the fallback", is_fallback=True
     )
 
 
-def by_name(name: str, said: str) -> Choice:
-    """The embedder of this name, none among them, and who said it; auto tells by itself why it is this one."""
-    chosen = choose(None if name == "none" else name)
-    return chosen if name == "auto" else replace(chosen, why=f"{said} names it")
+def embedder_by_name(name: str, source: str) -> EmbedderChoice:
+    """The embedder of this name, or none. ``source`` is the option or key that names it; auto has its own reason."""
+    choice = choose_embedder(None if name == "none" else name)
+    return choice if name == "auto" else replace(choice, reason=f"{source} names it")
 
 
-def _missing(config: Config, provider: str) -> str:
-    """Why a provider cannot be asked; empty when it can."""
+def _unavailable(config: Config, provider: str) -> str:
+    """Why a provider cannot be used; empty when it can."""
     folder = config.path("memorySearch.local.modelPath")
     if provider == "local" and folder is not None and not folder.is_dir():
         return f"there is no model in {folder}"
     variables = KEY_VARIABLES.get(provider, ())
-    said = config["memorySearch.remote.apiKey"] or config["memorySearch.remote.baseUrl"]
-    if not variables or said or any(os.environ.get(name, "").strip() for name in variables):
+    configured = config["memorySearch.remote.apiKey"] or config["memorySearch.remote.baseUrl"]
+    if not variables or configured or any(os.environ.get(name, "").strip() for name in variables):
         return ""
     return f"{provider} has no key ({' or '.join(variables)}, or remote.apiKey)"
 
 
-def _made(config: Config, provider: str, **but: Any) -> Embedder | None:
+def _create(config: Config, provider: str, **overrides: Any) -> Embedder | None:
     search = "memorySearch."
     if provider == "local":
         folder = config.path(f"{search}local.modelPath")
-        return choose("local" if folder is None else f"onnx:{folder}").embedder
-    said: dict[str, Any] = {
+        return choose_embedder("local" if folder is None else f"onnx:{folder}").embedder
+    arguments: dict[str, Any] = {
         "model": config[f"{search}model"],
         "url": config[f"{search}remote.baseUrl"],
         "key": config[f"{search}remote.apiKey"],
@@ -81,9 +81,9 @@ def _made(config: Config, provider: str, **but: Any) -> Embedder | None:
     }
     if provider != "ollama" and config[f"{search}remote.batch.enabled"]:
         batch = f"{search}remote.batch."
-        said["batch"] = Batching(
+        arguments["batch"] = BatchSettings(
             concurrency=config[f"{batch}concurrency"],
-            poll=config[f"{batch}pollIntervalMs"] / 1000,
-            timeout=config[f"{batch}timeoutMinutes"] * 60,
+            poll_seconds=config[f"{batch}pollIntervalMs"] / 1000,
+            timeout_seconds=config[f"{batch}timeoutMinutes"] * 60,
         )
-    return REMOTE[provider](**{name: value for name, value in {**said, **but}.items() if value is not None})
+    return REMOTE[provider](**{name: value for name, value in {**arguments, **overrides}.items() if value is not None})

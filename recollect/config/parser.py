@@ -1,4 +1,4 @@
-"""One configuration file, read with its lines: what it says, and every mistake in it."""
+"""Parses one configuration file, with line numbers: its settings, and every problem in it."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any
 
 import yaml
 
-from recollect.config.document import DEFAULTS, Document, Mistake, Place, Said
-from recollect.config.schema import KEYS, SECTIONS, SETTINGS, Kind
+from recollect.config.document import DEFAULTS, ConfigDocument, ConfigProblem, ConfigSetting, FileLine
+from recollect.config.schema import KEYS, RECIPE_SETTINGS, SECTIONS, ValueType
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
 
-TOP = ("agents", "memory", "recollect")
+TOP_LEVEL = ("agents", "memory", "recollect")
 VARIABLE = re.compile(r"\$\{(\w+)\}")
-# What JSON has and YAML has not, outside of strings: comments and tabs.
+# What JSON files contain and YAML does not allow, outside of strings: comments and tabs.
 JSON_ONLY = re.compile(r""" "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | //[^\n]* | /\*.*?\*/ | \t """, re.X | re.S)
 GUARDED = (
-    "say this in your own configuration, or name this file with --config: a workspace of somebody else's must not "
-    "choose where your key and your texts are sent."
+    "set this in your own configuration, or name this file with --config: a workspace that somebody else wrote must "
+    "not decide where your key and your texts are sent."
 )
 
 
-class Loader(yaml.SafeLoader):
-    """YAML 1.2's plain values: ``on`` is a word, a date a text."""
+class ConfigLoader(yaml.SafeLoader):
+    """Plain values as in YAML 1.2: ``on`` is a text, and so is a date."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
 
@@ -40,201 +40,207 @@ for _tag, _pattern, _first in (
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
     ("merge", r"<<", "<"),
 ):
-    Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})$"), list(_first))
+    ConfigLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})$"), list(_first))
 
 
-def read(file: Path, shown: str, found: bool = False) -> Document:
-    """Read a file; ``found`` says that it merely lay in the workspace, and nobody named it."""
-    document = Document(shown)
+def read_config_file(file: Path, shown: str, trusted: bool = True) -> ConfigDocument:
+    """Parse a file. ``trusted`` is False for a file that was found in the workspace and not named by the user."""
+    document = ConfigDocument(shown)
+
+    def add(line: int, message: str) -> None:
+        document.problems.append(ConfigProblem(FileLine(shown, line), "", message))
+
     try:
         text = file.read_text("utf-8-sig")
         if file.suffix in (".json", ".json5"):
             text = JSON_ONLY.sub(_blank, text)
-        loader = Loader(text)
-        _Reader(document, loader, found).read(loader.get_single_node())
-    except yaml.YAMLError as problem:
-        mark = getattr(problem, "problem_mark", None)
-        told = getattr(problem, "problem", None) or str(problem).splitlines()[0]
-        document.mistakes.append(Mistake(Place(shown, mark.line + 1 if mark else 1), "", f"this is no YAML: {told}."))
-    except UnicodeDecodeError as problem:
-        line = problem.object[: problem.start].count(b"\n") + 1
-        document.mistakes.append(Mistake(Place(shown, line), "", "this is not UTF-8 text."))
+        loader = ConfigLoader(text)
+        _Parser(document, loader, trusted).parse(loader.get_single_node())
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        message = getattr(error, "problem", None) or str(error).splitlines()[0]
+        add(mark.line + 1 if mark else 1, f"this is not valid YAML: {message}.")
+    except UnicodeDecodeError as error:
+        add(error.object[: error.start].count(b"\n") + 1, "this is not UTF-8 text.")
     except RecursionError:
-        document.mistakes.append(Mistake(Place(shown, 1), "", "it is nested too deeply."))
-    document.mistakes.sort(key=lambda mistake: mistake.place.line)
+        add(1, "it is nested too deeply.")
+    document.problems.sort(key=lambda problem: problem.location.line)
     return document
 
 
-def _blank(found: re.Match[str]) -> str:
-    """A string as it is; a comment or a tab as blanks, on as many lines."""
-    return found[0] if found[0][0] in "\"'" else re.sub(r"[^\n]", " ", found[0])
+def _blank(match: re.Match[str]) -> str:
+    """A string unchanged; a comment or a tab as spaces, on as many lines."""
+    return match[0] if match[0][0] in "\"'" else re.sub(r"[^\n]", " ", match[0])
 
 
-class _Reader:
-    """Walks a document by its nodes, which know their lines."""
+class _Parser:
+    """Walks the YAML nodes, which know their lines, and fills the document."""
 
-    def __init__(self, document: Document, loader: Loader, found: bool) -> None:
+    def __init__(self, document: ConfigDocument, loader: ConfigLoader, trusted: bool) -> None:
         self.document = document
         self.loader = loader
-        self.found = found
+        self.trusted = trusted
 
-    def read(self, top: yaml.Node | None) -> None:
-        for name, at, node in self._pairs(top, "") if top is not None else ():
+    def parse(self, top: yaml.Node | None) -> None:
+        for name, key_node, node in self._items(top, "") if top is not None else ():
             if name == "agents":
-                self._agents(node)
+                self._parse_agents(node)
             elif name in SECTIONS and name != "memorySearch":
-                self._section(node, f"{name}.", name)
-            elif name == "memorySearch" or get_close_matches(name, TOP, cutoff=0.8):
-                near = "agents.defaults.memorySearch" if name == "memorySearch" else _nearest(name, TOP)
-                self._wrong(at, name, f"unknown key; did you mean {near}?")
+                self._parse_section(node, f"{name}.", name)
+            elif name == "memorySearch" or get_close_matches(name, TOP_LEVEL, cutoff=0.8):
+                near = "agents.defaults.memorySearch" if name == "memorySearch" else _nearest(name, TOP_LEVEL)
+                self._add_problem(key_node, name, f"unknown key; did you mean {near}?")
 
-    def _agents(self, node: yaml.Node) -> None:
-        for agent, _, settings in self._pairs(node, "agents"):
+    def _parse_agents(self, node: yaml.Node) -> None:
+        for agent, _, settings in self._items(node, "agents"):
             if agent == "list" and isinstance(settings, yaml.SequenceNode):
                 for each in settings.value:
-                    get_recipe = {name: value for name, _, value in self._pairs(each, "agents.list")}
-                    id = get_recipe.get("id")
+                    fields = {name: value for name, _, value in self._items(each, "agents.list")}
+                    id = fields.get("id")
                     if isinstance(id, yaml.ScalarNode):
-                        self._agent(id.value, f"agents.list.{id.value}", each)
+                        self._parse_agent(id.value, f"agents.list.{id.value}", each)
             elif isinstance(settings, yaml.MappingNode):
-                self._agent(agent, f"agents.{agent}", settings)
+                self._parse_agent(agent, f"agents.{agent}", settings)
 
-    def _agent(self, agent: str, shown: str, node: yaml.Node) -> None:
-        for name, at, value in self._pairs(node, shown):
+    def _parse_agent(self, agent: str, shown: str, node: yaml.Node) -> None:
+        for name, key_node, value in self._items(node, shown):
             if name == "memorySearch":
-                self._section(value, "memorySearch.", f"{shown}.memorySearch", agent)
+                self._parse_section(value, "memorySearch.", f"{shown}.memorySearch", agent)
             elif get_close_matches(name, ["memorySearch"], cutoff=0.8):
-                self._wrong(at, f"{shown}.{name}", "unknown key; did you mean memorySearch?")
+                self._add_problem(key_node, f"{shown}.{name}", "unknown key; did you mean memorySearch?")
 
-    def _section(self, node: yaml.Node, prefix: str, shown: str, agent: str = DEFAULTS) -> None:
-        """The keys below a prefix, as deep as they go."""
-        for name, at, value in self._pairs(node, shown):
-            whole, full = f"{prefix}{name}", f"{shown}.{name}"
-            if whole in KEYS:
-                self._leaf(whole, full, at, value, agent)
-            elif any(key.startswith(f"{whole}.") for key in KEYS):
-                self._section(value, f"{whole}.", full, agent)
+    def _parse_section(self, node: yaml.Node, prefix: str, shown: str, agent: str = DEFAULTS) -> None:
+        """The keys below a prefix, at any depth."""
+        for name, key_node, value in self._items(node, shown):
+            key_name, shown_name = f"{prefix}{name}", f"{shown}.{name}"
+            if key_name in KEYS:
+                self._parse_value(key_name, shown_name, key_node, value, agent)
+            elif any(key.startswith(f"{key_name}.") for key in KEYS):
+                self._parse_section(value, f"{key_name}.", shown_name, agent)
             else:
-                self._wrong(at, full, f"unknown key; {_meant(prefix, name)}")
+                self._add_problem(key_node, shown_name, f"unknown key; {_suggest_key(prefix, name)}")
 
-    def _leaf(self, whole: str, full: str, at: yaml.Node, node: yaml.Node, agent: str) -> None:
-        key = KEYS[whole]
-        if key.guarded and self.found:
-            self._wrong(at, full, GUARDED)
+    def _parse_value(self, key_name: str, shown: str, key_node: yaml.Node, node: yaml.Node, agent: str) -> None:
+        key = KEYS[key_name]
+        if key.guarded and not self.trusted:
+            self._add_problem(key_node, shown, GUARDED)
             return
-        value = self._value(node)
+        value = self._construct(node)
         try:
-            read = key.kind.read(_filled(value))
+            parsed = key.type.parse(_expand_variables(value))
         except ValueError:
-            told = f"must be {key.kind.said}." if key.secret else _misread(key.kind, value)
-            self._wrong(node, full, told)
+            message = f"must be {key.type.description}." if key.secret else _type_message(key.type, value)
+            self._add_problem(node, shown, message)
         except KeyError as missing:
-            self._wrong(node, full, f"the environment has no {missing.args[0]}.")
+            self._add_problem(node, shown, f"the environment has no variable {missing.args[0]}.")
         else:
-            self.document.said.append(Said(whole, read, Place(self.document.file, _line(at)), agent))
-            if key.kind is SETTINGS:
-                self._recipes(node, full, read)
+            location = FileLine(self.document.file, _line(key_node))
+            self.document.settings.append(ConfigSetting(key_name, parsed, location, agent))
+            if key.type is RECIPE_SETTINGS:
+                self._check_recipe_settings(node, shown, parsed)
 
-    def _recipes(self, node: yaml.Node, shown: str, said: dict[str, dict[str, Any]]) -> None:
-        """Recipes and settings that there are not, and what a recipe does not take."""
-        from recollect.recall.registry import RECIPES, get_recipe  # imported where a file has settings
+    def _check_recipe_settings(self, node: yaml.Node, shown: str, parsed: dict[str, dict[str, Any]]) -> None:
+        """Adds a problem for each unknown recipe, unknown setting, and value that a recipe does not accept."""
+        from recollect.recall.registry import RECIPES, get_recipe  # imported only where a file has such settings
 
-        for recipe, at, below in self._pairs(node, shown):
-            where = f"{shown}.{recipe}"
+        for recipe, recipe_node, settings_node in self._items(node, shown):
+            full = f"{shown}.{recipe}"
             if recipe not in RECIPES:
-                self._wrong(at, where, f"unknown recipe; {_hint(recipe, RECIPES)}")
+                self._add_problem(recipe_node, full, f"unknown recipe; {_suggest(recipe, RECIPES)}")
                 continue
-            takes = signature(RECIPES[recipe]).parameters
-            for name, its, _ in self._pairs(below, where):
-                if name not in takes:
-                    self._wrong(its, f"{where}.{name}", f"unknown setting; {_hint(name, takes)}")
+            known = signature(RECIPES[recipe]).parameters
+            for name, name_node, _ in self._items(settings_node, full):
+                if name not in known:
+                    self._add_problem(name_node, f"{full}.{name}", f"unknown setting; {_suggest(name, known)}")
+                elif not self.trusted and "://" in str(parsed[recipe][name]):  # the address of a service
+                    self._add_problem(name_node, f"{full}.{name}", GUARDED)
             try:
-                get_recipe(recipe, **{name: value for name, value in said[recipe].items() if name in takes})
-            except InvalidInput as problem:
-                self._wrong(at, where, str(problem))
+                get_recipe(recipe, **{name: value for name, value in parsed[recipe].items() if name in known})
+            except InvalidInput as error:
+                self._add_problem(recipe_node, full, str(error))
 
-    def _value(self, node: yaml.Node) -> Any:
+    def _construct(self, node: yaml.Node) -> Any:
         try:
             return self.loader.construct_object(node, deep=True)
         except (ValueError, LookupError, AttributeError):  # a tag that does not fit, such as !!int soon
             return str(node.value)
 
-    def _pairs(self, node: yaml.Node, shown: str) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
-        """Name, where it stands, and value; a name that comes twice is a mistake."""
+    def _items(self, node: yaml.Node, shown: str) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
+        """The name, key node and value node of each item of a map; a name that occurs twice is a problem."""
         if isinstance(node, yaml.ScalarNode) and node.tag.endswith(":null"):
             return
         if not isinstance(node, yaml.MappingNode):
-            self._wrong(node, shown, f"must have keys below it, not {_said(self._value(node))}.")
+            self._add_problem(node, shown, f"must have keys below it, not {_describe(self._construct(node))}.")
             return
         seen: dict[str, yaml.Node] = {}
         for name, _ in node.value:
             if not isinstance(name, yaml.ScalarNode):
-                self._wrong(name, shown, "a key must be a text.")
+                self._add_problem(name, shown, "a key must be a text.")
             elif (first := seen.setdefault(name.value, name)) is not name:
                 full = f"{shown}.{name.value}" if shown else name.value
-                self._wrong(name, full, f"it is there twice; first in line {_line(first)}.")
+                self._add_problem(name, full, f"it occurs twice; first in line {_line(first)}.")
         self.loader.flatten_mapping(node)
         for name, value in node.value:
             if isinstance(name, yaml.ScalarNode):
                 yield name.value, name, value
 
-    def _wrong(self, at: yaml.Node, key: str, problem: str) -> None:
-        self.document.mistakes.append(Mistake(Place(self.document.file, _line(at)), key, problem))
+    def _add_problem(self, node: yaml.Node, key: str, message: str) -> None:
+        self.document.problems.append(ConfigProblem(FileLine(self.document.file, _line(node)), key, message))
 
 
 def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
 
 
-def _filled(value: Any) -> Any:
-    """With ${NAME} taken from the environment."""
+def _expand_variables(value: Any) -> Any:
+    """The value with each ${NAME} replaced from the environment."""
     match value:
         case str():
-            return VARIABLE.sub(lambda found: os.environ[found[1]], value)
+            return VARIABLE.sub(lambda name: os.environ[name[1]], value)
         case list():
-            return [_filled(each) for each in value]
+            return [_expand_variables(each) for each in value]
         case dict():
-            return {name: _filled(each) for name, each in value.items()}
+            return {name: _expand_variables(each) for name, each in value.items()}
         case _:
             return value
 
 
-def _said(value: Any) -> str:
-    kinds = {dict: "a map", list: "a list", type(None): "nothing"}
-    return kinds.get(type(value)) or check.short(value)
+def _describe(value: Any) -> str:
+    names = {dict: "a map", list: "a list", type(None): "nothing"}
+    return names.get(type(value)) or check.short_repr(value)
 
 
-def _misread(kind: Kind, value: Any) -> str:
-    """What it must be, and the word that somebody may have meant."""
-    words, wrong, shown = list(kind.words()), value, _said(value)
+def _type_message(type: ValueType, value: Any) -> str:
+    """What the value must be, and the word that may have been meant."""
+    choices, wrong, shown = list(type.choices()), value, _describe(value)
     if isinstance(value, list):
-        wrong, shown = next((each for each in value if each not in words), None), check.short(value)
+        wrong, shown = next((each for each in value if each not in choices), None), check.short_repr(value)
     head, colon, rest = wrong.partition(":") if isinstance(wrong, str) else ("", "", "")
-    near = _nearest(head, words) if head not in words else None
-    told = f"must be {kind.said}, not {shown}" + (f"; did you mean {near}{colon}{rest}?" if near else ".")
-    listed = all(word in kind.said for word in words)
-    return told if listed else f"{told} There are: {', '.join(words)}."
+    near = _nearest(head, choices) if head not in choices else None
+    message = f"must be {type.description}, not {shown}" + (f"; did you mean {near}{colon}{rest}?" if near else ".")
+    listed = all(word in type.description for word in choices)
+    return message if listed else f"{message} Allowed: {', '.join(choices)}."
 
 
-def _hint(name: str, names: Iterable[str]) -> str:
+def _suggest(name: str, names: Iterable[str]) -> str:
     near, known = _nearest(name, names), ", ".join(names)
-    return f"did you mean {near}? There are: {known}." if near else f"there are: {known}."
+    return f"did you mean {near}? Known: {known}." if near else f"known: {known}."
 
 
 def _nearest(name: str, names: Iterable[str]) -> str | None:
-    folded = {each.lower(): each for each in names}
-    near = get_close_matches(name.lower(), list(folded), n=1)
-    return folded[near[0]] if near else None
+    by_lower = {each.lower(): each for each in names}
+    near = get_close_matches(name.lower(), list(by_lower), n=1)
+    return by_lower[near[0]] if near else None
 
 
-def _meant(prefix: str, name: str) -> str:
-    """The key that somebody may have meant: a sibling, or one of that name elsewhere in the section."""
+def _suggest_key(prefix: str, name: str) -> str:
+    """The key that may have been meant: a sibling, or one of that name elsewhere in the section."""
     below = [key.removeprefix(prefix) for key in KEYS if key.startswith(prefix)]
     siblings = list(dict.fromkeys(key.split(".")[0] for key in below))
     near = _nearest(name, siblings)
     if near is None:
         section = prefix.split(".")[0]
-        homes = {key.rsplit(".", 1)[1]: key for key in KEYS if key.startswith(f"{section}.")}
-        last = _nearest(name, list(homes))
-        near = homes[last].removeprefix(f"{section}.") if last else None
-    return f"did you mean {near}?" if near else f"there are: {', '.join(siblings)}."
+        by_last_part = {key.rsplit(".", 1)[1]: key for key in KEYS if key.startswith(f"{section}.")}
+        last = _nearest(name, list(by_last_part))
+        near = by_last_part[last].removeprefix(f"{section}.") if last else None
+    return f"did you mean {near}?" if near else f"known: {', '.join(siblings)}."

@@ -1,4 +1,4 @@
-"""How things stand: who answers, who embeds and why, what is indexed, and which searches there are."""
+"""The report of ``recollect status``: recipe, embedder, indexed folders, and which kinds of search work."""
 
 from __future__ import annotations
 
@@ -6,77 +6,85 @@ import os
 from dataclasses import dataclass
 from datetime import datetime
 
-from recollect.config import Config
-from recollect.embed import Choice
+from recollect.config import DEFAULT_RECIPE, Config
+from recollect.embed import Embedder, EmbedderChoice, IdentifiedEmbedder
 from recollect.store.base import Store, StoreStatus
 from recollect.upkeep.probes import Probe
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
-    """A folder whose files are memories."""
+class IndexedFolder:
+    """A folder whose files are stored as memories."""
 
     collection: str
     root: str
     files: int
     chunks: int
     problems: dict[str, str]  # by file
-    synced: datetime | None  # when all of it was last in step with the files
+    synced: datetime | None  # the last complete sync
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What ``status`` tells (O19)."""
+class StatusReport:
+    """What ``recollect status`` prints (O19)."""
 
     enabled: bool
     backend: str
-    recipe: str
+    recipe: str  # of recollect recall
+    search_recipe: str  # of recollect search and memory_search
     provider: str
     model: str | None
-    why: str
-    fallback: bool  # is the fallback in use?
+    why: str  # the reason for this embedder
+    fallback: bool  # whether the fallback embedder is used
     vector_search: Probe
     full_text: Probe
-    folders: list[Indexed]
+    folders: list[IndexedFolder]
     notes: list[str]
 
 
-def standing(store: Store, config: Config, chosen: Choice) -> Standing:
+def build_status_report(store: Store, config: Config, choice: EmbedderChoice) -> StatusReport:
     backend = config["memory.backend"]
-    held = store.status()
-    folders = [_indexed(store, name) for name in store.folders()]
-    return Standing(
+    stored = store.status()
+    folders = [_indexed_folder(store, name) for name in store.folders()]
+    return StatusReport(
         enabled=config["memorySearch.enabled"],
         backend=backend,
-        recipe="qmd" if backend == "qmd" else "openclaw",
-        provider=getattr(chosen.embedder, "provider", "local") if chosen.embedder else "none",
-        model=chosen.embedder.name if chosen.embedder else None,
-        why=chosen.why,
-        fallback=chosen.fallback,
-        vector_search=_vectors(held, chosen),
-        full_text=Probe(True, f"{held.words:,} words are indexed"),
+        recipe=config.recipe_name or DEFAULT_RECIPE,
+        search_recipe="qmd" if backend == "qmd" else "openclaw",
+        provider=_provider(choice.embedder),
+        model=choice.embedder.name if choice.embedder else None,
+        why=choice.reason,
+        fallback=choice.is_fallback,
+        vector_search=_vector_search(stored, choice),
+        full_text=Probe(True, f"{stored.words:,} words are indexed"),
         folders=folders,
-        notes=[*config.notes, *(_gone(each) for each in folders if not os.path.isdir(each.root))],
+        notes=[*config.notes, *(_missing_folder(each) for each in folders if not os.path.isdir(each.root))],
     )
 
 
-def _vectors(held: StoreStatus, chosen: Choice) -> Probe:
-    made = next((space for space in held.spaces if space["active"]), None)
-    if chosen.embedder is None:
-        return Probe(False, chosen.why)
-    if made is not None and made["name"] != chosen.embedder.name:
-        return Probe(False, f"those in the file are by {made['name']}: recollect reembed makes them anew")
-    return Probe(True, f"{made['vectors'] if made else 0:,} by {chosen.embedder.name}")
+def _provider(embedder: Embedder | None) -> str:
+    if embedder is None:
+        return "none"
+    return embedder.provider if isinstance(embedder, IdentifiedEmbedder) else "local"
 
 
-def _gone(folder: Indexed) -> str:
-    return f"{folder.root} ({folder.collection}) is not there; what was read from it before is kept."
+def _vector_search(stored: StoreStatus, choice: EmbedderChoice) -> Probe:
+    space = next((space for space in stored.spaces if space["active"]), None)
+    if choice.embedder is None:
+        return Probe(False, choice.reason)
+    if space is not None and space["name"] != choice.embedder.name:
+        return Probe(False, f"the vectors in the file are by {space['name']}: recollect reembed replaces them")
+    return Probe(True, f"{space['vectors'] if space else 0:,} by {choice.embedder.name}")
 
 
-def _indexed(store: Store, collection: str) -> Indexed:
+def _missing_folder(folder: IndexedFolder) -> str:
+    return f"The folder {folder.root} ({folder.collection}) does not exist; what was read from it before is kept."
+
+
+def _indexed_folder(store: Store, collection: str) -> IndexedFolder:
     record, files = store.folders()[collection], store.files(collection)
     synced = record.get("synced")
-    return Indexed(
+    return IndexedFolder(
         collection=collection,
         root=str(record["root"]),
         files=len(files),
