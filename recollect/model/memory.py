@@ -205,7 +205,6 @@ def _read_fields() -> dict[str, Field]:
 FIELDS: dict[str, Field] = _read_fields()  # by name, in the order of the dataclass
 KEYWORD_FIELDS = tuple(each.name for each in FIELDS.values() if each.kind == "keyword")
 NUMBER_FIELDS = tuple(each.name for each in FIELDS.values() if each.kind in ("integer", "number", "moment"))
-LIST_FIELDS = tuple(each.name for each in FIELDS.values() if each.kind == "list")
 JSON_FIELDS = {  # name → an empty one in JSON
     each.name: "[]" if each.kind == "list" else "{}" for each in FIELDS.values() if each.kind in ("list", "object")
 }
