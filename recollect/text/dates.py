@@ -1,4 +1,4 @@
-"""Dates in a question, as spans of time: “on 7 May 2023”, “in June”, “last Tuesday”, “two weeks ago”."""
+"""Finds dates in a text, as spans of time: “on 7 May 2023”, “in June”, “last Tuesday”, “two weeks ago”."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DAY = timedelta(days=1)
 # In English whatever the locale, which the calendar module follows.
 YEAR = "january february march april may june july august september october november december".split()
 WEEK = "monday tuesday wednesday thursday friday saturday sunday".split()
-MONTHS = {said: at for at, name in enumerate(YEAR, 1) for said in (name, name[:3])} | {"sept": 9}
+MONTHS = {spelling: at for at, name in enumerate(YEAR, 1) for spelling in (name, name[:3])} | {"sept": 9}
 WEEKDAYS = {name: at for at, name in enumerate(WEEK)}
 LEAP = 8  # years at most from one 29 February to the next
 NUMBERS = {name: at for at, name in enumerate("zero one two three four five six seven eight nine ten".split())}
@@ -22,14 +22,14 @@ MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 NUMBER = r"\d{1,3}|" + "|".join(NUMBERS)
 
 
-def spans(text: str, now: datetime) -> list[Span]:
-    """Every date that a text names. Without a year it is the last such date up to now."""
+def find_time_spans(text: str, now: datetime) -> list[Span]:
+    """Every date in a text. Without a year it is the last such date up to now."""
     text = text.replace("\u00a0", " ")
     found, taken = [], [False] * len(text)
     for pattern, read in PATTERNS:
         for match in pattern.finditer(text):
             if any(taken[match.start() : match.end()]):
-                continue  # a longer date has it already
+                continue  # part of a longer date
             span = None
             with suppress(ValueError, OverflowError):  # a month 13; a time before the year 1 or after 9999
                 span = read(match, now)
@@ -90,7 +90,7 @@ def _relative(match: re.Match[str], now: datetime) -> Span | None:
 
 
 def _ago(match: re.Match[str], now: datetime) -> Span:
-    """The longer ago, the less exact: half a unit to both sides."""
+    """The longer ago, the less exact: the span is half a unit to both sides."""
     count = int(match["count"]) if match["count"].isdigit() else NUMBERS[match["count"].lower()]
     unit = {"day": DAY, "week": 7 * DAY, "month": 30 * DAY, "year": 365 * DAY}[match["unit"].lower()]
     middle = now - count * unit

@@ -1,4 +1,4 @@
-"""Names in a text, found without a model: those that are known, and runs of capitalised words."""
+"""Finds names in a text without a model: known names, and sequences of capitalised words."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SENTENCE_START = re.compile(r"(?:^|[.!?:;\n“”\"(—–-][\s“”\"(]*)$")
 POSSESSIVE = re.compile(r"[’']s?$")
 
 
-def names(text: str, known: Iterable[str] = ()) -> list[str]:
+def find_names(text: str, known: Iterable[str] = ()) -> list[str]:
     """Names in the order of their first mention, each once.
 
-    A known name counts wherever it stands as words of its own, in any case. A single capitalised word that begins a
-    sentence is no evidence of a name, unless it is capitalised elsewhere, too.
+    Known names match as separate words, in any case. A single capitalised word at the beginning of a sentence is not
+    taken as a name, unless it is capitalised elsewhere, too.
 
-    >>> names("Yesterday Anna met Mrs Okafor at the Bank of England. Anna paid.")
+    >>> find_names("Yesterday Anna met Mrs Okafor at the Bank of England. Anna paid.")
     ['Anna', 'Mrs Okafor', 'Bank of England']
     """
     found: dict[str, tuple[int, str]] = {}
@@ -34,7 +34,7 @@ def names(text: str, known: Iterable[str] = ()) -> list[str]:
 
 
 def _runs(text: str) -> list[tuple[int, str, bool]]:
-    """Capitalised runs: where, what, and whether they are more than the beginning of a sentence."""
+    """Sequences of capitalised words: position, text, and whether they are more than the beginning of a sentence."""
     found = [(match.start(), match.group().split()) for match in RUN.finditer(text)]
     alone = {POSSESSIVE.sub("", " ".join(words)) for _, words in found}
     runs = []

@@ -1,6 +1,6 @@
-"""The query language: words, "phrases", prefix*, AND, OR, NOT and parentheses, read into a small tree.
+"""The query language: words, "phrases", prefix*, AND, OR, NOT and parentheses, parsed into a small tree.
 
-Every text is a query; what makes no sense as an operator or a parenthesis is passed over.
+Every text is a query; operators and parentheses that make no sense are ignored.
 
 - Words side by side are joined by OR. AND binds tighter than OR. Operators are written in capitals.
 - ``a NOT b`` is a without b: nothing with b comes back, wherever in the query (or the parentheses) it says so. A NOT
@@ -21,7 +21,7 @@ from recollect.text.words import stem, words
 
 STOP = ENGLISH | frozenset(("de", "het", "een", "en", "of"))  # J12
 OPERATORS = ("AND", "OR", "NOT")
-DEEPEST = 32  # parentheses inside parentheses; further ones do not group
+MAX_DEPTH = 32  # of nested parentheses; deeper ones are ignored
 QUOTES = dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f"), '"')
 TOKEN = re.compile(r'"(?P<phrase>[^"]*)"|(?P<open>\()|(?P<close>\))|(?P<word>[^\s"()]+)')
 RUN = re.compile(r"[A-Za-z0-9_]+")
@@ -29,68 +29,68 @@ RUN = re.compile(r"[A-Za-z0-9_]+")
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word, with those that have its stem."""
+    """A word, and all words with the same stem."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """Every word that begins so."""
+    """Every word with this prefix."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words as they are written, one after the other."""
+    """Words exactly as written, in sequence."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class And:
     """All of these (AND)."""
 
-    of: tuple[Tree, ...]
+    parts: tuple[QueryTree, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
+class Or:
     """Any of these (OR)."""
 
-    of: tuple[Tree, ...]
+    parts: tuple[QueryTree, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
-    """These, but none that is one of those (NOT)."""
+class AndNot:
+    """What matches ``include`` and does not match ``exclude`` (NOT)."""
 
-    these: Tree
-    those: Tree
+    include: QueryTree
+    exclude: QueryTree
 
 
 Leaf = Word | Prefix | Phrase
-Tree = Leaf | Every | Some | Without
+QueryTree = Leaf | And | Or | AndNot
 Aliases = Mapping[str, Sequence[str]]
 
 
-def parse(text: str, stop: frozenset[str] = STOP) -> Tree | None:
-    """The tree of a query; None when nothing is left to look up.
+def parse_query(text: str, stop: frozenset[str] = STOP) -> QueryTree | None:
+    """The tree of a query; None when no word to search for is left.
 
-    >>> describe(parse("where is the blue cup?"))
+    >>> format_query(parse_query("where is the blue cup?"))
     'blue OR cup'
-    >>> describe(parse('"blue cup" kitch* NOT broken'))
+    >>> format_query(parse_query('"blue cup" kitch* NOT broken'))
     '("blue cup" OR kitch*) AND NOT broken'
     """
     tokens = _tokens(unicodedata.normalize("NFC", text).translate(QUOTES))
     bare = not any(kind == "phrase" or kind in OPERATORS for kind, _ in tokens)
     levels, ignored = [_Level(top=True)], 0
-    for kind, said in tokens:
+    for kind, token in tokens:
         if kind in OPERATORS:
-            levels[-1].operator = kind  # of two in a row the later counts
+            levels[-1].operator = kind  # of two in a row the second counts
         elif kind == "open":
-            if len(levels) > DEEPEST:
+            if len(levels) > MAX_DEPTH:
                 ignored += 1
             else:
                 levels.append(_Level())
@@ -99,41 +99,41 @@ def parse(text: str, stop: frozenset[str] = STOP) -> Tree | None:
                 ignored -= 1
             elif len(levels) > 1:
                 inner = levels.pop()
-                levels[-1].enclose(inner)
+                levels[-1].add_group(inner)
         elif kind == "phrase":
-            levels[-1].take(Phrase(said))
+            levels[-1].add(Phrase(token))
         else:
-            for tree in _bare(said, stop) if bare else _asked(said):
-                levels[-1].take(tree)
+            for tree in _content_words(token, stop) if bare else _exact(token):
+                levels[-1].add(tree)
     while len(levels) > 1:
         inner = levels.pop()
-        levels[-1].enclose(inner)
+        levels[-1].add_group(inner)
     return levels[0].tree()
 
 
-def expand(tree: Tree | None, aliases: Aliases) -> Tree | None:
-    """Beside each word its other names; those of several words are phrases. Phrases and prefixes stay as they are."""
+def expand_aliases(tree: QueryTree | None, aliases: Aliases) -> QueryTree | None:
+    """Add to each word its aliases; those of several words become phrases. Phrases and prefixes stay as they are."""
     if tree is None or not aliases:
         return tree
     known = {_key(word): names for word, names in aliases.items()}
 
-    def expanded(tree: Tree) -> Tree:
+    def expanded(tree: QueryTree) -> QueryTree:
         match tree:
             case Word(text):
-                return _some([tree, *(other for name in known.get(text, ()) for other in _asked(name))])
-            case Every(of):
-                return _every(map(expanded, of))
-            case Some(of):
-                return _some(map(expanded, of))
-            case Without(these, those):
-                return Without(expanded(these), expanded(those))
+                return _any_of([tree, *(other for name in known.get(text, ()) for other in _exact(name))])
+            case And(parts):
+                return _all_of(map(expanded, parts))
+            case Or(parts):
+                return _any_of(map(expanded, parts))
+            case AndNot(include, exclude):
+                return AndNot(expanded(include), expanded(exclude))
         return tree
 
     return expanded(tree)
 
 
-def describe(tree: Tree | None) -> str:
-    """The query as it is understood, in its own language."""
+def format_query(tree: QueryTree | None) -> str:
+    """The tree in the query language."""
     match tree:
         case None:
             return ""
@@ -143,112 +143,112 @@ def describe(tree: Tree | None) -> str:
             return f"{text}*"
         case Phrase(text):
             return f'"{text}"'
-        case Some(of):
-            return " OR ".join(_within(each, Without) for each in of)
-        case Every(of):
-            return " AND ".join(_within(each, Some, Without) for each in of)
-        case Without(these, those):
-            parts = those.of if isinstance(those, Some) else (those,)
-            refused = "".join(f" AND NOT {_within(each, Every, Some, Without)}" for each in parts)
-            return _within(these, Some, Without) + refused
+        case Or(parts):
+            return " OR ".join(_within(each, AndNot) for each in parts)
+        case And(parts):
+            return " AND ".join(_within(each, Or, AndNot) for each in parts)
+        case AndNot(include, exclude):
+            excluded = exclude.parts if isinstance(exclude, Or) else (exclude,)
+            suffix = "".join(f" AND NOT {_within(each, And, Or, AndNot)}" for each in excluded)
+            return _within(include, Or, AndNot) + suffix
 
 
-def wanted(tree: Tree | None) -> list[Leaf]:
-    """What a memory scores by: the leaves that are not refused, once for each way to look them up."""
+def positive_terms(tree: QueryTree | None) -> list[Leaf]:
+    """The leaves that a memory is scored by: those that are not excluded, without duplicates."""
     found: dict[object, Leaf] = {}
-    for leaf in _wanted(tree):
+    for leaf in _positive_leaves(tree):
         found.setdefault((type(leaf), stem(leaf.text) if isinstance(leaf, Word) else leaf.text), leaf)
     return list(found.values())
 
 
-def _wanted(tree: Tree | None) -> Iterator[Leaf]:
+def _positive_leaves(tree: QueryTree | None) -> Iterator[Leaf]:
     match tree:
-        case Every(of) | Some(of):
-            for each in of:
-                yield from _wanted(each)
-        case Without(these, _):
-            yield from _wanted(these)
+        case And(parts) | Or(parts):
+            for each in parts:
+                yield from _positive_leaves(each)
+        case AndNot(include, _):
+            yield from _positive_leaves(include)
         case Word() | Prefix() | Phrase():
             yield tree
 
 
 @dataclass(slots=True)
 class _Level:
-    """What stands between two parentheses, or in the whole query, on its way to a tree."""
+    """What was parsed between two parentheses, or in the whole query."""
 
     top: bool = False
     operator: str = ""
-    either: list[list[Tree]] = field(default_factory=list)  # joined by OR; what is inside of each, by AND
-    refused: list[Tree] = field(default_factory=list)
+    alternatives: list[list[QueryTree]] = field(default_factory=list)  # joined by OR; the inner lists by AND
+    excluded: list[QueryTree] = field(default_factory=list)
 
-    def take(self, tree: Tree) -> None:
+    def add(self, tree: QueryTree) -> None:
         operator, self.operator = self.operator, ""
-        if operator == "NOT" and (self.either or not self.top):
-            self.refused.append(tree)
-        elif operator == "AND" and self.either:
-            self.either[-1].append(tree)
+        if operator == "NOT" and (self.alternatives or not self.top):
+            self.excluded.append(tree)
+        elif operator == "AND" and self.alternatives:
+            self.alternatives[-1].append(tree)
         else:
-            self.either.append([tree])
+            self.alternatives.append([tree])
 
-    def enclose(self, inner: _Level) -> None:
-        """Take what stood in parentheses. Those that only refuse, as in (NOT b), refuse for the level around them."""
-        if inner.either:
-            self.take(inner.whole())
-        elif inner.refused and self.operator == "NOT":
+    def add_group(self, inner: _Level) -> None:
+        """Add what was in parentheses. Those that only exclude, as in (NOT b), exclude for the level around them."""
+        if inner.alternatives:
+            self.add(inner.combine())
+        elif inner.excluded and self.operator == "NOT":
             self.operator = "AND"
-            self.take(_some(inner.refused))
-        elif inner.refused:
+            self.add(_any_of(inner.excluded))
+        elif inner.excluded:
             self.operator = ""
-            self.refused += inner.refused
+            self.excluded += inner.excluded
 
-    def whole(self) -> Tree:
-        these = _some(map(_every, self.either))
-        return Without(these, _some(self.refused)) if self.refused else these
+    def combine(self) -> QueryTree:
+        include = _any_of(map(_all_of, self.alternatives))
+        return AndNot(include, _any_of(self.excluded)) if self.excluded else include
 
-    def tree(self) -> Tree | None:
-        if self.either:
-            return self.whole()
-        return _some(self.refused) if self.refused else None
+    def tree(self) -> QueryTree | None:
+        if self.alternatives:
+            return self.combine()
+        return _any_of(self.excluded) if self.excluded else None
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
     """(kind, text), the kind of an operator being the operator."""
     found = []
     for match in TOKEN.finditer(text):
-        kind, said = str(match.lastgroup), match.group(match.lastgroup or 0)
+        kind, token = str(match.lastgroup), match.group(match.lastgroup or 0)
         if kind == "phrase":
-            said = " ".join(said.split())
-            if not words(said):
+            token = " ".join(token.split())
+            if not words(token):
                 continue
-        found.append((said if kind == "word" and said in OPERATORS else kind, said))
+        found.append((token if kind == "word" and token in OPERATORS else kind, token))
     return found
 
 
-def _bare(token: str, stop: frozenset[str]) -> list[Tree]:
-    """The words of a token that a question is about. Of an identifier the parts count, too, unless they are tiny."""
-    found, begun = _wholes(token), []
+def _content_words(token: str, stop: frozenset[str]) -> list[QueryTree]:
+    """The content words of a token, with the parts of an identifier unless they are tiny."""
+    found, prefixes = _complete_words(token), []
     if token.endswith("*"):
-        begun = [Prefix(word) for word in found[-1:]]
+        prefixes = [Prefix(word) for word in found[-1:]]
         found = found[:-1]
     elif token.isascii():
         parts = (word for run in RUN.findall(token) for word in words(run)[1:])
         found += [part for part in parts if len(part) > 2]
-    return [*(Word(word) for word in found if word not in stop and not _tiny(word)), *begun]
+    return [*(Word(word) for word in found if word not in stop and not _tiny(word)), *prefixes]
 
 
-def _asked(text: str) -> list[Tree]:
-    """What is meant as it stands: a word, or, when the index takes it apart, the phrase of its parts; or nothing."""
-    *before, last = _wholes(text) or [""]
+def _exact(text: str) -> list[QueryTree]:
+    """A text taken literally: a word, or, when the index splits it, the phrase of its parts; or nothing."""
+    *before, last = _complete_words(text) or [""]
     if not last:
         return []
     if text.endswith("*"):
-        return [_every([*map(Word, before), Prefix(last)])]
+        return [_all_of([*map(Word, before), Prefix(last)])]
     return [Phrase(" ".join(text.split()))] if before else [Word(last)]
 
 
-def _wholes(token: str) -> list[str]:
+def _complete_words(token: str) -> list[str]:
     if token.isascii():
-        return [whole for run in RUN.findall(token) if (whole := run.lower().strip("_"))]
+        return [word for run in RUN.findall(token) if (word := run.lower().strip("_"))]
     return words(token)
 
 
@@ -261,18 +261,18 @@ def _key(word: str) -> str:
     return unicodedata.normalize("NFKC", word).strip().lower()
 
 
-def _some(trees: Iterable[Tree]) -> Tree:
-    flat = (each for tree in trees for each in (tree.of if isinstance(tree, Some) else (tree,)))
-    of = tuple(dict.fromkeys(flat))
-    return of[0] if len(of) == 1 else Some(of)
+def _any_of(trees: Iterable[QueryTree]) -> QueryTree:
+    flat = (each for tree in trees for each in (tree.parts if isinstance(tree, Or) else (tree,)))
+    parts = tuple(dict.fromkeys(flat))
+    return parts[0] if len(parts) == 1 else Or(parts)
 
 
-def _every(trees: Iterable[Tree]) -> Tree:
-    flat = (each for tree in trees for each in (tree.of if isinstance(tree, Every) else (tree,)))
-    of = tuple(dict.fromkeys(flat))
-    return of[0] if len(of) == 1 else Every(of)
+def _all_of(trees: Iterable[QueryTree]) -> QueryTree:
+    flat = (each for tree in trees for each in (tree.parts if isinstance(tree, And) else (tree,)))
+    parts = tuple(dict.fromkeys(flat))
+    return parts[0] if len(parts) == 1 else And(parts)
 
 
-def _within(tree: Tree, *enclosed: type) -> str:
-    said = describe(tree)
-    return f"({said})" if isinstance(tree, enclosed) else said
+def _within(tree: QueryTree, *enclosed: type) -> str:
+    text = format_query(tree)
+    return f"({text})" if isinstance(tree, enclosed) else text

@@ -1,4 +1,4 @@
-"""Slugs: the last part of a path as words, and which of many are spelt like a given word."""
+"""Slugs: the last part of a path as words, and an index of slugs that are spelled like a given word."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.text.trigrams import GramIndex, grams
+from recollect.text.trigrams import TrigramIndex, word_trigrams
 from recollect.text.words import slug
 
 LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
@@ -31,20 +31,20 @@ def slug_text(path: str) -> str:
 
 
 def slug_grams(text: str) -> set[str]:
-    """The padded 3-grams of all words. Padding makes three letters of a single one, so no word is too short."""
-    return {gram for word in slug_text(text).split() for gram in grams(word)}
+    """The 3-grams of all words. They are padded, so no word is too short."""
+    return {gram for word in slug_text(text).split() for gram in word_trigrams(word)}
 
 
 class SlugIndex:
-    """The slugs of many paths, to be compared with a word."""
+    """Compares the slugs of many paths with a word."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         slugs = [slug_text(path).split() for path in paths]
         words = [word for slug in slugs for word in slug]
         owners = [at for at, slug in enumerate(slugs) for _ in slug]
         self.paths = paths
-        self._index = GramIndex(words, owners, len(paths))
+        self._index = TrigramIndex(words, owners, len(paths))
 
     def similar(self, word: str) -> NDArray[np.float64]:
         """|A ∩ B| / |A ∪ B| of the 3-grams of the word and of each slug."""
-        return self._index.like(slug_grams(word))
+        return self._index.similar_to(slug_grams(word))

@@ -1,4 +1,4 @@
-"""Words that a question is made of rather than about."""
+"""Stop words: words that carry little content, in English and Chinese."""
 
 ENGLISH = frozenset(
     """

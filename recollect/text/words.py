@@ -1,4 +1,4 @@
-"""Splitting text into words: any script, identifiers taken apart, Chinese segmented."""
+"""Splits text into words: any script, identifiers into their parts, Chinese by a segmenter; and stems them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from threading import Lock
 
 import Stemmer
 
-# What each byte of an ASCII text is among words: a letter, a digit or _, else the space between two of them.
+# By byte of an ASCII text: letters, digits and _ stay, all others become spaces.
 SPACED = bytes(ord(c) if c == "_" or (c.isascii() and c.isalnum()) else ord(" ") for c in map(chr, range(256)))
 # Where an identifier breaks: underscores, aB, ABc, a1 and 1a.
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Anything that may be an identifier; it starts with a plain set of letters, which makes the search fast.
 COMPOUND = re.compile(r"[A-Z0-9_](?:(?<=_)|(?<=[A-Za-z0-9][A-Z])|(?<=[A-Za-z][0-9])|(?<=[0-9])(?=[A-Za-z]))")
-# Marks that are no part of a word, so that a text in plain English but for its quotes stays on the fast path.
+# Punctuation outside ASCII: English text with such quotes and dashes still takes the fast path.
 TYPOGRAPHY = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u00a0\u2022\u00b7"
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 KANA = "\u3040-\u30ff\u31f0-\u31ff"
@@ -37,11 +37,11 @@ def words(text: str, whole: bool = False) -> list[str]:
         for mark in TYPOGRAPHY:
             text = text.replace(mark, " ")
     if text.isascii():
-        return _taken_apart(text.encode().translate(SPACED).decode()).lower().split()
-    return list(_any_script(unicodedata.normalize("NFKC", text), whole))
+        return _split_identifiers(text.encode().translate(SPACED).decode()).lower().split()
+    return list(_split_any_script(unicodedata.normalize("NFKC", text), whole))
 
 
-def _taken_apart(text: str) -> str:
+def _split_identifiers(text: str) -> str:
     """A text of words and spaces, with every identifier followed by its parts."""
     text += " "
     done = 0
@@ -49,36 +49,36 @@ def _taken_apart(text: str) -> str:
     for found in COMPOUND.finditer(text):
         if found.start() >= done:
             start, end = text.rfind(" ", done, found.start()) + 1, text.find(" ", found.start())
-            parts += (text[done:start], *identifier(text[start:end]))
+            parts += (text[done:start], *split_identifier(text[start:end]))
             done = end
     return " ".join((*parts, text[done:]))
 
 
-def identifier(word: str) -> Iterator[str]:
+def split_identifier(word: str) -> Iterator[str]:
     whole = word.lower().strip("_")
     if not whole:
         return
     yield whole
     if "_" in whole:
-        yield whole.replace("_", "")  # max_retries and maxRetries meet
+        yield whole.replace("_", "")  # max_retries and maxRetries match
     parts = PARTS.findall(word) if word.isascii() else [part for part in word.split("_") if part]
     if len(parts) > 1:
         yield from (part.lower() for part in parts)
 
 
-def _any_script(text: str, whole: bool) -> Iterator[str]:
+def _split_any_script(text: str, whole: bool) -> Iterator[str]:
     for match in _patterns().finditer(text):
         run = match.group()
         match match.lastgroup:
             case "spaceless":
-                yield from _spaceless(run, whole)
+                yield from _split_spaceless(run, whole)
             case "emoji":
                 yield run
             case _:
-                yield from identifier(run)
+                yield from split_identifier(run)
 
 
-def _spaceless(run: str, whole: bool) -> Iterator[str]:
+def _split_spaceless(run: str, whole: bool) -> Iterator[str]:
     if all(_is_han(letter) for letter in run):
         found = _segmenter().cut(run) if whole else _segmenter().cut_for_search(run)
         yield from found
@@ -129,18 +129,18 @@ def _patterns() -> re.Pattern[str]:
 
 
 def fold(word: str) -> str:
-    """A word without its diacritics: café and cafe meet."""
-    return word if word.isascii() else _folded(word)
+    """A word without diacritics: café becomes cafe."""
+    return word if word.isascii() else _fold(word)
 
 
 @lru_cache(maxsize=1 << 17)
-def _folded(word: str) -> str:
+def _fold(word: str) -> str:
     plain = "".join(c for c in unicodedata.normalize("NFKD", word) if unicodedata.category(c) != "Mn")
     return unicodedata.normalize("NFKC", plain).casefold() or word
 
 
 _stemmer = Stemmer.Stemmer("english", 0)  # without a cache of its own: stem has a larger one
-_stemming = Lock()  # a Stemmer must not be entered twice at once
+_stemmer_lock = Lock()  # a Stemmer must not be entered twice at once
 
 
 @lru_cache(maxsize=1 << 17)
@@ -149,7 +149,7 @@ def stem(word: str) -> str:
     folded = fold(word)
     if not folded.isascii() or not folded.isalpha():
         return folded
-    with _stemming:
+    with _stemmer_lock:
         return str(_stemmer.stemWord(folded))
 
 

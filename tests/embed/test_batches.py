@@ -114,7 +114,7 @@ def test_a_service_without_a_batch_api_is_asked_directly(kind: str, trouble: Rep
     assert embedded(kind, provider, BatchSettings(min_texts=1, max_texts=99)) == VECTORS
 
 
-@pytest.mark.parametrize("body", [b"", b"\n\n", b"not return JSON", b'{"custom_id": "x"}', b'{"custom_id": "99"}', b"[]", b"3"])
+@pytest.mark.parametrize("body", [b"", b"\n\n", b"no JSON", b'{"custom_id": "x"}', b'{"custom_id": "99"}', b"[]", b"3"])
 def test_a_file_of_answers_that_makes_no_sense_is_made_up_for_directly(body: bytes) -> None:
     class Odd(OpenAI):
         def _content(self, request: Any, id: str) -> Reply:
@@ -167,7 +167,15 @@ def test_missing_vectors_are_made_in_as_few_batches_as_possible(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"least": 0}, {"most": 0}, {"concurrency": 0}, {"concurrency": 1.5}, {"poll": -1}, {"timeout": "1 h"}]
+    "wrong",
+    [
+        {"min_texts": 0},
+        {"max_texts": 0},
+        {"concurrency": 0},
+        {"concurrency": 1.5},
+        {"poll_seconds": -1},
+        {"timeout_seconds": "1 h"},
+    ],
 )
 def test_batching_that_makes_no_sense_is_a_clear_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):

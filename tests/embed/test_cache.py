@@ -13,7 +13,16 @@ import numpy as np
 import pytest
 
 from recollect import Embedder, EmbeddingError, InvalidInput, Mind, StoreError
-from recollect.embed import CachedEmbedder, GeminiEmbedder, OpenAIEmbedder
+from recollect.embed import (
+    CachedEmbedder,
+    GeminiEmbedder,
+    OpenAIEmbedder,
+    TokenEmbedder,
+    TokenVectors,
+    cache_embeddings,
+    embed_with_sketches,
+    embed_with_tokens,
+)
 from recollect.embed.local import LocalEmbedder
 from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 
@@ -43,59 +52,59 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def shelf(path: Path) -> Iterator[SqliteEmbeddingCache]:
+def cache(path: Path) -> Iterator[SqliteEmbeddingCache]:
     made = SqliteEmbeddingCache(path)
     yield made
     made.close()
 
 
-def test_a_text_is_embedded_once(shelf: SqliteEmbeddingCache) -> None:
+def test_a_text_is_embedded_once(cache: SqliteEmbeddingCache) -> None:
     model = Counting()
-    cached = CachedEmbedder(model, shelf)
+    cached = CachedEmbedder(model, cache)
     first = cached.embed(["a cup", "a door", "a cup"])
     again = cached.embed(["a door", "a lamp", "a cup"])
     assert model.asked == ["a cup", "a door", "a lamp"]
     assert (first[0] == again[2]).all()
     assert (first[1] == again[0]).all()
-    assert len(shelf) == 3
+    assert len(cache) == 3
 
 
-def test_a_kept_vector_is_the_same_to_the_bit(shelf: SqliteEmbeddingCache) -> None:
+def test_a_kept_vector_is_the_same_to_the_bit(cache: SqliteEmbeddingCache) -> None:
     model = Counting(scale=1 / 3)
-    first, again = (CachedEmbedder(model, shelf).embed(["a red cup"]) for _ in range(2))
+    first, again = (CachedEmbedder(model, cache).embed(["a red cup"]) for _ in range(2))
     assert first.tobytes() == again.tobytes()
     assert first.dtype == again.dtype == np.float32
 
 
 def test_it_is_still_there_after_the_end(path: Path) -> None:
     for asked in (["a cup"], []):
-        shelf, model = SqliteEmbeddingCache(path), Counting()
-        CachedEmbedder(model, shelf).embed(["a cup"])
-        shelf.close()
+        cache, model = SqliteEmbeddingCache(path), Counting()
+        CachedEmbedder(model, cache).embed(["a cup"])
+        cache.close()
         assert model.asked == asked
 
 
 def test_a_question_is_no_memory_unless_the_model_makes_no_difference(
-    shelf: SqliteEmbeddingCache, tmp_path: Path
+    cache: SqliteEmbeddingCache, tmp_path: Path
 ) -> None:
     openai, gemini = OpenAI(), Gemini()
     with serving(openai) as there, serving(gemini) as here:
         for embedder in (OpenAIEmbedder("small", url=there), GeminiEmbedder("small", url=here)):
-            cached = CachedEmbedder(embedder, shelf)
+            cached = CachedEmbedder(embedder, cache)
             for query in (False, True, False, True):
                 cached.embed(["a cup"], query=query)
     assert (len(openai.embedded), len(gemini.embedded)) == (1, 2)
 
 
-def test_models_and_services_are_told_apart(shelf: SqliteEmbeddingCache) -> None:
+def test_models_and_services_are_told_apart(cache: SqliteEmbeddingCache) -> None:
     models = [Counting(), Counting(provider="other"), Counting(fingerprint="there"), Counting(scale=-1.0)]
     models[3].name = "another"
     for model in models:
-        CachedEmbedder(model, shelf).embed(["a cup"])
+        CachedEmbedder(model, cache).embed(["a cup"])
     assert [len(model.asked) for model in models] == [1, 1, 1, 1]
 
 
-def test_what_came_before_a_failure_is_kept(shelf: SqliteEmbeddingCache) -> None:
+def test_what_came_before_a_failure_is_kept(cache: SqliteEmbeddingCache) -> None:
     class Tiring(Counting):
         batch_size = 2
 
@@ -105,18 +114,18 @@ def test_what_came_before_a_failure_is_kept(shelf: SqliteEmbeddingCache) -> None
 
     model, texts = Tiring(), [f"cup {n}" for n in range(6)]
     with pytest.raises(EmbeddingError, match="holiday"):
-        CachedEmbedder(model, shelf).embed(texts)
-    assert len(shelf) == 4
+        CachedEmbedder(model, cache).embed(texts)
+    assert len(cache) == 4
 
 
-def test_a_vector_that_is_none_is_not_kept(shelf: SqliteEmbeddingCache) -> None:
+def test_a_vector_that_is_none_is_not_kept(cache: SqliteEmbeddingCache) -> None:
     class Crooked(Counting):
         def embed(self, texts: Sequence[str], query: bool = False) -> Any:
             return [[float("nan")] * 8 for _ in texts]
 
     with pytest.raises(EmbeddingError, match="NaN"):
-        CachedEmbedder(Crooked(), shelf).embed(["a cup"])
-    assert len(shelf) == 0
+        CachedEmbedder(Crooked(), cache).embed(["a cup"])
+    assert len(cache) == 0
 
 
 def test_it_stays_within_its_limit_and_lets_the_least_recently_used_go(path: Path) -> None:
@@ -128,47 +137,47 @@ def test_it_stays_within_its_limit_and_lets_the_least_recently_used_go(path: Pat
             return np.ones((len(texts), 1000))
 
     limit = 200_000  # about 40 vectors
-    shelf, model = SqliteEmbeddingCache(path, limit), Large()
-    cached = CachedEmbedder(model, shelf)
+    cache, model = SqliteEmbeddingCache(path, limit), Large()
+    cached = CachedEmbedder(model, cache)
     cached.embed(["a favourite"])
     for number in range(200):
         cached.embed([f"cup {number}", "a favourite"])
-        assert shelf.bytes <= limit
+        assert cache.bytes <= limit
     assert model.asked.count("a favourite") == 1
     cached.embed(["cup 199", "cup 0"])
     assert model.asked.count("cup 199") == 1
     assert model.asked.count("cup 0") == 2
-    shelf.close()
+    cache.close()
     assert path.stat().st_size <= limit * 1.2
 
 
 def test_uses_that_were_only_read_count_after_closing(path: Path) -> None:
     wide = b"\0" * 4000
-    maker = ("own", "wide", "")
-    shelf = SqliteEmbeddingCache(path)
+    model_key = ("own", "wide", "")
+    cache = SqliteEmbeddingCache(path)
     for at in range(30):
-        shelf.put(maker, {bytes([at]) * 32: wide})
-    shelf.close()
+        cache.put(model_key, {bytes([at]) * 32: wide})
+    cache.close()
     reader = SqliteEmbeddingCache(path)
-    reader.get(maker, [bytes([0]) * 32])
+    reader.get(model_key, [bytes([0]) * 32])
     reader.close()
     small = SqliteEmbeddingCache(path, 100_000)
-    small.put(maker, {b"x" * 32: wide})
-    assert set(small.get(maker, [bytes([0]) * 32, bytes([1]) * 32])) == {bytes([0]) * 32}
+    small.put(model_key, {b"x" * 32: wide})
+    assert set(small.get(model_key, [bytes([0]) * 32, bytes([1]) * 32])) == {bytes([0]) * 32}
     small.close()
 
 
 PROGRAM = """
 import sys
-from recollect.embed import Cached
-from recollect.store.sqlite.embedding_cache import VectorsCache
+from recollect.embed import CachedEmbedder
+from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 
 class Model:
     name, dim = "m", 4
     def embed(self, texts, query=False):
         return [[len(text), 1, 2, 3] for text in texts]
 
-cached = Cached(Model(), VectorsCache(sys.argv[1]))
+cached = CachedEmbedder(Model(), SqliteEmbeddingCache(sys.argv[1]))
 for number in range(61):
     cached.embed([f"{(number * int(sys.argv[2])) % 61} cup", f"only {sys.argv[2]} {number}"])
 """
@@ -182,13 +191,13 @@ def test_many_processes_share_it(path: Path) -> None:
     for each in running:
         _, told = each.communicate()
         assert (each.returncode, told) == (0, "")
-    shelf = SqliteEmbeddingCache(path)
-    assert len(shelf) == 61 + 3 * 61  # each has them all once, in its own order, and as many of its own
-    shelf.close()
+    cache = SqliteEmbeddingCache(path)
+    assert len(cache) == 61 + 3 * 61  # each has them all once, in its own order, and as many of its own
+    cache.close()
 
 
-def test_threads_share_it(shelf: SqliteEmbeddingCache) -> None:
-    cached = CachedEmbedder(Counting(), shelf)
+def test_threads_share_it(cache: SqliteEmbeddingCache) -> None:
+    cached = CachedEmbedder(Counting(), cache)
     wrong: list[str] = []
 
     def work(seed: int) -> None:
@@ -206,9 +215,9 @@ def test_threads_share_it(shelf: SqliteEmbeddingCache) -> None:
 
 
 def test_a_cache_that_breaks_is_worked_without(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    shelf, model = SqliteEmbeddingCache(path), Counting()
-    cached = CachedEmbedder(model, shelf)
-    shelf.close()
+    cache, model = SqliteEmbeddingCache(path), Counting()
+    cached = CachedEmbedder(model, cache)
+    cache.close()
     assert cached.embed(["a cup"]).shape == (1, 8)
     assert "could not be read" in caplog.text
     assert "could not be written" in caplog.text
@@ -281,10 +290,69 @@ def test_models_of_your_own_have_none_unless_it_is_asked_for(tmp_path: Path) -> 
     assert model.asked == ["a cup"] * 2
 
 
-def test_a_model_with_token_vectors_has_none(tmp_path: Path) -> None:
-    with Mind(tmp_path / "memory.db", embedder="local", embedding_cache=True) as mind:
+class CountingLocal(LocalEmbedder):
+    """The local model, with a record of the texts that it embedded."""
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def embed(self, texts: Sequence[str], query: bool = False) -> Any:
+        self.embedded += texts
+        return super().embed(texts, query)
+
+    def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
+        self.embedded += texts
+        return super().token_vectors(texts)
+
+
+def test_the_local_model_has_a_cache_only_when_asked(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db", embedder="local") as mind:
         assert isinstance(mind.embedder, LocalEmbedder)
     assert not (tmp_path / "memory.db-vectors").exists()
+    with Mind(tmp_path / "memory.db", embedder="local", embedding_cache=True) as mind:
+        assert isinstance(mind.embedder, TokenEmbedder)
+        mind.remember("a cup")
+    assert (tmp_path / "memory.db-vectors").exists()
+
+
+def test_with_a_cache_the_local_model_embeds_no_text_twice(tmp_path: Path) -> None:
+    model = CountingLocal()
+    found = []
+    for name in ("a.db", "b.db"):
+        with Mind(tmp_path / name, embedder=model, embedding_cache=tmp_path / "shared") as mind:
+            mind.remember("a red cup")
+            mind.remember("a blue door", collection="other")
+            found += [[result.text for result in mind.recall("which mug?")] for _ in range(2)]
+    assert model.embedded == ["a red cup", "a blue door", "which mug?"]
+    assert found[0] == found[1] == found[2] == found[3]
+
+
+def test_vectors_and_sketches_from_the_cache_are_the_same_to_the_bit(cache: SqliteEmbeddingCache) -> None:
+    texts = ["a red cup on the shelf", "", "?!", "架子上的杯子", "long " * 300]
+    bare = embed_with_sketches(LocalEmbedder(), texts)
+    queries, vectors = embed_with_tokens(LocalEmbedder(), texts, query=True)[::-1], []
+    for _ in range(2):
+        cached = cache_embeddings(LocalEmbedder(), cache)
+        for (one, sketch), (other, same) in zip(bare, embed_with_sketches(cached, texts), strict=True):
+            assert one.tobytes() == other.tobytes()
+            assert sketch == same
+        whole, tokens = embed_with_tokens(cached, texts, query=True)
+        assert whole.tobytes() == queries[1].tobytes()
+        assert tokens is not None
+        assert queries[0] is not None
+        vectors.append([each.vectors.tobytes() for each in tokens])
+        assert vectors[-1] == [each.vectors.tobytes() for each in queries[0]]
+        assert [each.tokens for each in tokens] == [each.tokens for each in queries[0]]
+
+
+def test_a_cached_local_model_ranks_and_corrects_typos_as_without_a_cache(tmp_path: Path) -> None:
+    texts = ["the charging dock is behind the sofa", "the blue cup is on the shelf", "anna likes green tea"]
+    answers = []
+    for name, cached in (("plain.db", False), ("cached.db", True)):
+        with Mind(tmp_path / name, embedding_cache=cached) as mind:
+            mind.remember_many([{"text": text, "id": str(at)} for at, text in enumerate(texts)])
+            answers.append([[(each.memory.id, each.text) for each in mind.recall(q)] for q in ("chargin dok", "mug")])
+    assert answers[0] == answers[1]
 
 
 def test_the_cache_can_be_switched_off_or_shared(tmp_path: Path, remote: OpenAIEmbedder, provider: OpenAI) -> None:
@@ -293,11 +361,11 @@ def test_the_cache_can_be_switched_off_or_shared(tmp_path: Path, remote: OpenAIE
     for name in ("b.db", "c.db"):
         with Mind(tmp_path / name, embedder=remote, embedding_cache=tmp_path / "shared") as mind:
             mind.remember("a cup")
-    shelf = SqliteEmbeddingCache(tmp_path / "shared")
-    with Mind(tmp_path / "d.db", embedder=remote, embedding_cache=shelf) as mind:
+    cache = SqliteEmbeddingCache(tmp_path / "shared")
+    with Mind(tmp_path / "d.db", embedder=remote, embedding_cache=cache) as mind:
         mind.remember("a cup")
-    assert (len(provider.embedded), len(shelf)) == (2, 1)
-    shelf.close()
+    assert (len(provider.embedded), len(cache)) == (2, 1)
+    cache.close()
     assert not list(tmp_path.glob("*-vectors"))
 
 

@@ -53,7 +53,7 @@ def test_what_is_no_embedder_is_a_clear_error(wrong: Any) -> None:
 
 
 def test_a_choice_says_why() -> None:
-    assert choose_embedder(None).reason == "no embedder was asked for: words alone"
+    assert choose_embedder(None).reason == "no embedder was requested: search by words only"
     assert choose_embedder("local").reason == "it was named"
     assert choose_embedder(LocalEmbedder()).reason == "it was given"
 

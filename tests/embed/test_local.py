@@ -103,5 +103,5 @@ def test_altered_weights_are_refused(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True, timeout=60
     )
-    assert "not the file that we know" in done.stdout
+    assert "not the expected file" in done.stdout
     assert str(package) in done.stdout

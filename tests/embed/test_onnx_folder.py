@@ -145,7 +145,7 @@ def test_the_packaged_model_in_a_folder_gives_the_same_vectors_as_the_local_one(
 @pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])
 def test_a_folder_that_lacks_something_is_a_clear_error(folder: Path, missing: str) -> None:
     (write(folder) / missing).unlink()
-    with pytest.raises(InvalidInput, match=r"must hold tokenizer.json and model.onnx"):
+    with pytest.raises(InvalidInput, match=r"must contain tokenizer.json and model.onnx"):
         OnnxEmbedder(folder)
 
 
@@ -171,7 +171,7 @@ def test_weights_that_are_none_are_a_clear_error(folder: Path) -> None:
 
 def test_a_model_with_another_output_is_a_clear_error(folder: Path) -> None:
     write(folder, made=model("logits"))
-    with pytest.raises(EmbeddingError, match="gives logits, and none of last_hidden_state"):
+    with pytest.raises(EmbeddingError, match="has the outputs logits; one must be last_hidden_state"):
         OnnxEmbedder(folder).embed(["a"])
 
 

@@ -154,5 +154,5 @@ def test_the_doctor_says_which_memory_is_refused_and_why_and_embeds_the_others(p
     assert "1 of 41" in found["memories without a vector"].what
     refused = found["texts that the embedder refuses"]
     assert refused.examples == ("bad",)
-    assert f"Of bad it says: {url}/v1/embeddings answered 400 Bad Request" in refused.what
+    assert f"For bad it says: {url}/v1/embeddings answered 400 Bad Request" in refused.what
     assert REASON in refused.what

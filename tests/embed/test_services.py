@@ -24,7 +24,7 @@ class Place:
     make: Callable[..., RemoteEmbedder]
 
     def embedder(self, **settings: Any) -> RemoteEmbedder:
-        return self.make(**{"patience": AT_ONCE, **settings})
+        return self.make(**{"retry": AT_ONCE, **settings})
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def test_what_does_not_pass_is_told_after_the_last_try(
     provider = kind[0](*[trouble] * 9)
     with serving(provider) as url, pytest.raises(EmbeddingError, match=complaint):
         kind[1](url, retry=AT_ONCE).embed(CUPS)
-    assert len(provider.requests) == AT_ONCE.tries
+    assert len(provider.requests) == AT_ONCE.attempts
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_model_whose_dimensions_change_is_noticed() -> None:
         embedder = OpenAIEmbedder("small", url=url, retry=AT_ONCE)
         embedder.embed(CUPS)
         provider.dim = 5
-        with pytest.raises(EmbeddingError, match="gave vectors of 5 dimensions"):
+        with pytest.raises(EmbeddingError, match="returned vectors of 5 dimensions"):
             embedder.embed(CUPS)
 
 
@@ -160,7 +160,7 @@ def test_a_service_that_wants_a_longer_pause_than_there_is_time_is_not_waited_fo
         embedder = OpenAIEmbedder("small", url=url, retry=RetryPolicy(timeout_seconds=5.0, cooldown_seconds=1.0))
         with pytest.raises(EmbeddingError, match="429"):
             embedder.embed(CUPS)
-        with pytest.raises(EmbeddingError, match=r"Nothing is asked for another (600|59.) s, because .*429"):
+        with pytest.raises(EmbeddingError, match=r"No requests for another (600|59.) s after this error: .*429"):
             embedder.embed(CUPS)
     assert len(provider.requests) == 1
 
@@ -168,7 +168,7 @@ def test_a_service_that_wants_a_longer_pause_than_there_is_time_is_not_waited_fo
 def test_nobody_there_is_a_clear_error(kind: tuple[type[Provider], Make]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with pytest.raises(EmbeddingError, match=f"127.0.0.1:{port}.* Request to .* failed: .*refused"):
+    with pytest.raises(EmbeddingError, match=f"Request to http://127.0.0.1:{port}.* failed: .*refused"):
         kind[1](f"http://127.0.0.1:{port}", retry=AT_ONCE).embed(CUPS)
 
 
@@ -182,7 +182,7 @@ def test_a_service_that_failed_is_left_alone() -> None:
         with pytest.raises(EmbeddingError, match="500"):
             embedder.embed(CUPS)
         for _ in range(3):
-            with pytest.raises(EmbeddingError, match=r"Nothing is asked for another \d+ s, because .*500"):
+            with pytest.raises(EmbeddingError, match=r"No requests for another \d+ s after this error: .*500"):
                 embedder.embed(CUPS)
     assert len(provider.requests) == 1
 
@@ -216,7 +216,7 @@ def test_recalls_are_answered_by_words_while_the_service_rests_and_remembering_g
             assert [result.memory.id for result in first] == ["red"]
             assert [result.memory.id for result in second] == ["red"]
             assert "500" in first.trace.failures[0].reason
-            assert "Nothing is asked" in second.trace.failures[0].reason
+            assert "No requests for another" in second.trace.failures[0].reason
             mind.remember("a blue cup", id="blue")
             assert {result.memory.id for result in mind.recall("cup")} == {"red", "blue"}
             assert mind.status().store.without_vector == 1
@@ -298,7 +298,7 @@ def test_no_file_and_no_trace_holds_the_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["sk-secret\nHost: evil", "sk-secret-ключ", "sk-secret\0"])
 def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(key: str) -> None:
     provider = OpenAI()
-    with serving(provider) as url, pytest.raises(EmbeddingError, match="no HTTP header") as refusal:
+    with serving(provider) as url, pytest.raises(EmbeddingError, match="not allowed in an HTTP header") as refusal:
         OpenAIEmbedder("small", url=url, key=key).embed(["a"])
     assert ("secret" in str(refusal.value), provider.requests) == (False, [])
 
@@ -331,7 +331,15 @@ def test_threads_share_an_embedder() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"timeout": 0}, {"question": -1}, {"tries": 0}, {"tries": 1.5}, {"pause": -1}, {"rest": float("nan")}]
+    "wrong",
+    [
+        {"timeout_seconds": 0},
+        {"query_timeout_seconds": -1},
+        {"attempts": 0},
+        {"attempts": 1.5},
+        {"backoff_seconds": -1},
+        {"cooldown_seconds": float("nan")},
+    ],
 )
 def test_a_retry_policy_that_makes_no_sense_is_a_clear_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):

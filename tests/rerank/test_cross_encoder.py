@@ -152,7 +152,7 @@ def test_an_incomplete_folder_is_refused_at_once(tmp_path: Path) -> None:
         (folder(tmp_path / missing) / missing).unlink()
         with pytest.raises(InvalidInput, match=r"tokenizer\.json and model\.onnx"):
             CrossEncoder(tmp_path / missing)
-    with pytest.raises(InvalidInput, match="must hold"):
+    with pytest.raises(InvalidInput, match="must contain"):
         CrossEncoder(tmp_path / "nowhere")
 
 
@@ -164,10 +164,10 @@ def test_sizes_must_make_sense(tmp_path: Path, tokens: int, batch: int) -> None:
 
 def test_a_model_that_is_no_reranker_is_a_clear_error(tmp_path: Path) -> None:
     three = CrossEncoder(folder(tmp_path / "three", model(outputs=3)))
-    with pytest.raises(RerankError, match="3 numbers a pair"):
+    with pytest.raises(RerankError, match="3 numbers per pair"):
         rerank_texts(three, "q", ["red"])
     strange = CrossEncoder(folder(tmp_path / "strange", model(extra="position_ids")))
-    with pytest.raises(RerankError, match="wants position_ids"):
+    with pytest.raises(RerankError, match="has the inputs position_ids"):
         rerank_texts(strange, "q", ["red"])
 
 

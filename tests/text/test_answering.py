@@ -6,35 +6,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.text.questions import asks_when, says_when, share_of_questions
+from recollect.text.classify import asks_when, mentions_time, question_share
 
 
 @pytest.mark.parametrize(
     "text", ["", "I went home.", "I went home", "…", "???", "Is it so. I wonder", "no\nquestion\n"]
 )
 def test_who_tells_does_not_ask(text: str) -> None:
-    assert share_of_questions(text) == 0
+    assert question_share(text) == 0
 
 
 @pytest.mark.parametrize(
     "text", ["Where is it?", "Where is it? And when?", "  Where?  ", "What?!", "What!?", "Really??"]
 )
 def test_who_only_asks_asks_all_the_time(text: str) -> None:
-    assert share_of_questions(text) == 1
+    assert question_share(text) == 1
 
 
 def test_a_text_that_tells_and_asks_is_between() -> None:
-    assert share_of_questions("I am. Are you?") == pytest.approx(8 / 13)
-    assert share_of_questions("I am\nAre you?") == pytest.approx(8 / 12)
+    assert question_share("I am. Are you?") == pytest.approx(8 / 13)
+    assert question_share("I am\nAre you?") == pytest.approx(8 / 12)
     much, little = "I went to Rome and back again. Did you?", "I did. Did you go to Rome, or to Athens, or nowhere?"
-    assert 0 < share_of_questions(much) < 0.5 < share_of_questions(little) < 1
+    assert 0 < question_share(much) < 0.5 < question_share(little) < 1
 
 
 @given(st.text("aB .?!\n…？在\0", max_size=40) | st.text(max_size=40))
 @settings(max_examples=300, deadline=None)
 def test_a_share_is_between_nothing_and_everything(text: str) -> None:
-    assert 0 <= share_of_questions(text) <= 1
-    assert "?" in text or "？" in text or share_of_questions(text) == 0
+    assert 0 <= question_share(text) <= 1
+    assert "?" in text or "？" in text or question_share(text) == 0
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ def test_a_share_is_between_nothing_and_everything(text: str) -> None:
     ],
 )
 def test_a_text_with_a_time_says_when(text: str) -> None:
-    assert says_when(text)
+    assert mentions_time(text)
 
 
 @pytest.mark.parametrize("text", ["", "I left", "the sun", "room 12023", "a weekly", "lastly", "1850"])
 def test_a_text_without_a_time_does_not(text: str) -> None:
-    assert not says_when(text)
+    assert not mentions_time(text)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.text.dates import MONTHS, PATTERNS, WEEKDAYS, spans
+from recollect.text.dates import MONTHS, PATTERNS, WEEKDAYS, find_time_spans
 
 NOW = datetime(2025, 6, 18, 15, 30, tzinfo=UTC)  # a Wednesday
 YEARS = (datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=UTC))
@@ -16,7 +16,7 @@ YEARS = (datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=UT
 
 def days(text: str, now: datetime = NOW) -> list[str]:
     """Each span as its first day and the first after it."""
-    return [f"{start:%Y-%m-%d} {end:%Y-%m-%d}" for start, end in spans(text, now)]
+    return [f"{start:%Y-%m-%d} {end:%Y-%m-%d}" for start, end in find_time_spans(text, now)]
 
 
 @pytest.mark.parametrize(
@@ -107,13 +107,17 @@ def test_on_a_weekend_the_last_one_is_another() -> None:
     ],
 )
 def test_so_long_ago_is_around_that_day(text: str, ago: timedelta) -> None:
-    ((start, end),) = spans(text, NOW)
+    ((start, end),) = find_time_spans(text, NOW)
     assert start < NOW - ago < end
     assert NOW - ago - start == pytest.approx(end - (NOW - ago), abs=timedelta(days=1))
 
 
 def test_the_longer_ago_the_wider() -> None:
-    widths = [end - start for unit in ("day", "week", "month", "year") for start, end in spans(f"2 {unit}s ago", NOW)]
+    widths = [
+        end - start
+        for unit in ("day", "week", "month", "year")
+        for start, end in find_time_spans(f"2 {unit}s ago", NOW)
+    ]
     assert widths == sorted(set(widths))
 
 
@@ -141,7 +145,7 @@ def test_the_longer_ago_the_wider() -> None:
     ],
 )
 def test_what_is_no_date_names_none(text: str) -> None:
-    assert spans(text, NOW) == []
+    assert find_time_spans(text, NOW) == []
 
 
 def test_a_day_that_never_was_leaves_its_month() -> None:
@@ -160,7 +164,7 @@ def test_a_day_begins_at_midnight_where_the_clock_is() -> None:
     rome = late.astimezone(timezone(timedelta(hours=2)))
     assert days("yesterday", late) == ["2025-06-17 2025-06-18"]
     assert days("yesterday", rome) == ["2025-06-18 2025-06-19"]
-    assert spans("yesterday", rome)[0][0] == datetime(2025, 6, 17, 22, tzinfo=UTC)
+    assert find_time_spans("yesterday", rome)[0][0] == datetime(2025, 6, 17, 22, tzinfo=UTC)
 
 
 NAMED = ["yesterday", "today", "2 years ago", "1 day ago", "on 31 December", "on 29 February", "since March 2020"]
@@ -171,7 +175,7 @@ NAMED += [f"in {month}" for month in MONTHS]
 @pytest.mark.parametrize("now", YEARS, ids=["the first year", "the last year"])
 def test_no_year_is_too_early_or_too_late(now: datetime) -> None:
     for text in NAMED:
-        for start, end in spans(text, now):
+        for start, end in find_time_spans(text, now):
             assert start < end
 
 
@@ -181,7 +185,7 @@ words = st.sampled_from([*NAMED, *"12 31 . , - of the st th 2023 1999 ago last M
 @given(st.lists(words | st.text(max_size=3), max_size=8).map(" ".join), st.datetimes(timezones=st.just(UTC)))
 @settings(max_examples=300, deadline=None)
 def test_no_question_is_too_strange_at_any_time(text: str, now: datetime) -> None:
-    for start, end in spans(text, now):
+    for start, end in find_time_spans(text, now):
         assert start < end
         assert (start.hour, start.minute, start.second, start.microsecond) == (0, 0, 0, 0)
         assert start.tzinfo is UTC

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.text.trigrams import GramIndex, grams
+from recollect.text.trigrams import TrigramIndex, word_trigrams
 
 some_word = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8) | st.text(
     "abc$é東👍", max_size=8
@@ -26,14 +26,14 @@ def jaccard(a: set[str], b: set[str]) -> float:
 @given(some_word)
 @settings(deadline=None)
 def test_grams_are_every_run_of_three(word: str) -> None:
-    assert grams(word) == naive(word)
+    assert word_trigrams(word) == naive(word)
 
 
 @given(vocabularies, some_word)
 @settings(max_examples=200, deadline=None)
 def test_similarity_is_the_jaccard_of_the_sets(vocabulary: list[str], word: str) -> None:
     expected = [jaccard(naive(word), naive(each)) for each in vocabulary]
-    assert GramIndex(vocabulary).similar(word).tolist() == pytest.approx(expected)
+    assert TrigramIndex(vocabulary).similar(word).tolist() == pytest.approx(expected)
 
 
 @given(vocabularies, some_word)
@@ -41,21 +41,21 @@ def test_similarity_is_the_jaccard_of_the_sets(vocabulary: list[str], word: str)
 def test_containing_is_having_every_inner_gram(vocabulary: list[str], word: str) -> None:
     inner = {gram for gram in naive(word) if "$" not in gram}
     expected = [bool(inner) and inner <= naive(each) for each in vocabulary]
-    assert GramIndex(vocabulary).containing(word).tolist() == expected
+    assert TrigramIndex(vocabulary).containing(word).tolist() == expected
 
 
 @given(vocabularies.filter(bool), st.data())
 @settings(deadline=None)
 def test_a_word_is_most_like_itself(vocabulary: list[str], data: st.DataObject) -> None:
     word = data.draw(st.sampled_from(vocabulary))
-    similar = GramIndex(vocabulary).similar(word)
+    similar = TrigramIndex(vocabulary).similar(word)
     assert similar[vocabulary.index(word)] == similar.max()
 
 
 def test_an_empty_vocabulary_is_like_nothing() -> None:
-    assert GramIndex([]).similar("cup").tolist() == []
-    assert GramIndex([]).containing("cup").tolist() == []
+    assert TrigramIndex([]).similar("cup").tolist() == []
+    assert TrigramIndex([]).containing("cup").tolist() == []
 
 
 def test_words_with_lone_surrogates_are_no_trouble() -> None:
-    assert GramIndex(["a\ud800b", "cup"]).similar("\udfff cup").shape == (2,)
+    assert TrigramIndex(["a\ud800b", "cup"]).similar("\udfff cup").shape == (2,)

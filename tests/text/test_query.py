@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.text.query_language import (
-    Every,
+    And,
+    AndNot,
+    Or,
     Phrase,
     Prefix,
-    Some,
-    Tree,
-    Without,
+    QueryTree,
     Word,
-    describe,
-    expand,
-    parse,
-    wanted,
+    expand_aliases,
+    format_query,
+    parse_query,
+    positive_terms,
 )
 
 pytestmark = pytest.mark.contract("J18")
@@ -26,14 +26,14 @@ SIGNS = st.sampled_from(
 )
 TEXTS = st.one_of(st.text(), st.lists(st.one_of(SIGNS, st.text(max_size=3)), max_size=40).map("".join))
 WORDS = st.sampled_from(["ant", "bee", "cat", "dog", "elk"])
-LEAVES: st.SearchStrategy[Tree] = st.one_of(
+LEAVES: st.SearchStrategy[QueryTree] = st.one_of(
     WORDS.map(Word), WORDS.map(lambda word: Prefix(word[:2])), st.tuples(WORDS, WORDS).map(" ".join).map(Phrase)
 )
 
 
-def joined(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+def joined(inner: st.SearchStrategy[QueryTree]) -> st.SearchStrategy[QueryTree]:
     several = st.lists(inner, min_size=2, max_size=3).map(tuple)
-    return several.map(Every) | several.map(Some) | st.builds(Without, inner, inner)
+    return several.map(And) | several.map(Or) | st.builds(AndNot, inner, inner)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def joined(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
     ],
 )
 def test_a_query_is_understood_as(query: str, compiled: str) -> None:
-    assert describe(parse(query)) == compiled
+    assert format_query(parse_query(query)) == compiled
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_query_is_understood_as(query: str, compiled: str) -> None:
     ],
 )
 def test_a_bare_question_loses_stop_words_and_words_of_one_or_two_latin_letters(query: str, compiled: str) -> None:
-    assert describe(parse(query)) == compiled
+    assert format_query(parse_query(query)) == compiled
 
 
 @pytest.mark.parametrize(
@@ -98,17 +98,17 @@ def test_a_bare_question_loses_stop_words_and_words_of_one_or_two_latin_letters(
     ],
 )
 def test_phrases_and_operators_keep_every_word_as_it_is(query: str, compiled: str) -> None:
-    assert describe(parse(query)) == compiled
+    assert format_query(parse_query(query)) == compiled
 
 
 def test_only_capitals_are_operators() -> None:
-    assert describe(parse("foo and bar Not baz")) == "foo OR bar OR baz"
+    assert format_query(parse_query("foo and bar Not baz")) == "foo OR bar OR baz"
 
 
 @pytest.mark.parametrize("query", ["", " ", "?!", "*", '"', '""', '"?"', "(", ")(", "AND", "NOT", "AND OR NOT", "()"])
 def test_what_holds_no_word_asks_for_nothing(query: str) -> None:
-    assert parse(query) is None
-    assert describe(parse(query)) == ""
+    assert parse_query(query) is None
+    assert format_query(parse_query(query)) == ""
 
 
 @pytest.mark.parametrize(
@@ -126,59 +126,64 @@ def test_what_holds_no_word_asks_for_nothing(query: str) -> None:
     ],
 )
 def test_signs_that_make_no_sense_are_passed_over(query: str, compiled: str) -> None:
-    assert describe(parse(query)) == compiled
+    assert format_query(parse_query(query)) == compiled
 
 
 def test_letters_are_composed_before_they_are_read() -> None:
-    assert parse("cafe\u0301") == parse("caf\u00e9") == Word("café")
+    assert parse_query("cafe\u0301") == parse_query("caf\u00e9") == Word("café")
 
 
 def test_curly_quotes_are_quotes() -> None:
-    assert parse("“blue cup”") == parse("„blue cup“") == parse('"blue cup"') == Phrase("blue cup")
+    assert parse_query("“blue cup”") == parse_query("„blue cup“") == parse_query('"blue cup"') == Phrase("blue cup")
 
 
 def test_aliases_stand_beside_their_word_and_several_words_are_a_phrase() -> None:
     aliases = {"K8s": ["kubernetes", "container-platform"]}
-    assert describe(expand(parse("k8s cluster"), aliases)) == 'k8s OR kubernetes OR "container-platform" OR cluster'
+    assert (
+        format_query(expand_aliases(parse_query("k8s cluster"), aliases))
+        == 'k8s OR kubernetes OR "container-platform" OR cluster'
+    )
 
 
 def test_an_alias_stays_under_the_operator_of_its_word() -> None:
     aliases = {"bar": ["pub", "inn"]}
-    assert describe(expand(parse("foo AND bar"), aliases)) == "foo AND (bar OR pub OR inn)"
-    assert describe(expand(parse("foo NOT bar"), aliases)) == "foo AND NOT bar AND NOT pub AND NOT inn"
+    assert format_query(expand_aliases(parse_query("foo AND bar"), aliases)) == "foo AND (bar OR pub OR inn)"
+    assert (
+        format_query(expand_aliases(parse_query("foo NOT bar"), aliases)) == "foo AND NOT bar AND NOT pub AND NOT inn"
+    )
 
 
 def test_phrases_and_prefixes_have_no_aliases() -> None:
     aliases = {"bar": ["pub"], "ba": ["pub"]}
-    assert describe(expand(parse('"bar" ba*'), aliases)) == '"bar" OR ba*'
+    assert format_query(expand_aliases(parse_query('"bar" ba*'), aliases)) == '"bar" OR ba*'
 
 
 def test_an_alias_of_nothing_and_aliases_of_no_query_change_nothing() -> None:
-    assert describe(expand(parse("bar"), {"bar": ["?"], "foo": []})) == "bar"
-    assert expand(None, {"bar": ["pub"]}) is None
+    assert format_query(expand_aliases(parse_query("bar"), {"bar": ["?"], "foo": []})) == "bar"
+    assert expand_aliases(None, {"bar": ["pub"]}) is None
 
 
 def test_what_is_refused_does_not_score_and_one_stem_scores_once() -> None:
-    assert wanted(parse("cups cup NOT saucers")) == [Word("cups")]
-    assert wanted(parse('"cups" OR cup*')) == [Phrase("cups"), Prefix("cup")]
-    assert wanted(None) == []
+    assert positive_terms(parse_query("cups cup NOT saucers")) == [Word("cups")]
+    assert positive_terms(parse_query('"cups" OR cup*')) == [Phrase("cups"), Prefix("cup")]
+    assert positive_terms(None) == []
 
 
 def test_deep_parentheses_are_no_deep_recursion() -> None:
-    assert describe(parse("(" * 100_000 + "cup" + ")" * 100_000 + " AND saucer")) == "cup AND saucer"
+    assert format_query(parse_query("(" * 100_000 + "cup" + ")" * 100_000 + " AND saucer")) == "cup AND saucer"
     nested = "cup AND (saucer OR (" * 5000
-    assert describe(parse(nested)).startswith("cup AND (saucer OR ")
+    assert format_query(parse_query(nested)).startswith("cup AND (saucer OR ")
 
 
 @given(TEXTS)
 def test_every_text_is_a_query(text: str) -> None:
-    tree = parse(text)
-    expanded = expand(tree, {"cup": ["mug", "tea cup"]})
-    assert isinstance(describe(expanded), str)
-    assert bool(wanted(tree)) == (tree is not None)
+    tree = parse_query(text)
+    expanded = expand_aliases(tree, {"cup": ["mug", "tea cup"]})
+    assert isinstance(format_query(expanded), str)
+    assert bool(positive_terms(tree)) == (tree is not None)
 
 
 @given(st.recursive(LEAVES, joined, max_leaves=8))
-def test_a_description_reads_back_as_itself(tree: Tree) -> None:
-    compiled = describe(parse(describe(tree) + " OR zebu"))
-    assert describe(parse(compiled)) == compiled
+def test_a_description_reads_back_as_itself(tree: QueryTree) -> None:
+    compiled = format_query(parse_query(format_query(tree) + " OR zebu"))
+    assert format_query(parse_query(compiled)) == compiled

@@ -15,8 +15,15 @@ from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.stages.factors import DAY
-from recollect.text.dates import spans
-from recollect.text.questions import asks_assistant, asks_what_was, asks_when, says_when, share_of_questions, statements
+from recollect.text.classify import (
+    asks_about_assistant,
+    asks_about_past,
+    asks_when,
+    count_statements,
+    mentions_time,
+    question_share,
+)
+from recollect.text.dates import find_time_spans
 from recollect.text.words import fold, words
 
 WITH_SESSION = "with its session"
@@ -90,7 +97,7 @@ class RoleFactor:
         roles = run.snapshot.strings("role", hits.keys)
         if self.factors.keys().isdisjoint(roles):
             raise Skip("no candidate was said by an assistant")
-        if asks_assistant(run.query.text):
+        if asks_about_assistant(run.query.text):
             raise Skip("the query is about what an assistant said")
         factor = np.array([self.factors.get(role, 1.0) for role in roles])
         return [Rescore(product("after role", hits.score, leaf(factor, lambda at: f"role {roles[at]!r}")))]
@@ -116,8 +123,8 @@ class AnswerLikelihood:
             raise Skip("no candidate has a speaker, and the query asks for no time")
         factor, reasons = np.ones(len(hits)), {}
         for at, (text, person) in enumerate(zip(run.texts(hits.keys[: self.head]), people, strict=True)):
-            questions = share_of_questions(text) if person else 0.0
-            timeless = when and not says_when(text)
+            questions = question_share(text) if person else 0.0
+            timeless = when and not mentions_time(text)
             factor[at] = (1 - self.asking * questions) * (1 - self.timeless * timeless)
             reasons[at] = f"{questions:.0%} of it are questions" + (", and it names no time" if timeless else "")
 
@@ -140,7 +147,7 @@ class DateFactor:
     name: str = "dates"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        named = spans(run.query.text, run.as_of)
+        named = find_time_spans(run.query.text, run.as_of)
         if not named:
             raise Skip("the query names no date")
         created = run.snapshot.numbers("created", hits.keys)
@@ -175,16 +182,16 @@ class ConversationResume:
     name: str = "resuming"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        count = statements(run.query.text)
-        if count < self.statements or asks_what_was(run.query.text):
+        count = count_statements(run.query.text)
+        if count < self.statements or asks_about_past(run.query.text):
             raise Skip("the query is not a message that continues a conversation")
         in_session = np.array([session != "" for session in run.snapshot.strings("session", hits.keys)], dtype=np.bool_)
         if not in_session[_first_page(hits)].any():
             raise Skip("no candidate has a session")
         run.log("continues a conversation", f"{count} statements")
         distance = np.abs((micros(run.as_of) - run.snapshot.numbers("created", hits.keys)) / DAY)
-        after = run.snapshot.around(hits.keys, self.reach)[:, self.reach :]
-        follow = run.scope.has(after.ravel()).reshape(after.shape).sum(axis=1)
+        after = run.snapshot.neighbours(hits.keys, self.reach)[:, self.reach :]
+        follow = run.scope.contains(after.ravel()).reshape(after.shape).sum(axis=1)
         near = np.where(
             in_session, 1 - self.share + self.share * np.exp2(-np.nan_to_num(distance) / self.half_life), 1.0
         )
