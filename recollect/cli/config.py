@@ -55,10 +55,10 @@ def folder_config(root: str, config: Config, options: GlobalOptions) -> Config:
 
 def _with_folders(config: Config, options: GlobalOptions) -> Config:
     """The configuration with the files and problems of all synced folders."""
-    from recollect.systems.openclaw.workspace import followed
+    from recollect.systems.openclaw.workspace import followed_folders
 
     try:
-        roots = {record["root"] for record in followed(options.db_path(config)).values()}
+        roots = {record["root"] for record in followed_folders(options.db_path(config)).values()}
     except StoreError:  # reported by the doctor
         return config
     folders = [folder_config(root, config, options) for root in sorted(roots)]

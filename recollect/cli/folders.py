@@ -199,13 +199,13 @@ def _workspaces(
     """
     from recollect.config.apply import folder_settings, search_settings
     from recollect.ingest.folder import resolve_root, settings_from_record
-    from recollect.systems.openclaw.workspace import Workspace, followed
+    from recollect.systems.openclaw.workspace import Workspace, followed_folders
 
     config = options.checked_config
     path, embedder = options.db_path(config), options.select_embedder(config).embedder
     given = _given_settings(layout, extra, sessions)
     root = None if folder is None else str(resolve_root(folder))
-    known = followed(path)
+    known = followed_folders(path)
     chosen: dict[str | None, dict[str, Any]] = {
         name: record
         for name, record in known.items()
@@ -302,7 +302,7 @@ def _sync(space: Workspace, as_json: bool) -> SyncReport:
 
 
 def _search(space: Workspace, query: str, k: int | None, min_score: float | None, as_json: bool) -> dict[str, Any]:
-    if space.settings.on_search and space.being_read:
+    if space.settings.on_search and space.is_syncing_now:
         message = f"{space.folder.root} is being synced by another process; what is indexed so far is searched."
         print_line((message, "dim"), stderr=True)
     elif space.settings.on_search:

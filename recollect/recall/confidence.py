@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recollect.recall.bm25 import Bm25Query, score
 from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Rows, WordQuery
+from recollect.recall.similarity import cosines
+from recollect.store.base import Rows
 from recollect.text.words import words
 
 
@@ -49,7 +51,7 @@ class Confidence:
     def _covered(self, run: Run, rows: Rows) -> float:
         if not run.query.terms:
             return 0.0
-        matches = run.snapshot.lexicon.score(WordQuery(run.query.terms, ALL_FIELDS, 1.2, 0.75), run.scope, rows)
+        matches = score(run.snapshot, run.scope, Bm25Query(run.query.terms, ALL_FIELDS, 1.2, 0.75), rows)
         query_words = set(words(run.query.text, whole=True))  # without the bigrams by which Chinese is looked up
         about = [match for match in matches.terms if match.term.word in query_words] or matches.terms
         idf_sum = sum(match.idf for match in about)
@@ -59,10 +61,10 @@ class Confidence:
         if "vectors" not in run.found or not len(run.found["vectors"].keys) or not run.embedder_reads_query():
             return None
         try:
-            cosines = run.snapshot.cosines(run.vector(), rows)
+            similarity = cosines(run.snapshot, run.vector(), rows)
         except Skip:
             return None
-        known = cosines[~np.isnan(cosines)]
+        known = similarity[~np.isnan(similarity)]
         return float(known.max()) if len(known) else None
 
 

@@ -57,9 +57,9 @@ def context(store: Store, request: Request, budget: int) -> Context:
 def _neighbours(snapshot: Snapshot, request: Request, memories: Sequence[Memory]) -> Sequence[Memory]:
     """What came right before and after each memory, if it is in the scope of the recall."""
     rows = np.array([row for memory in memories if (row := snapshot.row(memory.id)) is not None], dtype=np.int64)
-    neighbours = snapshot.around(rows, 1).ravel()
+    neighbours = snapshot.neighbours(rows, 1).ravel()
     neighbours = neighbours[(neighbours >= 0) & ~np.isin(neighbours, rows)]
-    return snapshot.memories(neighbours[scope_of(request, snapshot).has(neighbours)])
+    return snapshot.memories(neighbours[scope_of(request, snapshot).contains(neighbours)])
 
 
 def _order(memory: Memory) -> tuple[object, ...]:

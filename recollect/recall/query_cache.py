@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
-from datetime import datetime
 from threading import Lock
 from typing import Any, cast
 
@@ -23,13 +22,12 @@ import numpy as np
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
-from recollect.model.filter import AllOf, Filter, FilterExpression, Not
-from recollect.model.memory import STATUSES
+from recollect.model.filter import FilterExpression, any_filter
 from recollect.recall.pipeline import Request, SearchOutcome, build_recall, check_request, recall, search
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall
 from recollect.recall.trace import Step, Trace
-from recollect.store.base import Floats, Snapshot, Store
+from recollect.store.base import Snapshot, Store
 
 VALIDITY_FIELDS = ("valid_from", "valid_to", "expires")  # moments at which the same query gets another answer
 USE_METHODS = ("uses", "use_numbers")
@@ -64,8 +62,7 @@ class RecallCache:
     def __init__(self, settings: QueryCache) -> None:
         self.settings = settings
         self._entries: OrderedDict[Hashable, CacheEntry] = OrderedDict()
-        self._version = -1
-        self._moments: tuple[int, Floats] = (-1, np.empty(0))  # a version, and its validity moments
+        self._version = ""
         self._lock = Lock()
 
     def recall(self, store: Store, request: Request, recipe: str | Recipe, settings: Mapping[str, Any]) -> Recall:
@@ -83,7 +80,7 @@ class RecallCache:
         cached = self._lookup(store, request, key)
         if cached is not None:
             return build_recall(store, request, cached, start)
-        tracked = _TrackedStore(store, request, self._next_moment)
+        tracked = _TrackedStore(store, request)
         outcome = search(cast(Store, tracked), request, start)
         if not tracked.use_was_read and _is_complete(outcome.run.trace):
             self._add(key, outcome, check.micros(request.now), tracked.next_moment)
@@ -104,17 +101,6 @@ class RecallCache:
             run = replace(run, trace=trace, snapshot=snapshot, now=request.now, _memories={})
             return replace(entry.outcome, run=run, memories=run.memories(shown.keys))
 
-    def _next_moment(self, snapshot: Snapshot, now: datetime) -> float:
-        """The next moment, in microseconds, at which a memory becomes valid, ceases to be valid or expires."""
-        version, moments = self._moments
-        if version != snapshot.version:
-            rows = snapshot.all_rows(snapshot.scope(None, STATUSES, now, hidden=True))
-            values = np.concatenate([snapshot.numbers(name, rows) for name in VALIDITY_FIELDS])
-            moments = np.sort(values[~np.isnan(values)])
-            self._moments = snapshot.version, moments
-        at = int(np.searchsorted(moments, check.micros(now), side="right"))
-        return float(moments[at]) if at < len(moments) else np.inf
-
     def _add(self, key: Hashable, outcome: SearchOutcome, now: int, next_moment: float) -> None:
         with self._lock:
             if self._version != outcome.run.trace.version:  # all other entries are outdated
@@ -128,9 +114,8 @@ class RecallCache:
 class _TrackedStore:
     """A store that notes whether use counters were read, and when the validity of a memory changes next."""
 
-    def __init__(self, store: Store, request: Request, next_moment: Callable[[Snapshot, datetime], float]) -> None:
+    def __init__(self, store: Store, request: Request) -> None:
         self._store = store
-        self._find_next_moment = next_moment
         self._now = request.now
         self.use_was_read = _depends_on_use(request.filter) or _depends_on_use(request.recipe.filter)
         self.next_moment = np.inf
@@ -138,7 +123,7 @@ class _TrackedStore:
     @contextmanager
     def snapshot(self) -> Iterator[Any]:
         with self._store.snapshot() as snapshot:
-            self.next_moment = self._find_next_moment(snapshot, self._now)
+            self.next_moment = snapshot.next_validity_change(self._now)
             yield _TrackedSnapshot(snapshot, self)
 
 
@@ -158,15 +143,7 @@ def _is_complete(trace: Trace) -> bool:
 
 def _depends_on_use(filter: FilterExpression | None) -> bool:
     """Whether a filter depends on when memories were last used."""
-    match filter:
-        case Filter():
-            return filter.confidence_decay is not None
-        case Not():
-            return _depends_on_use(filter.of)
-        case AllOf():
-            return any(map(_depends_on_use, filter.of))
-        case _:
-            return False
+    return any_filter(filter, lambda part: part.confidence_decay is not None)
 
 
 def _key(value: Any) -> Hashable:

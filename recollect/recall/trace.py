@@ -46,7 +46,7 @@ class Trace:
 
     query: str
     recipe: str
-    version: int = 0
+    version: str = ""
     milliseconds: float = 0.0
     steps: list[Step] = field(default_factory=list)
     report: Callable[[Trace], dict[str, Any]] | None = None  # the recipe's own summary of the steps

@@ -23,12 +23,12 @@ def explain_absence(run: Run, again: Run, shown: Hits, id: str) -> Verdict:
         rank = int(ranked[0]) + 1
         score = float(shown.score.values[ranked[0]])
         return Verdict(id, True, "", f"It was returned, at rank {rank} with a score of {score:.4f}.", score)
-    if again.snapshot.version != run.trace.version and run.scope.unknown(row):
+    if again.snapshot.version != run.trace.version and not run.scope.knows(row):
         return Verdict(id, False, "filter", "It was added or changed after this recall; recall again.")
-    refusal = run.scope.reason(row)
-    if refusal is not None:
-        reason = f"Left out before the search: {refusal.reason}."
-        return Verdict(id, False, "filter", reason, refusal.value, refusal.threshold)
+    exclusion = run.scope.exclusion(row)
+    if exclusion is not None:
+        reason = f"Left out before the search: {exclusion.reason}."
+        return Verdict(id, False, "filter", reason, exclusion.value, exclusion.threshold)
     cues = {cue.name: _opinion(again, cue, row) for cue in run.recipe.cues.cues()}
     for step in run.trace.steps:
         for dropped in step.dropped:

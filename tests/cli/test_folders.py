@@ -98,10 +98,10 @@ def test_get_reads_lines_of_what_was_found(recollect: Command, vault: Path) -> N
         (("get", "plan.md#L9-L4"), 2, "at least one"),
         (("get", "plan.md", "--from", "90"), 2, "has 3 lines"),
         (("sync", "nowhere"), 3, "There is no folder nowhere"),
-        (("sync", ".", "--layout", "heap"), 2, "workspace or vault"),
-        (("sync", "--extra", "x"), 2, "Name the folder"),
-        (("sync", "My Vault/plan.md"), 2, "My Vault/plan.md is a file; what is followed is a folder."),
-        (("sync", ".", "--unfollow"), 3, "is not followed in memory.db"),
+        (("sync", ".", "--layout", "heap"), 2, "--layout must be"),
+        (("sync", "--extra", "x"), 2, "Give the folder"),
+        (("sync", "My Vault/plan.md"), 2, "My Vault/plan.md is a file, not a folder."),
+        (("sync", ".", "--unfollow"), 3, "is not synced with memory.db"),
         (("search", " "), 2, "query"),
         (("search", "otters", "--min-score", "7"), 2, "--min-score must be between 0 and 1, not 7.0."),
         (("search", "otters", "--min-score", "-0.1"), 2, "--min-score must be between 0 and 1, not -0.1."),
@@ -145,7 +145,7 @@ def test_a_sync_tells_what_it_left_out(recollect: Command, vault: Path) -> None:
     (vault / "picture.md").write_bytes(b"\0\0")
     (vault / "latin.md").write_bytes(b"caf\xe9")
     told = recollect("sync", str(vault))
-    assert "left out  picture.md: it is no text" in told.out
+    assert "left out  picture.md: it is not text" in told.out
     assert "read, but  latin.md: not all of it is UTF-8" in told.out
     (report,) = recollect("sync", "--json").json
     assert (report["root"], report["collection"]) == (str(vault), "my-vault")
@@ -292,7 +292,7 @@ def test_what_search_prints_can_be_got(recollect: Command, work: Path) -> None:
 def test_a_path_of_two_folders_is_not_guessed(recollect: Command, work: Path) -> None:
     told = recollect("get", "plan.md", "--from", "3")
     assert (told.code, told.out) == (2, "")
-    assert "Several folders have plan.md: my-vault, work. Say which: 'my-vault: plan.md', or --collection" in told.err
+    assert "Several folders have plan.md: my-vault, work. Give one: 'my-vault: plan.md', or --collection" in told.err
     assert recollect("get", "plan.md", "--from", "3", "--collection", "work").out == "Mend the weir.\n"
     assert recollect("get", str(work / "plan.md"), "--from", "3").out == "Mend the weir.\n"
     assert recollect("get", "only.md").out == "A heron.\n"
@@ -316,7 +316,7 @@ def test_a_collection_that_is_not_followed_is_named_with_those_that_are(
 ) -> None:
     told = recollect(*words, "--collection", "nope")
     assert (told.code, told.out) == (3, "")
-    assert "No folder is followed as 'nope' in memory.db; there are: my-vault, work." in told.err
+    assert "No folder is synced as 'nope' in memory.db; there are: my-vault, work." in told.err
 
 
 def test_a_mistake_in_one_folders_configuration_costs_that_folder_alone(recollect: Command, work: Path) -> None:
@@ -335,7 +335,7 @@ def test_a_mistake_in_one_folders_configuration_costs_that_folder_alone(recollec
 
 def test_a_sync_says_that_a_folder_is_not_there(recollect: Command, vault: Path, work: Path) -> None:
     work.rename(work.parent / "moved")
-    missing = f"{work} is not there; what was read from it before is kept."
+    missing = f"The folder {work} does not exist; what was read from it before is kept."
     told = recollect("sync")
     assert (told.code, told.err) == (3, f"error: {missing}\n")
     assert told.out.splitlines() == [f"Synced {vault}: 2 unchanged (memory.db, my-vault)"]
@@ -343,7 +343,7 @@ def test_a_sync_says_that_a_folder_is_not_there(recollect: Command, vault: Path,
     assert (told.code, json.loads(told.err)["error"]) == (3, missing)
     assert [list(report["skipped"]) for report in told.json] == [[], [str(work)]]
     assert "Mend the weir." in recollect("search", "weir").out
-    noted = f"{work} (work) is not there; what was read from it before is kept."
+    noted = f"The folder {work} (work) does not exist; what was read from it before is kept."
     assert noted in recollect("status").out
     assert recollect("status", "--json").json["notes"] == [noted]
 
@@ -386,7 +386,7 @@ def test_watch_tells_once_what_it_leaves_out(vault: Path, tmp_path: Path) -> Non
             (vault / "film.md").write_bytes(b"\0\0")
             write(vault, **{"new.md": "A heron."})
             second = [next(lines) for _ in range(3)]
-            assert second[2].startswith("  left out  film.md: it is no text")
+            assert second[2].startswith("  left out  film.md: it is not text")
             write(vault, **{"newer.md": "A heron."})
             third = [next(lines) for _ in range(2)]
             process.send_signal(signal.SIGINT)

@@ -19,7 +19,7 @@ import pytest
 from recollect import InvalidInput, Mind, StoreError
 from recollect.ingest.folder import FolderSettings
 from recollect.ingest.sync import SyncEvent
-from recollect.systems.openclaw.workspace import Workspace, followed
+from recollect.systems.openclaw.workspace import Workspace, followed_folders
 from tests.ingest.kit import VAULT, Counting, assert_exact, chunks, paths, write
 from tests.store.looking import sql
 
@@ -678,7 +678,7 @@ def test_who_searches_while_a_sync_is_under_way_finds_what_is_there(root: Path, 
 
 def test_who_searches_beside_the_sync_of_another_process_finds_what_is_there(root: Path, path: Path) -> None:
     """Another memory on the same file stands for the other process: they share nothing but the file."""
-    begun, go_on = threading.Event(), threading.SyncEvent()
+    begun, go_on = threading.Event(), threading.Event()
 
     class Slow(Counting):
         def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
@@ -797,4 +797,4 @@ def test_a_sync_is_dated_when_it_ends(root: Path, path: Path) -> None:
         space = Workspace(root, mind=mind, settings=VAULT)
         space.sync(work)
         assert now[0] > datetime(2026, 1, 1, 12, tzinfo=UTC)
-        assert followed(mind)[space.collection]["synced"] == now[0].isoformat()
+        assert followed_folders(mind)[space.collection]["synced"] == now[0].isoformat()

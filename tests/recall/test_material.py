@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect.embed.local import LocalEmbedder
-from recollect.text.kinds import is_code, is_lookup
+from recollect.text.classify import is_code, is_lookup
 
 from .kit import BAG, open_mind, step
 

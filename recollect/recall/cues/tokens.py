@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
+from recollect.recall.bm25 import Bm25Query, statistics
 from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import Expression, leaf, product, ratio, total
 from recollect.recall.hits import Candidates
+from recollect.recall.ordering import ordered
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Rows, Space, WordQuery
+from recollect.recall.similarity import token_similarity
+from recollect.store.base import Rows, Space, check_space
 from recollect.text.words import stem
 
 STOP_WORD_WEIGHT = 0.2
@@ -55,7 +58,7 @@ class TokensCue:
         known = score.values > 0
         if not known.any():
             raise Skip("no memory here has token vectors")
-        best = np.lexsort((rows, -score.values, pages))
+        best = ordered(run.snapshot, rows, pages, -score.values)
         if everything:  # otherwise those without a score keep their place, or later pages would move up
             best = best[known[best]]
         best = best[: self.depth(run.k)]
@@ -82,11 +85,11 @@ class TokensCue:
             raise Skip("the embedder was not trained on the script of the query")
         run.tokens()  # a Skip where there are none
         if run.embedder is not None:
-            run.snapshot.check_space(Space(run.embedder.name, run.embedder.dim))
+            check_space(run.snapshot.space, Space(run.embedder.name, run.embedder.dim), "this memory")
 
     def _weights(self, run: Run, words: list[str]) -> NDArray[np.float64]:
         """The weight of each word: its idf, or that of a stop word where it is not a term of the query."""
-        matches = run.snapshot.lexicon.score(WordQuery(run.query.terms, ALL_FIELDS, 1.2, 0.75), run.scope, NO_ROWS)
+        matches = statistics(run.snapshot, run.scope, Bm25Query(run.query.terms, ALL_FIELDS, 1.2, 0.75))
         idf = {stem(match.term.word): match.idf for match in matches.terms}
         return np.array(
             [idf.get(stem(word), STOP_WORD_WEIGHT) if any(map(str.isalnum, word)) else 0.0 for word in words]
@@ -105,11 +108,11 @@ class TokensCue:
 
     def _similarity(self, run: Run, rows: Rows) -> NDArray[np.float64]:
         """By row and query token: the highest in the memory or, times a share, in its neighbours."""
-        around = run.snapshot.around(rows, len(self.before))
+        around = run.snapshot.neighbours(rows, len(self.before))
         all_rows = np.unique(np.append(rows, around[around >= 0]))
-        own = np.maximum(run.snapshot.token_likeness(run.tokens().vectors, all_rows), 0.0)
+        own = np.maximum(token_similarity(run.tokens().vectors, run.snapshot.token_sketches(all_rows)), 0.0)
         best = own[np.searchsorted(all_rows, rows)]
-        lent = np.where(run.scope.has(all_rows)[:, None], np.nan_to_num(own), np.float32(0.0))
+        lent = np.where(run.scope.contains(all_rows)[:, None], np.nan_to_num(own), np.float32(0.0))
         assistant = np.array([role == "assistant" for role in run.snapshot.strings("role", all_rows)], dtype=np.bool_)
         lent_onward = np.where(assistant[:, None], lent * np.float32(self.concluded), lent)
         shares = [*((lent_onward, share) for share in self.before), *((lent, share) for share in self.after)]
@@ -121,18 +124,18 @@ class TokensCue:
 
     def _all_rows(self, run: Run) -> tuple[Rows, NDArray[np.int64]]:
         """All memories in scope, as one page."""
-        rows = run.snapshot.all_rows(run.scope)
+        rows = run.snapshot.page(run.scope, "stored", self.scan)
         return rows, np.zeros(len(rows), dtype=np.int64)
 
     def _near_candidates(self, run: Run) -> tuple[Rows, NDArray[np.int64]]:
         """What other cues found and its neighbours, each with the first page that led to it."""
         keys = np.concatenate([NO_ROWS, *(found.keys for found in run.found.values())])
         ranks = np.concatenate([NO_ROWS, *(np.arange(len(found.keys)) for found in run.found.values())])
-        every = np.column_stack([keys, run.snapshot.around(keys, len(self.before))])
+        every = np.column_stack([keys, run.snapshot.neighbours(keys, len(self.before))])
         pages = np.repeat(ranks // self.depth(1), every.shape[1])
         order = np.argsort(pages, kind="stable")
         rows, first = np.unique(every.ravel()[order], return_index=True)
-        allowed = run.scope.has(rows)
+        allowed = run.scope.contains(rows)
         return rows[allowed], pages[order][first][allowed]
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from recollect.recall.bm25 import Bm25Query, score, search
 from recollect.recall.cues.words import ALL_FIELDS, explain_matches
 from recollect.recall.expressions import Expression
 from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Rows, Term, WordQuery
+from recollect.store.base import Rows, Term
 from recollect.text.words import is_spaceless, stem
 
 
@@ -30,16 +31,16 @@ class TrigramsCue:
 
     def find(self, run: Run) -> Candidates:
         query = self._query(run)
-        matches = run.snapshot.lexicon.search(query, run.scope, self.depth(run.k))
+        matches = search(run.snapshot, run.scope, query, self.depth(run.k))
         tried = {term.word: round(term.weight, 3) for term in query.terms}
         return Candidates(
-            self.name, matches.rows, explain_matches(self.name, matches), matches.found, {"instead": tried}
+            self.name, matches.rows, explain_matches(self.name, matches), matches.total, {"instead": tried}
         )
 
     def score(self, run: Run, rows: Rows) -> Expression:
-        return explain_matches(self.name, run.snapshot.lexicon.score(self._query(run), run.scope, rows))
+        return explain_matches(self.name, score(run.snapshot, run.scope, self._query(run), rows))
 
-    def _query(self, run: Run) -> WordQuery:
+    def _query(self, run: Run) -> Bm25Query:
         counts = run.found[self.of].detail.get("terms", {}) if self.of in run.found else {}
         if not run.query.terms:
             raise Skip("the query has no words to look up")
@@ -51,7 +52,7 @@ class TrigramsCue:
             raise Skip(f"too short to look up: {', '.join(missing)}" if missing else "every word has a match")
         best: dict[str, tuple[str, float]] = {}
         for word in unknown:
-            for other, similarity in run.snapshot.lexicon.alike(
+            for other, similarity in run.snapshot.similar_words(
                 word, run.scope, self.min_similarity, self.max_variants
             ):
                 form = stem(other)  # kettle and kettles are one term
@@ -60,4 +61,4 @@ class TrigramsCue:
         similar = dict(best.values())
         if not similar:
             raise Skip(f"no known word is similar to {', '.join(unknown)}")
-        return WordQuery(tuple(Term(word, weight) for word, weight in similar.items()), self.fields, self.k1, self.b)
+        return Bm25Query(tuple(Term(word, weight) for word, weight in similar.items()), self.fields, self.k1, self.b)

@@ -12,7 +12,8 @@ from recollect.recall.expressions import Expression, leaf
 from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Rows, Space
+from recollect.recall.similarity import cosines, nearest
+from recollect.store.base import Rows, Space, check_space
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +25,19 @@ class VectorsCue:
     depth: Depth = fixed(100)
 
     def find(self, run: Run) -> Candidates:
-        rows, cosines = run.snapshot.nearest(self._query_vector(run), run.scope, self.depth(run.k))
+        rows, similarity = nearest(run.snapshot, self._query_vector(run), run.scope, self.depth(run.k))
         if not len(rows) and run.scope.count:
             raise Skip("no memory here has a vector")
-        return Candidates(self.name, rows, self._labelled(cosines), run.scope.count)
+        return Candidates(self.name, rows, self._labelled(similarity), run.scope.count)
 
     def score(self, run: Run, rows: Rows) -> Expression:
-        return self._labelled(run.snapshot.cosines(self._query_vector(run), rows))
+        return self._labelled(cosines(run.snapshot, self._query_vector(run), rows))
 
     def _query_vector(self, run: Run) -> NDArray[np.float32]:
         """The vector of the query, after checking that the stored vectors are of the same model."""
         vector = run.vector()
         if run.embedder is not None:
-            run.snapshot.check_space(Space(run.embedder.name, run.embedder.dim))
+            check_space(run.snapshot.space, Space(run.embedder.name, run.embedder.dim), "this memory")
         return vector
 
     def _labelled(self, cosines: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Expression:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from recollect.recall.bm25 import Bm25Query, Bm25Scores, score, search
 from recollect.recall.expressions import Expression, leaf, product, total
 from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Rows, Term, WordMatches, WordQuery
+from recollect.store.base import Rows, Term
 from recollect.store.text_fields import FIELDS
 
 ALL_FIELDS = dict.fromkeys(FIELDS, 1.0)
@@ -29,29 +30,29 @@ class WordsCue:
     every: bool = False  # all terms must match
 
     def find(self, run: Run) -> Candidates:
-        matches = run.snapshot.lexicon.search(self._query(run), run.scope, self.depth(run.k))
-        counts = {format_term(match.term): match.here for match in matches.terms}
+        matches = search(run.snapshot, run.scope, self._query(run), self.depth(run.k))
+        counts = {format_term(match.term): match.frequency if match.occurs else 0 for match in matches.terms}
         return Candidates(
-            self.name, matches.rows, explain_matches(self.name, matches), matches.found, {"terms": counts}
+            self.name, matches.rows, explain_matches(self.name, matches), matches.total, {"terms": counts}
         )
 
     def score(self, run: Run, rows: Rows) -> Expression:
-        return explain_matches(self.name, run.snapshot.lexicon.score(self._query(run), run.scope, rows))
+        return explain_matches(self.name, score(run.snapshot, run.scope, self._query(run), rows))
 
-    def _query(self, run: Run) -> WordQuery:
+    def _query(self, run: Run) -> Bm25Query:
         if not run.query.terms:
             raise Skip("the query has no words to look up")
-        return WordQuery(run.query.terms, self.fields, self.k1, self.b, self.every)
+        return Bm25Query(run.query.terms, self.fields, self.k1, self.b, self.every)
 
 
-def explain_matches(name: str, matches: WordMatches) -> Expression:
+def explain_matches(name: str, matches: Bm25Scores) -> Expression:
     """Σ weight × idf × saturation, a part for each term."""
     parts = []
     for match in matches.terms:
-        if not match.documents:
+        if not match.frequency:
             continue
         weight, word = match.term.weight, format_term(match.term)
-        idf = leaf(weight * match.idf, f"idf: in {match.documents} of {matches.documents} memories")
+        idf = leaf(weight * match.idf, f"idf: in {match.frequency} of {matches.documents} memories")
         term = product(f"“{word}”", idf, leaf(match.saturation, "term frequency, saturated"))
         parts.append(term.tag("term", word))
     if not parts:

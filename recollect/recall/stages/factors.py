@@ -13,7 +13,7 @@ from recollect.recall.expressions import leaf, product
 from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.recipe import Stage
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Rows, Store, Touch
+from recollect.store.base import Rows, Store, UseRecord
 
 DAY = 86_400e6  # microseconds
 
@@ -101,4 +101,4 @@ class RecordUse:
     name: str = "touch"
 
     def record(self, run: Run, store: Store, rows: list[int]) -> None:
-        store.touch(Touch(rows, run.now, self.counters))
+        store.record_use(UseRecord(rows, run.now, self.counters))

@@ -17,8 +17,8 @@ from recollect.store.base import Floats, Rows
 DAY = 86_400.0  # seconds
 
 
-def stored(run: Run, name: str, keys: Rows) -> Floats:
-    """A number of each hit; NaN for guests, which have none."""
+def stored_numbers(run: Run, name: str, keys: Rows) -> Floats:
+    """A number of each hit; NaN for external results."""
     values = np.full(len(keys), np.nan)
     values[keys > 0] = run.snapshot.numbers(name, keys[keys > 0])
     return values
@@ -33,7 +33,7 @@ def time_of_day(hour: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CurrentContext:
-    """The moment of the question, as the caller sees it. Days are counted from Sunday = 0; None is not said."""
+    """The caller's current hour, weekday (Sunday is 0) and topic; None where it is not given."""
 
     hour: int | None = None
     day: int | None = None
@@ -47,69 +47,70 @@ class ContextBoost:
     A memory's hour and day are those of its creation, in the caller's time zone.
     """
 
-    now: CurrentContext | None = None
-    zone: tzinfo | None = None  # None is the machine's own
+    current: CurrentContext | None = None
+    zone: tzinfo | None = None  # None is that of the machine
     hour: float = 0.02
     day: float = 0.015
     topic: float = 0.03
     name: str = "context boost"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        if self.now is None:
+        if self.current is None:
             raise Skip("no current context was given")
         created = [
-            None if at != at else from_micros(int(at)).astimezone(self.zone) for at in stored(run, "created", hits.keys)
+            None if at != at else from_micros(int(at)).astimezone(self.zone)
+            for at in stored_numbers(run, "created", hits.keys)
         ]
         topics = iter(run.snapshot.strings("topic", hits.keys[hits.keys > 0]))
-        same_topic = [next(topics) == self.now.topic if key > 0 else False for key in hits.keys.tolist()]
+        same_topic = [next(topics) == self.current.topic if key > 0 else False for key in hits.keys.tolist()]
         boosts = (
             leaf([self._hour(at) for at in created], "same time of day"),
             leaf([self._day(at) for at in created], "same weekday, or half for the same kind of day"),
-            leaf(np.where(same_topic, self.topic, 0.0) * bool(self.now.topic), "same topic"),
+            leaf(np.where(same_topic, self.topic, 0.0) * bool(self.current.topic), "same topic"),
         )
         if not any(boost.values.any() for boost in boosts):
-            raise Skip("no memory here is of a like situation")
+            raise Skip("no candidate has the same hour, weekday or topic")
         return [Rescore(total("after context", hits.score, *boosts))]
 
     def _hour(self, created: datetime | None) -> float:
-        asked = self.now.hour if self.now else None
-        if created is None or asked is None:
+        current = self.current.hour if self.current else None
+        if created is None or current is None:
             return 0.0
-        return self.hour if time_of_day(created.hour) == time_of_day(asked) else 0.0
+        return self.hour if time_of_day(created.hour) == time_of_day(current) else 0.0
 
     def _day(self, created: datetime | None) -> float:
-        asked = self.now.day if self.now else None
-        if created is None or asked is None:
+        current = self.current.day if self.current else None
+        if created is None or current is None:
             return 0.0
         day = created.isoweekday() % 7
-        if day == asked:
+        if day == current:
             return self.day
-        return self.day / 2 if (day in (0, 6)) == (asked in (0, 6)) else 0.0
+        return self.day / 2 if (day in (0, 6)) == (current in (0, 6)) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class EmotionBoost:
-    """+ min(most, a_point × |emotion|): enough to break a tie (A12)."""
+    """+ min(limit, per_point × |emotion|): enough to break a tie (A12)."""
 
-    a_point: float = 0.02
-    most: float = 0.10
+    per_point: float = 0.02
+    limit: float = 0.10
     name: str = "emotion boost"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        feeling = np.abs(np.nan_to_num(stored(run, "emotion", hits.keys)))
-        if not feeling.any():
+        emotion = np.abs(np.nan_to_num(stored_numbers(run, "emotion", hits.keys)))
+        if not emotion.any():
             raise Skip("no candidate has an emotion")
-        boost = np.minimum(self.most, self.a_point * feeling)
-        label = f"emotion: {self.a_point:g} × |emotion|, at most {self.most:g}"
+        boost = np.minimum(self.limit, self.per_point * emotion)
+        label = f"emotion: {self.per_point:g} × |emotion|, at most {self.limit:g}"
         return [Rescore(total("after emotion", hits.score, leaf(boost, label)))]
 
 
 @dataclass(frozen=True, slots=True)
 class SpacingBoost:
-    """× a factor for the mean interval between a memory's recalls: what was spaced out is kept better (A13)."""
+    """× a factor by the mean interval between a memory's recalls: spaced recalls count more (A13)."""
 
-    factors: Sequence[tuple[float, float]] = ((7.0, 1.3), (1.0, 1.15))  # from so many days on, longest first
-    last: int = 20  # recalls that count
+    factors: Sequence[tuple[float, float]] = ((7.0, 1.3), (1.0, 1.15))  # minimum days and factor, longest first
+    last: int = 20  # recalls considered
     name: str = "spacing boost"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
@@ -132,7 +133,7 @@ class SpacingBoost:
 
 
 def _mean_interval(times: Sequence[datetime]) -> float | None:
-    """Days from one recall to the next, on average; None for fewer than two."""
+    """The mean number of days between recalls; None for fewer than two."""
     if len(times) < 2:
         return None
     return (max(times) - min(times)).total_seconds() / DAY / (len(times) - 1)
@@ -140,26 +141,30 @@ def _mean_interval(times: Sequence[datetime]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationPenalty:
-    """× factor for what one cue found and another, that ran too, did not (A10).
+    """× factor for memories that one cue found and another cue, which also ran, did not (A10).
 
-    What each cue found counts, not whose score a memory has after fusion: of two finders the first gives the score.
+    It depends on what each cue found, not on which cue gave the score in the fusion.
     """
 
-    of: str
-    by: str
+    found_by: str
+    confirmed_by: str
     factor: float = 0.5
     name: str = "cross-stage penalty"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        ran = any(step.kind == "cue" and step.name == self.by and step.outcome == "ran" for step in run.trace.steps)
+        ran = any(
+            step.kind == "cue" and step.name == self.confirmed_by and step.outcome == "ran" for step in run.trace.steps
+        )
         if not ran:
-            raise Skip(f"{self.by} did not run")
-        alone = np.isin(hits.keys, run.found[self.of].keys) & ~np.isin(hits.keys, run.found[self.by].keys)
-        if not alone.any():
-            raise Skip(f"{self.by} confirmed all that {self.of} found")
-        run.log("penalised", int(alone.sum()))
+            raise Skip(f"{self.confirmed_by} did not run")
+        unconfirmed = np.isin(hits.keys, run.found[self.found_by].keys) & ~np.isin(
+            hits.keys, run.found[self.confirmed_by].keys
+        )
+        if not unconfirmed.any():
+            raise Skip(f"{self.confirmed_by} confirmed all that {self.found_by} found")
+        run.log("penalised", int(unconfirmed.sum()))
 
         def label(at: int) -> str:
-            return f"{self.name}: {self.by} did not find it" if alone[at] else f"{self.name}: none"
+            return f"{self.name}: {self.confirmed_by} did not find it" if unconfirmed[at] else f"{self.name}: none"
 
-        return [Rescore(product("after the penalty", hits.score, leaf(np.where(alone, self.factor, 1.0), label)))]
+        return [Rescore(product("after the penalty", hits.score, leaf(np.where(unconfirmed, self.factor, 1.0), label)))]

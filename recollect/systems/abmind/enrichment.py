@@ -1,4 +1,4 @@
-"""Enrichment: what stands beside the results, without changing them."""
+"""Enrichment: notes about results that share a topic or contradict each other (A15)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from recollect.recall.hits import Annotate, HitOperation, Hits
 from recollect.recall.run import Run, Skip
 
 CONFLICT = "⚠️ Conflicts with another result"
-LONGEST = 48  # characters of a text in a timeline
+TIMELINE_CHARACTERS = 48  # of each text
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Enrichment:
-    """Remarks beside the results (A15): a timeline for those that share a topic, a warning for those that a
-    ``contradicts`` link says cannot both be true."""
+    """Adds notes (A15): a timeline to results that share a topic, a warning to those linked by ``contradicts``."""
 
-    zone: tzinfo | None = None  # of the dates shown; None is the machine's own
+    zone: tzinfo | None = None  # of the dates shown; None is that of the machine
     conflict: str = CONFLICT
     name: str = "enrichment"
 
@@ -39,10 +38,10 @@ class Enrichment:
                     notes.setdefault(row, []).append(
                         self._timeline(topic, [memories[each] for each in sharing], memories[row])
                     )
-        links = run.snapshot.links(rows, ["contradicts"])
+        links = run.snapshot.edges(rows, ["contradicts"])
         pairs = zip(links.sources.tolist(), links.targets.tolist(), strict=True)
-        among = [pair for pair in pairs if memories.keys() >= {*pair}]
-        for row in dict.fromkeys([source for source, _ in among] + [target for _, target in among]):
+        conflicts = [pair for pair in pairs if memories.keys() >= {*pair}]
+        for row in dict.fromkeys([source for source, _ in conflicts] + [target for _, target in conflicts]):
             notes.setdefault(row, []).append(self.conflict)
         if not notes:
             raise Skip("no results share a topic or contradict each other")
@@ -50,10 +49,10 @@ class Enrichment:
 
     def _timeline(self, topic: str, memories: list[Memory], this: Memory) -> str:
         """``Timeline of “db”: 2025-01-05 “We chose MySQL.” → 2025-03-01 this``."""
-        told = []
+        entries = []
         for memory in memories:
             day = memory.created.astimezone(self.zone).date().isoformat() if memory.created else "undated"
             text = " ".join(memory.text.split())
-            short = text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
-            told.append(f"{day} this" if memory is this else f"{day} “{short}”")
-        return f"Timeline of “{topic}”: " + " → ".join(told)
+            short = text if len(text) <= TIMELINE_CHARACTERS else text[: TIMELINE_CHARACTERS - 1].rstrip() + "…"
+            entries.append(f"{day} this" if memory is this else f"{day} “{short}”")
+        return f"Timeline of “{topic}”: " + " → ".join(entries)

@@ -26,28 +26,28 @@ PERIODS = ("daily", "weekly", "quarterly")
 WEEK = re.compile(r"(\d{4})-?W(\d{2})", re.IGNORECASE)
 QUARTER = re.compile(r"(\d{4})-?Q([1-4])", re.IGNORECASE)
 DAY = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?")
-STRINGS = ("user", "collection", "session", "topic", "tier")  # what a note may say of itself in front matter
-ALIKE = 80  # characters that make two paragraphs of one time the same
+STRING_FIELDS = ("user", "collection", "session", "topic", "tier")  # that front matter may have
+DUPLICATE_CHARACTERS = 80  # two paragraphs of one time with the same beginning are duplicates
 
 
 @dataclass(frozen=True, slots=True)
 class NoteFile:
-    """A file, read."""
+    """A note file and its paragraphs."""
 
-    path: str  # from the folder of notes
+    path: str  # relative to the folder of notes
     period: str  # daily, weekly or quarterly
-    about: dict[str, Any]  # what the file says of itself
+    fields: dict[str, Any]  # from its front matter
     paragraphs: tuple[tuple[Paragraph, frozenset[str]], ...]  # each with the stems of its words and its heading's
 
 
 @dataclass(frozen=True, slots=True)
 class NotesCue:
-    """Paragraphs that have a word of the question, in ``consolidation/{daily,weekly,quarterly}/*.md`` (A8)."""
+    """Paragraphs that have a word of the query, in ``consolidation/{daily,weekly,quarterly}/*.md`` (A8)."""
 
     name: str = "notes"
     folder: str | PathLike[str] | None = None
-    zone: tzinfo | None = None  # in which days begin; None is the machine's own
-    worth: float = 0.5
+    zone: tzinfo | None = None  # in which days begin; None is that of the machine
+    fixed_score: float = 0.5
     depth: Depth = times(3)
 
     def find(self, run: Run) -> Candidates:
@@ -56,28 +56,34 @@ class NotesCue:
         folder = Path(self.folder).expanduser() / "consolidation"
         if not folder.is_dir():
             raise Skip(f"there is no folder {folder}")
-        asked = {stem(term.word): term.word for term in run.query.terms}
+        query_words = {stem(term.word): term.word for term in run.query.terms}
         found: dict[tuple[str, datetime | None], tuple[tuple[Any, ...], Memory]] = {}
         matched: dict[str, None] = {}
         refused = 0
         for note, span in self._notes(run, folder):
-            here = [(paragraph, stems & asked.keys()) for paragraph, stems in note.paragraphs]
-            here = [(paragraph, stems) for paragraph, stems in here if stems]
-            if here and not run.allows_external({"kind": "note", "path": note.path, "created": span, **note.about}):
-                refused += len(here)
+            matching = [(paragraph, stems & query_words.keys()) for paragraph, stems in note.paragraphs]
+            matching = [(paragraph, stems) for paragraph, stems in matching if stems]
+            if matching and not run.allows_external(
+                {"kind": "note", "path": note.path, "created": span, **note.fields}
+            ):
+                refused += len(matching)
                 continue
             start = None if span is None else span[0]
-            for paragraph, stems in here:
+            for paragraph, stems in matching:
                 order = (-len(stems), -(start.timestamp() if start else 0.0), note.path, paragraph.first)
-                found.setdefault((paragraph.text[:ALIKE], start), (order, _guest(note, paragraph, start)))
-                matched.update(dict.fromkeys(asked[each] for each in stems))
+                found.setdefault(
+                    (paragraph.text[:DUPLICATE_CHARACTERS], start), (order, _external_memory(note, paragraph, start))
+                )
+                matched.update(dict.fromkeys(query_words[each] for each in stems))
         best = [memory for _, memory in sorted(found.values(), key=lambda each: each[0])][: self.depth(run.k)]
         keys = np.array([run.add_external(memory) for memory in best], dtype=np.int64)
-        score = leaf(np.full(len(keys), self.worth), f"{self.name}: a paragraph of a note")
-        return Candidates(self.name, keys, score, len(found), {"how": _told(best, list(matched), refused)})
+        score = leaf(np.full(len(keys), self.fixed_score), f"{self.name}: a paragraph of a note").tag(
+            "component", self.name
+        )
+        return Candidates(self.name, keys, score, len(found), {"how": _describe(best, list(matched), refused)})
 
     def score(self, run: Run, rows: Rows) -> Expression:
-        return leaf(np.zeros(len(rows)), f"{self.name}: a memory is no note")
+        return leaf(np.zeros(len(rows)), f"{self.name}: a memory is not a note")
 
     def _notes(self, run: Run, folder: Path) -> Iterator[tuple[NoteFile, Period | None]]:
         unreadable = []
@@ -96,20 +102,20 @@ class NotesCue:
 
 @lru_cache(maxsize=4096)
 def _read(path: str, period: str, changed: int, size: int) -> NoteFile:
-    """A file, read once as long as it does not change."""
+    """Read a file; cached as long as it does not change."""
     text = Path(path).read_text("utf-8", "replace")
-    said = front_matter(text)
-    about: dict[str, Any] = {name: said[name] for name in STRINGS if said.get(name)}
-    if re.fullmatch(r"-?\d{1,9}", said.get("classification", "")):
-        about["classification"] = int(said["classification"])
-    read = tuple((each, frozenset(map(stem, words(f"{each.heading}\n{each.text}")))) for each in paragraphs(text))
-    return NoteFile("/".join(Path(path).parts[-3:]), period, about, read)
+    header = front_matter(text)
+    fields: dict[str, Any] = {name: header[name] for name in STRING_FIELDS if header.get(name)}
+    if re.fullmatch(r"-?\d{1,9}", header.get("classification", "")):
+        fields["classification"] = int(header["classification"])
+    with_stems = tuple((each, frozenset(map(stem, words(f"{each.heading}\n{each.text}")))) for each in paragraphs(text))
+    return NoteFile("/".join(Path(path).parts[-3:]), period, fields, with_stems)
 
 
 def span_of(name: str, period: str, zone: tzinfo | None) -> Period | None:
-    """The days that a file is about, by its name: daily_2025-03-14, weekly_2025-W11, quarterly_2025-Q1.
+    """The days that a file covers, by its name: daily_2025-03-14, weekly_2025-W11, quarterly_2025-Q1.
 
-    A date in the name is the first day; a name without one tells no time.
+    A date in the name is the first day; None for a name without one.
     """
     try:
         if week := WEEK.search(name):
@@ -129,7 +135,7 @@ def span_of(name: str, period: str, zone: tzinfo | None) -> Period | None:
                 months = first.month + 2
                 after = date(first.year + months // 12, months % 12 + 1, 1)
         return _midnight(first, zone), _midnight(after, zone)
-    except (ValueError, OverflowError):  # the thirteenth month
+    except (ValueError, OverflowError):  # such as a thirteenth month
         return None
 
 
@@ -138,7 +144,7 @@ def _midnight(day: date, zone: tzinfo | None) -> datetime:
     return (naive.replace(tzinfo=zone) if zone is not None else naive.astimezone()).astimezone(UTC)
 
 
-def _guest(note: NoteFile, paragraph: Paragraph, start: datetime | None) -> Memory:
+def _external_memory(note: NoteFile, paragraph: Paragraph, start: datetime | None) -> Memory:
     return Memory(
         paragraph.text,
         title=paragraph.heading,
@@ -149,19 +155,19 @@ def _guest(note: NoteFile, paragraph: Paragraph, start: datetime | None) -> Memo
         lines=(paragraph.first, paragraph.last),
         confidence=None,
         created=start,
-        **note.about,
+        **note.fields,
     )
 
 
-def _told(best: list[Memory], matched: list[str], refused: int) -> str:
+def _describe(best: list[Memory], matched: list[str], refused: int) -> str:
     periods = " and ".join(period for period in PERIODS if any(each.source == period for each in best))
-    told = f"{periods} notes mention " + ", ".join(f"“{word}”" for word in matched[:6]) if best else ""
+    found = f"{periods} notes mention " + ", ".join(f"“{word}”" for word in matched[:6]) if best else ""
     left_out = f"the filter left out {refused} that match" if refused else ""
-    return "; ".join(each for each in (told, left_out) if each) or "no note has a word of the question"
+    return "; ".join(each for each in (found, left_out) if each) or "no note has a word of the query"
 
 
 HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*$")
-SAID = re.compile(r"([A-Za-z_]+)\s*:\s*(.*)")
+FIELD = re.compile(r"([A-Za-z_]+)\s*:\s*(.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,22 +179,22 @@ class Paragraph:
 
 
 def front_matter(text: str) -> dict[str, str]:
-    """What a note says of itself between two lines of ``---`` at its beginning, as ``name: value``."""
+    """The fields between two lines of ``---`` at the beginning of a note, as ``name: value``."""
     lines = text.lstrip("\ufeff").splitlines()
     if not lines or lines[0].strip() != "---" or "---" not in (line.strip() for line in lines[1:]):
         return {}
-    said: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in lines[1:]:
         if line.strip() == "---":
             break
-        match = SAID.fullmatch(line.strip())
+        match = FIELD.fullmatch(line.strip())
         if match:
-            said[match[1].lower()] = match[2].strip().strip("\"'")
-    return said
+            fields[match[1].lower()] = match[2].strip().strip("\"'")
+    return fields
 
 
 def paragraphs(text: str) -> Iterator[Paragraph]:
-    """Paragraphs in order. Headings and front matter are none themselves.
+    """The paragraphs in order, without headings and front matter.
 
     >>> [(each.text, each.heading) for each in paragraphs("# Week 10\\n\\nMoved to SQLite.\\nIt was easy.")]
     [('Moved to SQLite.\\nIt was easy.', 'Week 10')]

@@ -1,6 +1,6 @@
-"""As abmind recalls: words fill the places when they can; meaning, signatures, notes and names come to their help.
+"""The abmind recipe: full text first; vectors and signatures where it finds too few; notes, relations and boosts.
 
-    question ─▶ content words ─▶ Sf full text, trigrams ─┐ fewer than k?
+    query ─▶ content words ─▶ Sf full text, trigrams ─┐ fewer than k?
                      │           Se meaning ◀────────────┤
                      │           Ss signatures ◀─────────┘
                      ├─────────▶ S6 notes                     ┌─ each candidate once,
@@ -44,8 +44,8 @@ from recollect.systems.abmind.notes import NotesCue
 from recollect.systems.abmind.relations import RelationsCue
 from recollect.systems.abmind.signatures import SignatureCue
 
-POOL = 1000  # full-text matches that are weighed by A5
-SETTING = "RECOLLECT_ABMIND_"  # and the document's name of a setting (A18)
+FULL_TEXT_CANDIDATES = 1000  # scored by A5
+ENVIRONMENT_PREFIX = "RECOLLECT_ABMIND_"  # followed by the documented name of a setting (A18)
 MODES = {"hybrid": ("Sf", "Se", "Ss"), "keyword": ("Sf",), "embedding": ("Se",), "signature": ("Ss",)}
 DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 
@@ -72,16 +72,16 @@ def abmind(
 ) -> Recipe:
     """Stages Sf → Se → Ss → S6 → S8 in order of priority, boosts, and a rerank for diversity.
 
-    ``notes`` is the folder that holds ``consolidation/{daily,weekly,quarterly}``; ``current_context`` may say ``hour``,
-    ``dayOfWeek`` (0 is Sunday) and ``topic``; ``timezone`` is the caller's (when left out, the machine's). What is None
-    from ``search_mode`` to ``emotion_boost`` is read from the environment.
+    ``notes`` is the folder with ``consolidation/{daily,weekly,quarterly}``; ``current_context`` may have ``hour``,
+    ``dayOfWeek`` (0 is Sunday) and ``topic``; ``timezone`` is the caller's (default: the machine's). Settings that are
+    None, from ``search_mode`` to ``emotion_boost``, are read from the environment.
     """
-    zone = _zone(timezone)
+    zone = _check_timezone(timezone)
     mode = _mode(search_mode)
     embedding = _on(embedding_enabled, "EMBEDDING_ENABLED")
     bits = _bits(signature_bits)
     threshold = _number(similarity_threshold, "EMBEDDING_SIMILARITY_THRESHOLD", 0.5, -1.0, 1.0)
-    worth = FullTextScore(
+    scoring = FullTextScore(
         decay_days=_number(decay_days, "RECALL_DECAY_DAYS", 365.0, 1e-9),
         decay_floor=_number(decay_floor, "RECALL_DECAY_FLOOR", 0.3, 0.0, 1.0),
         emotion_boost=_number(emotion_boost, "RECALL_EMOTION_BOOST", 0.1),
@@ -90,22 +90,22 @@ def abmind(
     sf = FullTextCue(  # A3, A5
         "Sf",
         lookups=(
-            WordsCue("full text", {"text": 1.0}, depth=fixed(POOL)),
-            SimilarWords("trigrams", {"text": 1.0, "keywords": 1.0}, depth=fixed(POOL)),
+            WordsCue("full text", {"text": 1.0}, depth=fixed(FULL_TEXT_CANDIDATES)),
+            SimilarWords("trigrams", {"text": 1.0, "keywords": 1.0}, depth=fixed(FULL_TEXT_CANDIDATES)),
         ),
-        last_resort=SimilarWords("original trigrams", {"original": 1.0}, depth=fixed(POOL)),
-        worth=worth,
+        fallback=SimilarWords("original trigrams", {"original": 1.0}, depth=fixed(FULL_TEXT_CANDIDATES)),
+        scoring=scoring,
         depth=times(3),
     )
-    se = MinimumScoreCue(VectorsCue("Se", depth=times(3)), threshold, how="cosine similarity to the question")  # A6
-    ss = SignatureCue("Ss", bits=bits, least=0.65, depth=fixed(5))  # A7
+    se = MinimumScoreCue(VectorsCue("Se", depth=times(3)), threshold, how="cosine similarity to the query")  # A6
+    ss = SignatureCue("Ss", bits=bits, min_similarity=0.65, depth=fixed(5))  # A7
 
     def active(cue: Cue) -> Cue:
         return cue if cue.name in MODES[mode] else DisabledCue(cue.name, f"the search mode is {mode}")
 
     return Recipe(
         name="abmind",
-        about="Words first; meaning, signatures, notes and names where they are needed; boosts and diversity.",
+        about="Words first; meaning, signatures, notes and relations where needed; boosts and diversity.",
         k=5,
         filter=_filter(user_id, max_classification, time_start, time_end, topic, tier, include_expired),  # A4
         read=[ContentWords()],
@@ -113,16 +113,16 @@ def abmind(
             UntilFilled(
                 active(sf), active(se) if embedding else DisabledCue("Se", "embedding is off"), active(ss)
             ),  # A1, A2
-            NotesCue("S6", notes, zone, worth=0.5),  # A8
-            RelationsCue("S8", worth=0.6),  # A9
+            NotesCue("S6", notes, zone, fixed_score=0.5),  # A8
+            RelationsCue("S8", fixed_score=0.6),  # A9
         ),
         fuse=FirstCueWins(),  # A16
         stages=[
-            ConfirmationPenalty(of="Sf", by="Se", factor=0.5),  # A10
-            ContextBoost(_situation(current_context), zone, hour=0.02, day=0.015, topic=0.03),  # A11
-            EmotionBoost(a_point=0.02, most=0.10),  # A12
+            ConfirmationPenalty(found_by="Sf", confirmed_by="Se", factor=0.5),  # A10
+            ContextBoost(_check_context(current_context), zone, hour=0.02, day=0.015, topic=0.03),  # A11
+            EmotionBoost(per_point=0.02, limit=0.10),  # A12
             SpacingBoost(factors=((7, 1.3), (1, 1.15))),  # A13
-            DiversityRerank(share=0.7),  # A14
+            DiversityRerank(relevance_weight=0.7),  # A14
             Enrichment(zone),  # A15
         ],
         after=[RecordUse(("recall",))],  # A17
@@ -139,9 +139,9 @@ def _filter(
     tier: str | None,
     expired: bool,
 ) -> Filter | None:
-    """A4, both ends of the time included; None when nothing is asked for."""
+    """A4, with both ends of the time included; None without any condition."""
     until = None if end is None else check.moment(end, "time_end") + timedelta(microseconds=1)
-    asked = Filter(
+    filter = Filter(
         user=user,
         classification=classification,
         since=None if start is None else check.moment(start, "time_start"),
@@ -150,18 +150,22 @@ def _filter(
         tier=tier,
         expired=True if expired else None,
     )
-    return None if asked == Filter() else asked
+    return None if filter == Filter() else filter
 
 
-def _situation(said: Mapping[str, Any] | None) -> CurrentContext | None:
-    """The current context, checked."""
-    if said is None:
+def _check_context(context: Mapping[str, Any] | None) -> CurrentContext | None:
+    """Check the current context."""
+    if context is None:
         return None
-    if not isinstance(said, Mapping) or (unknown := said.keys() - {"hour", "dayOfWeek", "day_of_week", "topic"}):
-        wrong = f"not {check.short_repr(said)}" if not isinstance(said, Mapping) else f"not {min(map(str, unknown))!r}"
-        raise InvalidInput(f"current_context may say hour, dayOfWeek and topic, {wrong}.")
-    hour, topic = said.get("hour"), said.get("topic")
-    day = said.get("dayOfWeek", said.get("day_of_week"))
+    if not isinstance(context, Mapping) or (unknown := context.keys() - {"hour", "dayOfWeek", "day_of_week", "topic"}):
+        wrong = (
+            f"not {check.short_repr(context)}"
+            if not isinstance(context, Mapping)
+            else f"not {min(map(str, unknown))!r}"
+        )
+        raise InvalidInput(f"current_context may have hour, dayOfWeek and topic, {wrong}.")
+    hour, topic = context.get("hour"), context.get("topic")
+    day = context.get("dayOfWeek", context.get("day_of_week"))
     if isinstance(day, str) and day.strip().lower() in DAYS:
         day = DAYS.index(day.strip().lower())
     if hour is not None and not 0 <= check.integer(hour, "hour") <= 23:
@@ -171,30 +175,30 @@ def _situation(said: Mapping[str, Any] | None) -> CurrentContext | None:
     return CurrentContext(hour, day, None if topic is None else check.string(topic, "topic"))
 
 
-def _zone(said: str | tzinfo | None) -> tzinfo | None:
-    if said is None or isinstance(said, tzinfo):
-        return said
+def _check_timezone(timezone: str | tzinfo | None) -> tzinfo | None:
+    if timezone is None or isinstance(timezone, tzinfo):
+        return timezone
     try:
-        return ZoneInfo(check.string(said, "timezone"))
+        return ZoneInfo(check.string(timezone, "timezone"))
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidInput(f"timezone must be a name such as 'Europe/Paris', not {said!r}.") from None
+        raise InvalidInput(f"timezone must be a name such as 'Europe/Paris', not {timezone!r}.") from None
 
 
-# Settings: as given, or from the environment, or as the document has them (A18).
+# Settings: as given, else from the environment, else the documented default (A18).
 
 
-def _said(given: Any, name: str) -> Any:
-    return given if given is not None else os.environ.get(SETTING + name, "").strip() or None
+def _setting(given: Any, name: str) -> Any:
+    return given if given is not None else os.environ.get(ENVIRONMENT_PREFIX + name, "").strip() or None
 
 
-def _number(given: float | None, name: str, otherwise: float, low: float = -1e9, high: float = 1e9) -> float:
-    said = _said(given, name)
-    if isinstance(said, str):
+def _number(given: float | None, name: str, default: float, low: float = -1e9, high: float = 1e9) -> float:
+    value = _setting(given, name)
+    if isinstance(value, str):
         try:
-            said = float(said)
+            value = float(value)
         except ValueError:
-            raise InvalidInput(f"{SETTING}{name} must be a number, not {said!r}.") from None
-    return otherwise if said is None else check.number(said, name.lower(), low, high)
+            raise InvalidInput(f"{ENVIRONMENT_PREFIX}{name} must be a number, not {value!r}.") from None
+    return default if value is None else check.number(value, name.lower(), low, high)
 
 
 def _bits(given: int | None) -> int:
@@ -205,16 +209,16 @@ def _bits(given: int | None) -> int:
 
 
 def _mode(given: str | None) -> str:
-    mode = _said(given, "MEMORY_SEARCH_MODE") or "hybrid"
+    mode = _setting(given, "MEMORY_SEARCH_MODE") or "hybrid"
     if mode not in MODES:
         raise InvalidInput(f"search_mode must be one of {', '.join(MODES)}, not {mode!r}.")
     return str(mode)
 
 
 def _on(given: bool | None, name: str) -> bool:
-    said = _said(given, name)
-    if isinstance(said, str) and said.lower() in ("true", "1", "yes", "on", "false", "0", "no", "off"):
-        said = said.lower() in ("true", "1", "yes", "on")
-    if said not in (None, True, False):
-        raise InvalidInput(f"{name.lower()} must be true or false, not {said!r}.")
-    return said is not False
+    value = _setting(given, name)
+    if isinstance(value, str) and value.lower() in ("true", "1", "yes", "on", "false", "0", "no", "off"):
+        value = value.lower() in ("true", "1", "yes", "on")
+    if value not in (None, True, False):
+        raise InvalidInput(f"{name.lower()} must be true or false, not {value!r}.")
+    return value is not False

@@ -1,4 +1,4 @@
-"""Relations: what is known between names, for the first name in the question."""
+"""Stage S8: the relations of the first known entity name in the query (A9)."""
 
 from __future__ import annotations
 
@@ -21,41 +21,45 @@ PUNCTUATION = string.punctuation + "“”‘’«»„¿¡…–—"
 
 @dataclass(frozen=True, slots=True)
 class RelationsCue:
-    """The edges of the first word that is a known name, strongest first: ``alice —[works_with]→ bob`` (A9).
+    """The relations of the first word that is a known name, strongest first: ``alice —[works_with]→ bob`` (A9).
 
-    A name of up to three words is known by all of them; a name whose edges the filter leaves out is not known here.
+    A name may have up to three words. A name whose relations the filter leaves out counts as unknown.
     """
 
     name: str = "relations"
-    worth: float = 0.6
+    fixed_score: float = 0.6
     depth: Depth = fixed(100)
 
     def find(self, run: Run) -> Candidates:
-        asked = _names(run.query.text)
-        if not asked:
-            raise Skip("the question has no words to look up")
-        edges = [edge for edge in run.snapshot.relations(asked) if run.allows_external(_known(edge))]
-        for name in asked:
-            mine = [edge for edge in edges if name in (edge.subject.casefold(), edge.object.casefold())]
-            if mine:
-                return self._found(run, name, mine)
+        names = _possible_names(run.query.text)
+        if not names:
+            raise Skip("the query has no words to look up")
+        edges = [edge for edge in run.snapshot.relations(names) if run.allows_external(_fields(edge))]
+        for name in names:
+            matching = [edge for edge in edges if name in (edge.subject.casefold(), edge.object.casefold())]
+            if matching:
+                return self._candidates(run, name, matching)
         return Candidates(
             self.name, no_candidates("").keys, leaf(np.empty(0), self.name), 0, {"how": "no entity match"}
         )
 
     def score(self, run: Run, rows: Rows) -> Expression:
-        return leaf(np.zeros(len(rows)), f"{self.name}: a memory is no edge")
+        return leaf(np.zeros(len(rows)), f"{self.name}: a memory is not a relation")
 
-    def _found(self, run: Run, name: str, edges: list[EntityEdge]) -> Candidates:
-        guests = {guest.id: guest for guest in map(_guest, sorted(edges, key=lambda edge: -edge.weight))}
-        shown = list(guests.values())[: self.depth(run.k)]
-        keys = np.array([run.add_external(guest) for guest in shown], dtype=np.int64)
-        score = leaf(np.full(len(keys), self.worth), f"{self.name}: an edge of “{name}”")
-        return Candidates(self.name, keys, score, len(guests), {"how": f"edges of “{name}”", "entity": name})
+    def _candidates(self, run: Run, name: str, edges: list[EntityEdge]) -> Candidates:
+        relations = {
+            memory.id: memory for memory in map(_external_memory, sorted(edges, key=lambda edge: -edge.weight))
+        }
+        shown = list(relations.values())[: self.depth(run.k)]
+        keys = np.array([run.add_external(memory) for memory in shown], dtype=np.int64)
+        score = leaf(np.full(len(keys), self.fixed_score), f"{self.name}: a relation of “{name}”").tag(
+            "component", self.name
+        )
+        return Candidates(self.name, keys, score, len(relations), {"how": f"relations of “{name}”", "entity": name})
 
 
-def _names(text: str) -> list[str]:
-    """What could be a name, in the order of the question, longer ones first: as written, and as words."""
+def _possible_names(text: str) -> list[str]:
+    """Possible names in the order of the query, longer ones first: as written, and as words."""
     written = [word for word in (each.strip(PUNCTUATION).casefold() for each in text.split()) if word]
     names: dict[str, None] = {}
     for at, word in enumerate(written):
@@ -64,7 +68,7 @@ def _names(text: str) -> list[str]:
     return list(names)
 
 
-def _known(edge: EntityEdge) -> dict[str, object]:
+def _fields(edge: EntityEdge) -> dict[str, object]:
     return {
         "kind": "relation",
         "collection": edge.collection,
@@ -75,7 +79,7 @@ def _known(edge: EntityEdge) -> dict[str, object]:
     }
 
 
-def _guest(edge: EntityEdge) -> Memory:
+def _external_memory(edge: EntityEdge) -> Memory:
     return Memory(
         f"{edge.subject} —[{edge.relation}]→ {edge.object}",
         id=f"relation:{edge.subject}/{edge.relation}/{edge.object}",

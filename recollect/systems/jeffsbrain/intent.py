@@ -1,6 +1,6 @@
-"""Intent: questions for advice favour preferences, questions for facts favour single events (J7–J10).
+"""Query intent: queries for advice favour preferences, queries for facts favour single events (J7–J10).
 
-The patterns are those of Jeffs Brain, character for character, and know English only.
+The patterns are those of Jeffs Brain, character for character, and are English only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recollect.recall.expressions import Expression, leaf, product
 from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 
-# ASCII for \b. \s knows white space beyond ASCII, too: ``readable`` turns it into tabs, which no blank matches.
+# re.ASCII for \b. White space beyond ASCII, which \s should match, is turned into tabs by ``normalise``.
 _pattern = partial(re.compile, flags=re.IGNORECASE | re.ASCII)
 BLANKS = dict.fromkeys([0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF], "\t")
 
@@ -43,13 +43,13 @@ ATOMIC_EVENT_NOTE_RE = _pattern(
 )
 DATE_TAG_RE = _pattern(r"\[(?:date|observed on):")
 
-Row = tuple[float, str]  # a row of a table that holds: its factor and its name
+Rule = tuple[float, str]  # a rule that applies: its factor and its name
 GLOBAL = "memory/global/"
 
 
 @dataclass(frozen=True, slots=True)
 class IntentText:
-    """A memory as the patterns read it: its path, and path, title, summary and content together, in lower case."""
+    """A memory as the patterns see it: its path, and path, title, summary and text joined, in lower case."""
 
     path: str
     text: str
@@ -57,79 +57,79 @@ class IntentText:
     @classmethod
     def of(cls, memory: Memory) -> IntentText:
         joined = "\n".join((memory.path, memory.title, memory.summary, memory.text))
-        return cls(memory.path.lower(), readable(joined))
+        return cls(memory.path.lower(), normalise(joined))
 
 
-def readable(text: str) -> str:
+def normalise(text: str) -> str:
     return text.lower().translate(BLANKS)
 
 
 def is_preference_query(query: str) -> bool:
-    return bool(PREFERENCE_QUERY_RE.search(readable(query)))
+    return bool(PREFERENCE_QUERY_RE.search(normalise(query)))
 
 
 def is_concrete_fact_query(query: str) -> bool:
-    asked = readable(query)
-    personal = FIRST_PERSON_FACT_LOOKUP_RE.search(asked) and FACT_LOOKUP_VERB_RE.search(asked)
-    return bool(ENUMERATION_OR_TOTAL_QUERY_RE.search(asked) or personal)
+    text = normalise(query)
+    personal = FIRST_PERSON_FACT_LOOKUP_RE.search(text) and FACT_LOOKUP_VERB_RE.search(text)
+    return bool(ENUMERATION_OR_TOTAL_QUERY_RE.search(text) or personal)
 
 
-def preference_rows(note: IntentText) -> list[Row]:
-    """J8: the rows that hold. The first two exclude each other."""
-    rows: list[Row] = []
-    everywhere = GLOBAL in note.path
-    if everywhere and "user-preference-" in note.path:
-        rows.append((2.35, "a user's preference"))
-    elif everywhere and PREFERENCE_NOTE_RE.search(note.text):
-        rows.append((2.1, "a global note of a preference"))
-    if not everywhere and GENERIC_NOTE_RE.search(note.text):
-        rows.append((0.82, "a generic note"))
+def preference_rules(note: IntentText) -> list[Rule]:
+    """J8: the rules that apply. The first two exclude each other."""
+    rules: list[Rule] = []
+    is_global = GLOBAL in note.path
+    if is_global and "user-preference-" in note.path:
+        rules.append((2.35, "a user's preference"))
+    elif is_global and PREFERENCE_NOTE_RE.search(note.text):
+        rules.append((2.1, "a global note of a preference"))
+    if not is_global and GENERIC_NOTE_RE.search(note.text):
+        rules.append((0.82, "a generic note"))
     if ROLLUP_NOTE_RE.search(note.text):
-        rows.append((0.9, "a roll-up"))
-    return rows
+        rules.append((0.9, "a roll-up"))
+    return rules
 
 
-def concrete_fact_rows(note: IntentText) -> list[Row]:
-    """J9: the rows that hold. The table wins over the prose: 0.75 needs the generic pattern."""
-    rows: list[Row] = []
+def concrete_fact_rules(note: IntentText) -> list[Rule]:
+    """J9: the rules that apply. The documented table wins over its prose: 0.75 needs the generic pattern."""
+    rules: list[Rule] = []
     rollup = bool(ROLLUP_NOTE_RE.search(note.text))
     dated = DATE_TAG_RE.search(note.text) or ATOMIC_EVENT_NOTE_RE.search(note.text)
     concrete = "user-fact-" in note.path or "milestone-" in note.path or bool(not rollup and dated)
     if concrete:
-        rows.append((2.2, "a single fact"))
+        rules.append((2.2, "a single fact"))
     if rollup:
-        rows.append((0.45, "a roll-up"))
+        rules.append((0.45, "a roll-up"))
     if not concrete and GLOBAL not in note.path and GENERIC_NOTE_RE.search(note.text):
-        rows.append((0.75, "a generic note"))
-    return rows
+        rules.append((0.75, "a generic note"))
+    return rules
 
 
-INTENTS: tuple[tuple[str, Callable[[str], bool], Callable[[IntentText], list[Row]]], ...] = (
-    ("preference", is_preference_query, preference_rows),
-    ("concrete fact", is_concrete_fact_query, concrete_fact_rows),
+INTENTS: tuple[tuple[str, Callable[[str], bool], Callable[[IntentText], list[Rule]]], ...] = (
+    ("preference", is_preference_query, preference_rules),
+    ("concrete fact", is_concrete_fact_query, concrete_fact_rules),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """× the factors of the table for each intent that the question shows; equal scores keep their order (J10)."""
+    """× the factors of the rules of each intent of the query; ties keep their order (J10)."""
 
     name: str = "intent"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        shown = [(name, rows) for name, detects, rows in INTENTS if detects(run.query.text)]
-        if not shown:
-            raise Skip("the question shows no intent")
-        run.log("intents", [name for name, _ in shown])
+        intents = [(name, rules) for name, detects, rules in INTENTS if detects(run.query.text)]
+        if not intents:
+            raise Skip("the query shows no intent")
+        run.log("intents", [name for name, _ in intents])
         notes = [IntentText.of(memory) for memory in run.memories(hits.keys)]
-        factors = [self._factor(name, [rows(note) for note in notes]) for name, rows in shown]
-        whole = factors[0] if len(factors) == 1 else product("both intents", *factors)
-        return [Rescore(product("after intent", hits.score, whole))]
+        factors = [self._factor(name, [rules(note) for note in notes]) for name, rules in intents]
+        factor = factors[0] if len(factors) == 1 else product("both intents", *factors)
+        return [Rescore(product("after intent", hits.score, factor))]
 
-    def _factor(self, name: str, rows: list[list[Row]]) -> Expression:
-        values = np.array([np.prod([1.0, *(factor for factor, _ in held)]) for held in rows])
+    def _factor(self, name: str, rules: list[list[Rule]]) -> Expression:
+        values = np.array([np.prod([1.0, *(factor for factor, _ in applying)]) for applying in rules])
 
         def label(at: int) -> str:
-            return f"{name}: " + (" × ".join(f"{factor:g} ({why})" for factor, why in rows[at]) or "nothing applies")
+            return f"{name}: " + (" × ".join(f"{factor:g} ({why})" for factor, why in rules[at]) or "nothing applies")
 
         return leaf(values, label)

@@ -1,4 +1,4 @@
-"""Hybrid search by mode: which leg answers, when a reranker is spared, and the whole as data (J2, J4, J16, J17)."""
+"""Search modes: which cues are fused, when the reranker is skipped, and the search report (J2, J4, J16, J17)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from recollect.rerank import Reranker
 
 Mode = Literal["auto", "bm25", "semantic", "hybrid"]
 MODES: tuple[Mode, ...] = get_args(Mode)
-LEXICAL, VECTOR, RERANK = "bm25", "vector", "rerank"  # the legs and the reranker, as the trace names them
-WINDOW, AGREE = 3, 2  # J4: positions that are compared, and how many of them must agree
-REASONS = ("unanimity", "no_reranker", "mode_off")  # why the reranker was not asked; see also Report
+LEXICAL, VECTOR, RERANK = "bm25", "vector", "rerank"  # names of the cues and of the reranker in the trace
+WINDOW, AGREE = 3, 2  # J4: first positions compared, and how many must agree
+REASONS = ("unanimity", "no_reranker", "mode_off")  # why the reranker was skipped; see also Report
 
 
 class FuseByMode:
-    """Reciprocal ranks of both legs, or of the one that the mode asks for.
+    """Reciprocal ranks of both cues, or of the one that the mode names.
 
-    Without a vector leg (no embedder, or it failed, or was late, or nothing has a vector) every mode is bm25.
+    Without vectors (no embedder, or it failed, or was late, or no memory has a vector) every mode is bm25.
     """
 
     name = "reciprocal rank"
@@ -37,14 +37,14 @@ class FuseByMode:
 
     def fuse(self, run: Run, found: list[Candidates]) -> Hits:
         mode = "bm25" if not _ran(run.trace, VECTOR) else "hybrid" if self.mode == "auto" else self.mode
-        leg = {"bm25": LEXICAL, "semantic": VECTOR}.get(mode)
-        hits = self._ranks.fuse(run, [each for each in found if leg in (None, each.cue)])
+        only = {"bm25": LEXICAL, "semantic": VECTOR}.get(mode)
+        hits = self._ranks.fuse(run, [each for each in found if only in (None, each.cue)])
         run.log("mode", mode)
         return hits
 
 
 def agreements(first: Sequence[int], second: Sequence[int]) -> int | None:
-    """How many of the first three positions hold the same; None when that is no unanimity (J4)."""
+    """How many of the first three positions are equal; None when that is not unanimous (J4)."""
     if min(len(first), len(second)) < WINDOW:
         return None
     agreed = sum(a == b for a, b in zip(first[:WINDOW], second[:WINDOW], strict=True))
@@ -52,7 +52,7 @@ def agreements(first: Sequence[int], second: Sequence[int]) -> int | None:
 
 
 def rerank_skip_condition(rerank: bool, reranker: Reranker | str | None) -> SkipCondition:
-    """A reranker is not asked when it is switched off, not there, or both legs agree on the head anyway."""
+    """Skips the reranker when it is switched off or missing, or when both cues agree on the first results."""
 
     def reason(run: Run, hits: Hits) -> str:
         if not rerank:
@@ -60,8 +60,8 @@ def rerank_skip_condition(rerank: bool, reranker: Reranker | str | None) -> Skip
         if reranker is None:
             return "no_reranker"
         none = np.empty(0, dtype=np.int64)
-        legs = [run.found[leg].keys if leg in run.found else none for leg in (LEXICAL, VECTOR)]
-        agreed = agreements(legs[0].tolist(), legs[1].tolist())
+        rankings = [run.found[cue].keys if cue in run.found else none for cue in (LEXICAL, VECTOR)]
+        agreed = agreements(rankings[0].tolist(), rankings[1].tolist())
         if agreed is None:
             return ""
         run.log("agreements", agreed)
@@ -72,32 +72,34 @@ def rerank_skip_condition(rerank: bool, reranker: Reranker | str | None) -> Skip
 
 @dataclass(frozen=True, slots=True)
 class SearchReport:
-    """The trace of a hybrid search as Jeffs Brain names it: every name is always there, None where it does not apply.
+    """The trace of a search under the names of Jeffs Brain; every key is always present, None where it does not apply.
 
-    ``rungs`` are the steps of the lexical leg; the first is the strategy "initial", the others have the step's name.
+    ``lexical_steps`` are those of the retry ladder; the first is the strategy "initial", the others have their names.
     """
 
     mode: Mode
-    rungs: Sequence[str]
+    lexical_steps: Sequence[str]
     candidate_k: int
     rerank_top_n: int
     rrf_k: float
 
     def __call__(self, trace: Trace) -> dict[str, Any]:
         steps = {step.name: step for step in trace.steps if step.kind in ("cue", "stage")}
-        lexical = [steps[name] for name in self.rungs if name in steps]
+        lexical = [steps[name] for name in self.lexical_steps if name in steps]
         vector = steps.get(VECTOR)
         fused = next((step for step in trace.steps if step.kind == "fuse"), Step("fuse", ""))
         rerank = steps.get(RERANK, Step("stage", RERANK, "skipped", "mode_off"))
         mode = fused.detail.get("mode")
-        wrong = [("bm25", step) for step in lexical] + [("vector", vector), ("fusion", fused)]
-        wrong += [("fusion", steps.get("intent")), ("rerank", rerank)]
-        failed = [(stage, step.reason) for stage, step in wrong if step and step.outcome == "failed"]
+        parts = [("bm25", step) for step in lexical] + [("vector", vector), ("fusion", fused)]
+        parts += [("fusion", steps.get("intent")), ("rerank", rerank)]
+        failed = [(stage, step.reason) for stage, step in parts if step and step.outcome == "failed"]
         stage, detail = failed[0] if failed else (None, None)
         return {
             "mode": mode,
             "requestedMode": self.mode,
-            "fellBackToBM25": mode == "bm25" and self.mode != "bm25" and not (self.mode == "auto" and _bare(vector)),
+            "fellBackToBM25": mode == "bm25"
+            and self.mode != "bm25"
+            and not (self.mode == "auto" and _without_embedder(vector)),
             "originalQuery": trace.query,
             "compiledQuery": lexical[0].detail.get("query", "") if lexical else "",
             "candidateK": self.candidate_k,
@@ -114,7 +116,7 @@ class SearchReport:
             "embedderUsed": bool(vector and vector.outcome == "ran"),
             "reranked": "reranker" in rerank.detail and rerank.outcome == "ran",
             "rerankProvider": rerank.detail.get("reranker"),
-            "rerankSkippedReason": _skipped(fused, rerank),
+            "rerankSkippedReason": _rerank_skip_reason(fused, rerank),
             "unanimity": {"agreements": rerank.detail["agreements"]} if "agreements" in rerank.detail else None,
             "attempts": [
                 {"strategy": self._strategy(step), "query": step.detail.get("query", ""), "hits": step.after}
@@ -126,19 +128,19 @@ class SearchReport:
         }
 
     def _strategy(self, step: Step) -> str:
-        return "initial" if step.name == self.rungs[0] else step.name
+        return "initial" if step.name == self.lexical_steps[0] else step.name
 
 
-def _ran(trace: Trace, leg: str) -> bool:
-    return any(step.outcome == "ran" for step in trace.steps if (step.kind, step.name) == ("cue", leg))
+def _ran(trace: Trace, cue: str) -> bool:
+    return any(step.outcome == "ran" for step in trace.steps if (step.kind, step.name) == ("cue", cue))
 
 
-def _bare(vector: Step | None) -> bool:
-    """Was there no embedder, so that auto means bm25 and nothing fell?"""
+def _without_embedder(vector: Step | None) -> bool:
+    """Whether there was no embedder: auto then means bm25, which is not a fallback."""
     return vector is None or vector.reason == "there is no embedder"
 
 
-def _skipped(fused: Step, rerank: Step) -> str | None:
+def _rerank_skip_reason(fused: Step, rerank: Step) -> str | None:
     if not fused.after:
         return "empty_candidates"
     if rerank.outcome != "skipped":

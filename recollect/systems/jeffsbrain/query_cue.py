@@ -1,4 +1,4 @@
-"""Asked: the question as a query: words, "phrases", prefix*, AND, OR, NOT (see text/query.py)."""
+"""The bm25 cue with a query language: words, "phrases", prefix*, AND, OR, NOT (see text/query_language.py)."""
 
 from __future__ import annotations
 
@@ -7,21 +7,32 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from recollect.recall.bm25 import Bm25Query, score, search
 from recollect.recall.cues.words import ALL_FIELDS, explain_matches, format_term
 from recollect.recall.expressions import Expression, leaf
 from recollect.recall.hits import Candidates, no_candidates
 from recollect.recall.recipe import Cue, CuePlan, Depth, fixed
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Rows, WordQuery, as_term
-from recollect.text.query_language import Aliases, Every, Some, Tree, Without, describe, expand, parse, wanted
+from recollect.store.base import Rows, leaf_term
+from recollect.text.query_language import (
+    Aliases,
+    And,
+    AndNot,
+    Or,
+    QueryTree,
+    expand_aliases,
+    format_query,
+    parse_query,
+    positive_terms,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class QueryLanguageCue:
-    """Memories that are what a query asks for, by BM25.
+    """Memories that match a query with operators (AND, OR, NOT, phrases, prefixes), scored by BM25.
 
-    ``rewrite`` makes a simpler query of the question; when it has nothing to say, the cue is skipped. The trace tells
-    the query: as it was understood, or as it was rewritten.
+    ``rewrite`` makes a simpler query; when that is empty, the cue is skipped. The trace has the query as it was parsed
+    or rewritten.
     """
 
     name: str = "words"
@@ -36,36 +47,36 @@ class QueryLanguageCue:
         tree = self._tree(run)
         if tree is None:
             return no_candidates(self.name)
-        matches = run.snapshot.lexicon.search(self._query(tree), run.scope, self.depth(run.k))
-        counts = {format_term(match.term): match.here for match in matches.terms}
+        matches = search(run.snapshot, run.scope, self._query(tree), self.depth(run.k))
+        counts = {format_term(match.term): match.frequency if match.occurs else 0 for match in matches.terms}
         return Candidates(
-            self.name, matches.rows, explain_matches(self.name, matches), matches.found, {"terms": counts}
+            self.name, matches.rows, explain_matches(self.name, matches), matches.total, {"terms": counts}
         )
 
     def score(self, run: Run, rows: Rows) -> Expression:
         tree = self._tree(run)
         if tree is None:
             return leaf(np.zeros(len(rows)), f"{self.name}: nothing to look up")
-        return explain_matches(self.name, run.snapshot.lexicon.score(self._query(tree), run.scope, rows))
+        return explain_matches(self.name, score(run.snapshot, run.scope, self._query(tree), rows))
 
-    def _tree(self, run: Run) -> Tree | None:
+    def _tree(self, run: Run) -> QueryTree | None:
         text = run.query.text if self.rewrite is None else self.rewrite(run.query.text)
         if not text.strip():
-            raise Skip("there is no other way to ask")
-        tree = expand(parse(text), self.aliases)
-        run.log("query", describe(tree) if self.rewrite is None else text)
+            raise Skip("the rewritten query is empty")
+        tree = expand_aliases(parse_query(text), self.aliases)
+        run.log("query", format_query(tree) if self.rewrite is None else text)
         return tree
 
-    def _query(self, tree: Tree) -> WordQuery:
-        plain = not isinstance(tree, Every | Without) and not (
-            isinstance(tree, Some) and any(isinstance(each, Every | Without) for each in tree.of)
+    def _query(self, tree: QueryTree) -> Bm25Query:
+        plain = not isinstance(tree, And | AndNot) and not (
+            isinstance(tree, Or) and any(isinstance(each, And | AndNot) for each in tree.parts)
         )
-        terms = tuple(map(as_term, wanted(tree)))
-        return WordQuery(terms, self.fields, self.k1, self.b, where=None if plain else tree)
+        terms = tuple(map(leaf_term, positive_terms(tree)))
+        return Bm25Query(terms, self.fields, self.k1, self.b, where=None if plain else tree)
 
 
 class ExcludeNegated:
-    """A plan among the memories that the query does not refuse: what stands after NOT comes back from no cue."""
+    """Runs a plan without the memories that match what follows NOT in the query."""
 
     def __init__(self, plan: CuePlan, fields: Mapping[str, float], aliases: Aliases) -> None:
         self._plan = plan
@@ -73,11 +84,11 @@ class ExcludeNegated:
         self._aliases = aliases
 
     def gather(self, run: Run) -> list[Candidates]:
-        tree = expand(parse(run.query.text), self._aliases)
-        if isinstance(tree, Without):
+        tree = expand_aliases(parse_query(run.query.text), self._aliases)
+        if isinstance(tree, AndNot):
             with run.step("cue", "refused", before=run.scope.count) as step:
-                run.log("query", f"NOT {describe(tree.those)}")
-                run.scope = run.snapshot.lexicon.without(tree.those, self._fields, run.scope)
+                run.log("query", f"NOT {format_query(tree.exclude)}")
+                run.scope = run.snapshot.excluding(tree.exclude, self._fields, run.scope)
                 step.after = run.scope.count
         return self._plan.gather(run)
 

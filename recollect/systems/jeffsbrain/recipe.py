@@ -1,9 +1,9 @@
-"""Jeffs Brain: a query language with a ladder for empty answers, reciprocal ranks, intent, and a spared reranker.
+"""The Jeffs Brain recipe: query language, retry ladder, reciprocal ranks, intent factors, and a skippable reranker.
 
-question ─▶ bm25 ─▶ (nothing? strongest term ─▶ sanitised ─▶ its strongest ─▶ spelling of slugs) ┐
+query    ─▶ bm25 ─▶ (nothing? strongest term ─▶ sanitised ─▶ its strongest ─▶ spelling of slugs) ┐
       │                                                                                         ├─▶ reciprocal rank
       └───▶ vector ─────────────────────────────────────────────────────────────────────────────┘         │
-                 best 10 ◀─ rerank the first 20, unless both legs agree on the head ◀─ × intent ◀──────────┘
+                 best 10 ◀─ rerank the first 20, unless both cues agree on the head ◀─ × intent ◀──────────┘
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def jeffsbrain(
     rerank: bool = True,  # J3
     reranker: Reranker | str | None = None,  # "late" for the local one
     rerank_top_n: int = 20,  # J3
-    candidate_k: int = 60,  # J3: of each leg
+    candidate_k: int = 60,  # J3: of each cue
     rrf_k: float = 60,  # J1: 0 or less means 60
     skip_retry_ladder: bool = False,  # J11
-    aliases: Mapping[str, str | Sequence[str]] | None = None,  # J18: other names of a word
-    trigram_chunks: Sequence[Memory | Mapping[str, Any]] | None = None,  # J13: in the place of the store's slugs
+    aliases: Mapping[str, str | Sequence[str]] | None = None,  # J18: synonyms by word
+    trigram_chunks: Sequence[Memory | Mapping[str, Any]] | None = None,  # J13: instead of the slugs in the store
 ) -> Recipe:
     """Hybrid retrieval with a retry ladder, as the Jeffs Brain SDKs describe it."""
     if mode not in MODES:
@@ -58,27 +58,27 @@ def jeffsbrain(
     k = rrf_k if check.number(rrf_k, "rrf_k") > 0 else 60
 
     def depth(results: int) -> int:
-        return max(candidate_k, results)  # B3: who asks for more gets more
+        return max(candidate_k, results)  # B3: more results need more candidates
 
-    known = _aliases(aliases or {})
+    known_aliases = _check_aliases(aliases or {})
     ladder: list[Cue] = [
-        QueryLanguageCue(LEXICAL, fields=WEIGHTS, aliases=known, depth=depth),  # J18
-        QueryLanguageCue("strongest_term", _strongest, WEIGHTS, known, depth),  # J11, J12
+        QueryLanguageCue(LEXICAL, fields=WEIGHTS, aliases=known_aliases, depth=depth),  # J18
+        QueryLanguageCue("strongest_term", _other_strongest_term, WEIGHTS, known_aliases, depth),  # J11, J12
         QueryLanguageCue(
-            "refreshed_sanitised", sanitise_query, WEIGHTS, known, depth
+            "refreshed_sanitised", sanitise_query, WEIGHTS, known_aliases, depth
         ),  # SQLite needs no refresh before it
         QueryLanguageCue(
-            "refreshed_strongest", lambda query: strongest_term(sanitise_query(query)), WEIGHTS, known, depth
+            "refreshed_strongest", lambda query: strongest_term(sanitise_query(query)), WEIGHTS, known_aliases, depth
         ),
-        SlugTrigrams(_chunks(trigram_chunks), depth, least=0.3, name="trigram_fuzzy"),  # J13
+        SlugTrigrams(_chunks(trigram_chunks), depth, min_similarity=0.3, name="trigram_fuzzy"),  # J13
     ]
     lexical = RetryLadder(*ladder[: 1 if skip_retry_ladder else None])
-    legs = lexical if mode == "bm25" else AllCues(lexical, VectorsCue(VECTOR, depth))  # J2: bm25 in every mode
+    plan = lexical if mode == "bm25" else AllCues(lexical, VectorsCue(VECTOR, depth))  # J2: bm25 in every mode
     return Recipe(
         name="jeffsbrain",
-        about="A query language, a ladder for empty answers, reciprocal ranks, intent and a spared reranker.",
+        about="A query language, retries for empty answers, reciprocal ranks, intent and a reranker.",
         k=10,  # J3
-        cues=ExcludeNegated(legs, WEIGHTS, known),  # J18: NOT holds for both legs and for every rung
+        cues=ExcludeNegated(plan, WEIGHTS, known_aliases),  # J18: NOT applies to both cues and every retry
         fuse=FuseByMode(mode, k),  # J1, J2, J16
         stages=[
             Intent(),  # J7–J10
@@ -91,13 +91,13 @@ def jeffsbrain(
     )
 
 
-def _strongest(query: str) -> str:
-    """J11: skipped when it would only ask the same again."""
+def _other_strongest_term(query: str) -> str:
+    """J11: empty when it would be the same query again."""
     term = strongest_term(query)
     return "" if term == query.strip().lower() else term
 
 
-def _aliases(given: Mapping[str, str | Sequence[str]]) -> Aliases:
+def _check_aliases(given: Mapping[str, str | Sequence[str]]) -> Aliases:
     if not isinstance(given, Mapping):
         raise InvalidInput(f"aliases must be a mapping of words to other names, not {check.short_repr(given)}.")
     return {
@@ -111,10 +111,10 @@ def _chunks(given: Sequence[Memory | Mapping[str, Any]] | None) -> list[Memory] 
 
 
 def _chunk(given: Memory | Mapping[str, Any]) -> Memory:
-    """id, path, title, summary and content, or a Memory."""
+    """A chunk from a mapping of id, path, title, summary and content, or a Memory."""
     if isinstance(given, Mapping):
-        said = {"text" if name == "content" else name: value for name, value in given.items()}
-        given = Memory(**check_fields({"text": "", **said}))
+        fields = {"text" if name == "content" else name: value for name, value in given.items()}
+        given = Memory(**check_fields({"text": "", **fields}))
     if not isinstance(given, Memory) or not given.id:
         raise InvalidInput(f"A chunk is a mapping with an id and a path, or a Memory, not {check.short_repr(given)}.")
     return given

@@ -1,4 +1,4 @@
-"""Simpler forms of a question that found nothing: without its punctuation, or its strongest word alone."""
+"""Simpler forms of a query that found nothing: without punctuation, or its longest word alone (J11, J12)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 
 from recollect.text.query_language import STOP
 
-SHORTEST = 3  # letters of a word that is worth a try
+MIN_WORD_LENGTH = 3
 
 
 def sanitise_query(query: str) -> str:
@@ -15,14 +15,14 @@ def sanitise_query(query: str) -> str:
     >>> sanitise_query("where's  the cup?!")
     'where s the cup'
     """
-    kept = (" " if unicodedata.category(letter)[0] in "PS" else letter for letter in query)
-    return " ".join("".join(kept).split())
+    characters = (" " if unicodedata.category(each)[0] in "PS" else each for each in query)
+    return " ".join("".join(characters).split())
 
 
 def query_tokens(query: str) -> list[str]:
-    """The words that are long enough and no stop words, lower-cased, each once."""
+    """The words that are long enough and not stop words, lower-cased, each once."""
     tokens = sanitise_query(query).lower().split()
-    return list(dict.fromkeys(token for token in tokens if len(token) >= SHORTEST and token not in STOP))
+    return list(dict.fromkeys(token for token in tokens if len(token) >= MIN_WORD_LENGTH and token not in STOP))
 
 
 def strongest_term(query: str) -> str:

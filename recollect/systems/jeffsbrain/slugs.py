@@ -1,14 +1,12 @@
-"""Slugs: memories whose path or title is spelt like a word of the question. The last resort."""
+"""The trigram fallback: memories whose path or title is spelt like a word of the query (J13)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from recollect.model import Memory
-from recollect.model.memory import STATUSES
 from recollect.recall.expressions import Expression, leaf
 from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Depth, fixed
@@ -20,97 +18,86 @@ from recollect.text.slugs import SlugIndex, path_or_name, slug_text
 DEPTH = fixed(60)
 
 
-@dataclass(frozen=True, slots=True)
-class SlugTable:
-    """Slugs and whose they are: the rows of memories, ascending, or the places of chunks."""
-
-    owners: Rows
-    index: SlugIndex
-
-
 class SlugTrigrams:
-    """Slugs by the 3-grams that they share with any word of the question (J13).
+    """Finds memories whose slug shares 3-grams with any word of the query (J13).
 
-    They are read from the store when they are first needed, and again when it has changed; or they are those of the
-    chunks that the caller gave. A chunk stands for the memory with its id; one that is not stored comes back as it is,
-    if the filter lets it.
+    The slugs are those of the stored memories, or of the chunks that the caller gives. A chunk stands for the memory
+    with its id; one that is not stored is returned as it is, if the filter allows it.
     """
 
     def __init__(
         self,
         chunks: Sequence[Memory] | None = None,
         depth: Depth = DEPTH,
-        least: float = 0.3,
+        min_similarity: float = 0.3,
         name: str = "trigrams of slugs",
     ) -> None:
         self.name = name
         self._chunks = None if chunks is None else list({chunk.id: chunk for chunk in reversed(chunks)}.values())[::-1]
-        self._shelf: SlugTable | None = None
         self._depth = depth
-        self._least = least
+        self._min_similarity = min_similarity
 
     def find(self, run: Run) -> Candidates:
         tokens = self._tokens(run)
         run.log("query", " ".join(tokens))
-        shelf = self._slugs(run)
-        similar, like = _likeness(shelf, tokens)
-        near = np.flatnonzero(similar >= self._least)
-        near, keys, ids = self._admitted(run, shelf, near)
-        named = [(-similar[at], shelf.index.paths[at], id) for at, id in zip(near.tolist(), ids, strict=True)]
-        order = np.array(sorted(range(len(near)), key=named.__getitem__), dtype=np.int64)[: self._depth(run.k)]
-        chosen = near[order]
+        if self._chunks is None:
+            keys = run.snapshot.slug_candidates(tokens, run.scope, self._min_similarity)
+            paths, ids = run.snapshot.paths(keys), run.snapshot.ids(keys)
+        else:
+            keys, paths, ids = self._chunk_candidates(run, self._chunks)
+        similarity, nearest = _similarity(paths, tokens)
+        near = [place for place in range(len(paths)) if similarity[place] >= self._min_similarity]
+        near.sort(key=lambda place: (-similarity[place], paths[place], ids[place]))
+        order = np.array(near, dtype=np.int64)[: self._depth(run.k)]
 
         def label(place: int) -> str:
-            at = int(chosen[place])
-            return f"{self.name}: “{slug_text(shelf.index.paths[at])}” is spelt like “{tokens[int(like[at])]}”"
+            at = int(order[place])
+            return f"{self.name}: “{slug_text(paths[at])}” is spelled like “{tokens[int(nearest[at])]}”"
 
-        return Candidates(self.name, keys[order], leaf(similar[chosen], label), len(near))
+        score = leaf(similarity[order], label).tag("component", self.name)
+        return Candidates(self.name, keys[order], score, len(near))
 
     def score(self, run: Run, rows: Rows) -> Expression:
-        shelf = self._slugs(run)
-        similar, _ = _likeness(shelf, self._tokens(run))
-        owners = shelf.owners if self._chunks is None else np.array([run.snapshot.row(c.id) or 0 for c in self._chunks])
-        known = dict(zip(owners.tolist(), similar.tolist(), strict=True))
-        return leaf([known.get(row, 0.0) for row in rows.tolist()], f"{self.name}: how alike the spelling is")
+        tokens = self._tokens(run)
+        if self._chunks is None:
+            similarity, _ = _similarity(run.snapshot.paths(rows), tokens)
+        else:
+            by_chunk, _ = _similarity(list(map(_path, self._chunks)), tokens)
+            owners = [run.snapshot.row(chunk.id) for chunk in self._chunks]
+            known = dict(zip(owners, by_chunk.tolist(), strict=True))
+            similarity = np.array([known.get(row, 0.0) for row in rows.tolist()], dtype=np.float64)
+        return leaf(similarity, f"{self.name}: similarity of the spelling").tag("component", self.name)
 
     def _tokens(self, run: Run) -> list[str]:
         tokens = query_tokens(run.query.text)
         if not tokens:
-            raise Skip("no word of the question is long enough to compare")
+            raise Skip("no word of the query is long enough to compare")
         return tokens
 
-    def _slugs(self, run: Run) -> SlugTable:
-        if self._chunks is None:
-            return run.snapshot.kept("slugs", lambda: _read(run))
-        if self._shelf is None:
-            paths = [path_or_name(chunk.path, chunk.title, chunk.id) for chunk in self._chunks]
-            self._shelf = SlugTable(np.arange(len(paths)), SlugIndex(paths))
-        return self._shelf
-
-    def _admitted(self, run: Run, shelf: SlugTable, near: Rows) -> tuple[Rows, Rows, list[str]]:
-        """Those that may come back: their places, their keys in the recall, and their ids."""
-        if self._chunks is None:
-            near = near[run.scope.has(shelf.owners[near])]
-            return near, shelf.owners[near], run.snapshot.ids(shelf.owners[near])
-        admitted = [(at, key) for at in near.tolist() if (key := self._key(run, self._chunks[at]))]
-        places, keys = (np.array([each[n] for each in admitted], dtype=np.int64) for n in (0, 1))
-        return places, keys, [self._chunks[at].id for at in places.tolist()]
+    def _chunk_candidates(self, run: Run, chunks: Sequence[Memory]) -> tuple[Rows, list[str], list[str]]:
+        """The keys, paths and ids of the chunks that may be returned; only those that are similar get a key."""
+        similarity, _ = _similarity(list(map(_path, chunks)), self._tokens(run))
+        near = [chunk for chunk, alike in zip(chunks, similarity, strict=True) if alike >= self._min_similarity]
+        keyed = [(key, chunk) for chunk in near if (key := self._key(run, chunk))]
+        keys = np.array([key for key, _ in keyed], dtype=np.int64)
+        return keys, [_path(chunk) for _, chunk in keyed], [chunk.id for _, chunk in keyed]
 
     def _key(self, run: Run, chunk: Memory) -> int | None:
         row = run.snapshot.row(chunk.id)
         if row is not None:
-            return row if run.scope.has(np.array([row]))[0] else None
+            return row if run.scope.contains(np.array([row]))[0] else None
         known = {"path": chunk.path, "tags": chunk.tags}
         return run.add_external(chunk) if run.allows_external(known) else None
 
 
-def _read(run: Run) -> SlugTable:
-    """The slugs of all memories; whether one may come back is asked when it is found."""
-    rows = run.snapshot.all_rows(run.snapshot.scope(None, STATUSES, run.as_of, hidden=True))
-    return SlugTable(rows, SlugIndex(run.snapshot.paths(rows)))
+def _path(chunk: Memory) -> str:
+    return path_or_name(chunk.path, chunk.title, chunk.id)
 
 
-def _likeness(shelf: SlugTable, tokens: list[str]) -> tuple[Floats, Rows]:
-    """For each slug the likeness to the word that is most like it, and which word that is."""
-    each = np.array([shelf.index.similar(token) for token in tokens])
-    return each.max(axis=0), each.argmax(axis=0)
+def _similarity(paths: Sequence[str], tokens: Sequence[str]) -> tuple[Floats, Rows]:
+    """For each slug the similarity to the word that is most like it, and which word that is."""
+    if not paths:
+        return np.empty(0), np.empty(0, dtype=np.int64)
+    slugs = SlugIndex(list(paths))
+    by_token = np.array([slugs.similar(token) for token in tokens])
+    return by_token.max(axis=0), by_token.argmax(axis=0)

@@ -18,7 +18,7 @@ from recollect.store.base import Rows
 
 @dataclass(frozen=True, slots=True)
 class KeywordCue:
-    """AND; when that gives fewer than k, OR fills the rest. Scores are the same sum either way."""
+    """Memories with all words of the query (AND); when these are fewer than k, those with some (OR) follow."""
 
     name: str = "words"
     fields: Mapping[str, float] = field(default_factory=lambda: ALL_FIELDS)
@@ -43,25 +43,25 @@ class KeywordCue:
 
 
 def with_all_words(found: Candidates) -> Rows:
-    """The candidates of a Keywords cue that have every word of the question."""
+    """The candidates of a Keywords cue that have every word of the query."""
     return found.keys[: int(found.detail.get("with all words", 0))]
 
 
-BELOW = "below the minimum score: kept because it has every word of the question"
+BELOW_MINIMUM = "below the minimum score: kept because it has every word of the query"
 
 
 @dataclass(frozen=True, slots=True)
 class MinScore:
-    """Leave out what scores less; places that stay free go to memories with every word of the question."""
+    """Leaves out lower scores; when fewer than k are left, memories with every word of the query fill up."""
 
     ignores_deadline: ClassVar[bool] = True
-    least: float
+    minimum: float
     fill_from: str | None = None  # the Keywords cue whose full matches may fill up
     name: str = "minimum score"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         scores = hits.score.values
-        keep = scores >= self.least
+        keep = scores >= self.minimum
         fillers = np.empty(0, dtype=np.int64)
         free = run.k - int(np.count_nonzero(keep))
         if self.fill_from is not None and free > 0 and self.fill_from in run.found:
@@ -69,5 +69,5 @@ class MinScore:
             fillers = np.flatnonzero(full)[:free]  # hits are in the order of their scores
             keep = keep.copy()
             keep[fillers] = True
-        notes = {int(key): [BELOW] for key in hits.keys[fillers]}
-        return [Annotate(notes), Drop(keep, scores, self.least, "its score is below the minimum")]
+        notes = {int(key): [BELOW_MINIMUM] for key in hits.keys[fillers]}
+        return [Annotate(notes), Drop(keep, scores, self.minimum, "its score is below the minimum")]

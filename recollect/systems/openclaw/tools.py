@@ -1,4 +1,4 @@
-"""The two tools that an agent is offered over a folder of memory, and what its prompt says of them (O1)."""
+"""The agent tools memory_search and memory_get as JSON schemas, and the prompt section about them (O1)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from recollect.model import JsonObject
 SEARCH, GET = "memory_search", "memory_get"
 
 
-def tools(what: str) -> list[JsonObject]:
-    """The two tools over a memory that is described so."""
+def tool_schemas(description: str) -> list[JsonObject]:
+    """The two tools for a memory with this description."""
 
-    def tool(name: str, description: str, required: str, **parameters: JsonObject) -> JsonObject:
+    def tool(name: str, about: str, required: str, **parameters: JsonObject) -> JsonObject:
         schema = {"type": "object", "properties": parameters, "required": [required], "additionalProperties": False}
-        return {"name": name, "description": description, "parameters": schema}
+        return {"name": name, "description": about, "parameters": schema}
 
     return [
         tool(
             SEARCH,
-            f"Mandatory recall step: search {what} by meaning and by words before answering questions about prior "
+            f"Mandatory recall step: search {description} by meaning and by words before answering questions about prior "
             "work, decisions, dates, people, preferences or todos; returns the best passages with path and lines.",
             "query",
             query={"type": "string", "description": "What to look for, as a question or as words."},
@@ -28,7 +28,8 @@ def tools(what: str) -> list[JsonObject]:
         ),
         tool(
             GET,
-            f"Read lines of a file of {what} that {SEARCH} has found, to see more around a passage than it returned.",
+            f"Read lines of a file of {description} that {SEARCH} has found, to see more around a passage than it "
+            "returned.",
             "path",
             path={"type": "string", "description": "The path, as in a result."},
             **{"from": {"type": "integer", "minimum": 1, "description": "The first line, counted from 1."}},
@@ -37,16 +38,16 @@ def tools(what: str) -> list[JsonObject]:
     ]
 
 
-def prompt_section(offered: Sequence[str], what: str = "MEMORY.md and memory/*.md") -> str:
-    """A section for a system prompt, about those of the two tools that are offered; empty when none is."""
-    told = []
+def prompt_section(offered: Sequence[str], description: str = "MEMORY.md and memory/*.md") -> str:
+    """A section for a system prompt about the offered tools; empty when none is offered."""
+    sentences = []
     if SEARCH in offered:
-        told.append(
+        sentences.append(
             "Before answering anything about prior work, decisions, dates, people, preferences or todos: "
-            f"run {SEARCH} on {what}."
+            f"run {SEARCH} on {description}."
         )
     if GET in offered:
-        told.append(f"Use {GET} to read only the lines that you need.")
-    if told:
-        told.append("When you have looked and are still not sure, say that you looked.")
-    return "\n".join(["## Memory Recall", " ".join(told)]) if told else ""
+        sentences.append(f"Use {GET} to read only the lines that you need.")
+    if sentences:
+        sentences.append("When you have looked and are still not sure, say that you looked.")
+    return "\n".join(["## Memory Recall", " ".join(sentences)]) if sentences else ""

@@ -38,10 +38,12 @@ class Competition:
         parts = {
             "activation": hits.score,
             "recency": leaf(recency, lambda at: f"recency: {days[at]:.1f} days unused"),
-            "strength": leaf(_known(run, "strength", hits.keys), "strength"),
-            "confidence": leaf(_known(run, "confidence", hits.keys), "confidence"),
+            "strength": leaf(_numbers(run, "strength", hits.keys), "strength"),
+            "confidence": leaf(_numbers(run, "confidence", hits.keys), "confidence"),
         }
         terms = [product(name, leaf(self.weights[name], f"weight of {name}"), part) for name, part in parts.items()]
+        for term, name in zip(terms[1:], list(parts)[1:], strict=True):
+            term.tag("component", name)
         penalty = np.array([self.penalties.get(status, 1.0) for status in statuses])
         score = product("competition", total("parts", *terms), leaf(penalty, lambda at: f"status: {statuses[at]}"))
         return [Rescore(score)]
@@ -49,35 +51,35 @@ class Competition:
 
 def days_unused(run: Run, keys: Rows) -> Floats:
     """Days since the last access, or since creation when there was none; never negative."""
-    seen = run.snapshot.numbers("created", keys)
+    last_used = run.snapshot.numbers("created", keys)
     accessed = run.snapshot.use_numbers("last_accessed", keys)
-    seen = np.where(np.isnan(accessed), seen, accessed)
-    return np.maximum(0.0, (micros(run.as_of) - seen) / DAY)
+    last_used = np.where(np.isnan(accessed), last_used, accessed)
+    return np.maximum(0.0, (micros(run.as_of) - last_used) / DAY)
 
 
 def effective_strength(run: Run, keys: Rows, rate: float) -> list[float]:
     """strength × confidence × recency."""
     recency = np.exp(-rate * days_unused(run, keys))
-    strength = _known(run, "strength", keys) * _known(run, "confidence", keys) * recency
+    strength = _numbers(run, "strength", keys) * _numbers(run, "confidence", keys) * recency
     return [float(each) for each in strength]
 
 
-def _known(run: Run, name: str, keys: Rows) -> Floats:
-    """A number of each memory; none counts 0."""
+def _numbers(run: Run, name: str, keys: Rows) -> Floats:
+    """A number of each memory, 0 where it has none."""
     return np.nan_to_num(run.snapshot.numbers(name, keys))
 
 
 @dataclass(frozen=True, slots=True)
 class TokenBudgetPacking:
-    """In their order, until k or the budget is reached; the first that does not fit ends it.
+    """Keeps results in their order until k or the token budget is reached; the first that does not fit ends it.
 
-    It runs even when the deadline has passed: a budget is never exceeded.
+    It runs even when the deadline has passed: the budget is never exceeded.
     """
 
     ignores_deadline: ClassVar[bool] = True
 
     budget: int | None = None
-    characters: int = 4  # a token, rounded up
+    characters: int = 4  # per token, rounded up
     name: str = "pack"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
@@ -85,11 +87,11 @@ class TokenBudgetPacking:
             raise Skip("there is no token budget")
         sizes = [tokens(memory.text, self.characters) for memory in run.memories(hits.keys[: run.k])]
         totals = np.cumsum(sizes)
-        fitting = int(np.count_nonzero(totals <= self.budget))  # texts are not empty: totals only grow
+        fitting = int(np.count_nonzero(totals <= self.budget))  # texts are not empty: totals grow
         run.log("tokens", int(totals[fitting - 1]) if fitting else 0)
         if fitting == len(sizes):
             return []
         keep = np.arange(len(hits)) < fitting
-        # Behind the first k nobody counts any more: it is at least as much as up to there.
+        # Beyond the first k nothing is counted: it is at least the total up to there.
         values = totals[np.minimum(np.arange(len(hits)), len(sizes) - 1)].astype(np.float64)
         return [Drop(keep, values, float(self.budget), "the tokens up to here are over the budget")]

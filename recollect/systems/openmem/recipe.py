@@ -1,6 +1,6 @@
-"""OpenMem: memories are cued by words, activation spreads along edges, and they compete for recall. No vectors.
+"""The OpenMem recipe: words seed activation, it spreads along edges, and memories compete. No vectors.
 
-question ─▶ words (text, summary, entities) ─▶ ÷ best ─▶ spread ─▶ compete ─▶ contradict ─▶ pack
+query    ─▶ words (text, summary, entities) ─▶ ÷ best ─▶ spread ─▶ compete ─▶ contradict ─▶ pack
             top_k × 4 candidates                activation  2 hops   weighted    weaker      token
                                                             × ½      sum         × 0.3       budget
 """
@@ -20,7 +20,7 @@ from recollect.systems.openmem.competition import Competition, TokenBudgetPackin
 from recollect.systems.openmem.spreading import ContradictionPenalty, SpreadingActivation
 
 WEIGHTS = {"activation": 0.5, "recency": 0.2, "strength": 0.2, "confidence": 0.1}  # M5
-MOST_HOPS = 100  # an explanation names every hop; more than these nobody reads
+MAX_HOPS = 100  # an explanation lists every hop
 
 
 def openmem(
@@ -31,8 +31,8 @@ def openmem(
     token_budget: int | None = None,  # M11
 ) -> Recipe:
     """Deterministic recall by words and graph, as OpenMem describes it."""
-    if check.count(max_hops, "max_hops") > MOST_HOPS:
-        raise InvalidInput(f"max_hops is at most {MOST_HOPS}, and {max_hops} is more.")
+    if check.count(max_hops, "max_hops") > MAX_HOPS:
+        raise InvalidInput(f"max_hops must be at most {MAX_HOPS}, not {max_hops}.")
     budget = None if token_budget is None else check.count(token_budget, "token_budget")
     return Recipe(
         name="openmem",
@@ -44,7 +44,9 @@ def openmem(
         fuse=Blend(CueWeight("words", 1.0, over="best"), fill=False),  # M2: score ÷ best
         stages=[
             SpreadingActivation(hops=max_hops, decay=check.fraction(decay_per_hop, "decay_per_hop")),  # M3, M4
-            Competition(weights={**WEIGHTS, **_checked({} if weights is None else weights)}, rate=0.05),  # M5, M6, M9
+            Competition(
+                weights={**WEIGHTS, **_check_weights({} if weights is None else weights)}, rate=0.05
+            ),  # M5, M6, M9
             ContradictionPenalty(penalty=0.3),  # M10
             TokenBudgetPacking(budget=budget, characters=4),  # M11
         ],
@@ -52,10 +54,10 @@ def openmem(
     )
 
 
-def _checked(weights: Mapping[str, float]) -> dict[str, float]:
+def _check_weights(weights: Mapping[str, float]) -> dict[str, float]:
     if not isinstance(weights, Mapping):
         raise InvalidInput(
-            f"weights are names and numbers, such as {{'recency': 0.4}}, not {check.short_repr(weights)}."
+            f"weights must map names to numbers, such as {{'recency': 0.4}}, not {check.short_repr(weights)}."
         )
     unknown = [name for name in weights if name not in WEIGHTS]
     if unknown:

@@ -1,4 +1,4 @@
-"""Expansion: the same cues once more, for other ways to say the question."""
+"""Query expansion: the cues run again for other wordings of the query."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ExpandQuery = Callable[[str], Sequence[str]]
 
 
 class QueryExpansion:
-    """The cues for the question itself; then, unless that already gave a strong signal, for each of its expansions."""
+    """Runs the cues for the query and, unless that gave a strong signal, for each of its expansions."""
 
-    def __init__(self, *cues: Cue, expand: ExpandQuery | None, strong: Callable[[Run], str]) -> None:
+    def __init__(self, *cues: Cue, expand: ExpandQuery | None, skip_reason: Callable[[Run], str]) -> None:
         self._cues = cues
         self._expand = expand
-        self._strong = strong
+        self._skip_reason = skip_reason
 
     def gather(self, run: Run) -> list[Candidates]:
         found = [run.find(cue) for cue in self._cues]
@@ -34,8 +34,8 @@ class QueryExpansion:
 
     def _variants(self, run: Run) -> Sequence[str]:
         if self._expand is None:
-            raise Skip("no way to expand the question is given")
-        reason = self._strong(run)
+            raise Skip("no query expansion is configured")
+        reason = self._skip_reason(run)
         if reason:
             raise Skip(reason)
         return [text for text in self._expand(run.query.text) if text.strip()]
@@ -45,9 +45,9 @@ class QueryExpansion:
 
 
 def strong_signal(cue: str, top: float, gap: float) -> Callable[[Run], str]:
-    """Is the best of a cue's list clearly ahead? Its scores count as r ÷ (1 + r)."""
+    """Gives a reason to skip when the best of a cue is clearly ahead; its scores count as r ÷ (1 + r)."""
 
-    def judged(run: Run) -> str:
+    def reason(run: Run) -> str:
         scores = run.found[cue].score.values[:2]
         first, second = [*(scores / (1 + scores)).tolist(), 0.0, 0.0][:2]
         run.log("top", round(first, 4))
@@ -55,7 +55,7 @@ def strong_signal(cue: str, top: float, gap: float) -> Callable[[Run], str]:
             return f"strong signal: {cue} has {first:.2f} at the top, {first - second:.2f} ahead"
         return ""
 
-    return judged
+    return reason
 
 
 def _renamed(cue: Any, name: str) -> Cue:

@@ -1,6 +1,6 @@
-"""QMD: ranks of two legs fused, other wordings beside the question, and a reranker that is heard more further down.
+"""The QMD recipe: reciprocal ranks of words and vectors, query expansion, and a reranker blended in by position.
 
-question ─▶ words, vectors ─▶ (expansion unless the signal is strong) ─▶ reciprocal rank ─▶ position-aware blend
+query    ─▶ words, vectors ─▶ (expansion unless the signal is strong) ─▶ reciprocal rank ─▶ position-aware blend
             × 2                × 1 each                                   + bonus for the top   with a reranker
 """
 
@@ -18,7 +18,7 @@ from recollect.systems.qmd.expansion import ExpandQuery, QueryExpansion, strong_
 
 def qmd(
     *,
-    expand: ExpandQuery | None = None,  # a question into other wordings of it; an LLM, or a rule
+    expand: ExpandQuery | None = None,  # from a query to other wordings, by an LLM or by rules
     reranker: Reranker | str | None = "late",
     rerank_top: int = 40,
 ) -> Recipe:
@@ -32,7 +32,7 @@ def qmd(
             WordsCue(depth=fixed(50)),
             VectorsCue(depth=fixed(50)),
             expand=expand,
-            strong=strong_signal("words", top=0.85, gap=0.15),  # O21
+            skip_reason=strong_signal("words", top=0.85, gap=0.15),  # O21
         ),
         fuse=ReciprocalRank(
             k=60,

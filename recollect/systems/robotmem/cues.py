@@ -17,58 +17,59 @@ from recollect.store.base import Rows
 
 @dataclass(frozen=True, slots=True)
 class NearestVectors(VectorsCue):
-    """The nearest vectors; the trace says how far they lie: 1 − cosine, from 0 (identical) to 2 (opposite)."""
+    """The nearest vectors; the trace has their distances, 1 − cosine, from 0 (identical) to 2 (opposite)."""
 
     def find(self, run: Run) -> Candidates:
         found = VectorsCue.find(self, run)
         if not len(found.keys):
             return found
-        first, last = (round(1 - float(found.score.values[at]), 4) + 0.0 for at in (0, -1))  # never −0.0
+        first, last = (round(1 - float(found.score.values[at]), 4) + 0.0 for at in (0, -1))  # not −0.0
         return replace(found, detail={"nearest distance": first, "farthest distance": last})
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeReplay:
-    """Everything that the filter lets through, oldest first, when the question is ``*``; nothing is searched."""
+    """All memories in scope, oldest first, when the query is ``*``; nothing is searched."""
 
     name: str = "replay"
     depth: Depth = times(1)
-    sign: str = "*"
+    query: str = "*"
 
     def find(self, run: Run) -> Candidates:
         rows = self._oldest_first(run)
-        kept = rows[: self.depth(run.k)]
-        return Candidates(self.name, kept, self._by_place(np.arange(len(kept))), len(rows))
+        first = rows[: self.depth(run.k)]
+        return Candidates(self.name, first, self._score_places(np.arange(len(first))), len(rows))
 
     def score(self, run: Run, rows: Rows) -> Expression:
         """1 ÷ place: the earlier, the higher."""
         places = {row: place for place, row in enumerate(self._oldest_first(run).tolist())}
-        return self._by_place(np.array([places.get(row, len(places)) for row in rows.tolist()], dtype=np.int64))
+        return self._score_places(np.array([places.get(row, len(places)) for row in rows.tolist()], dtype=np.int64))
 
     def _oldest_first(self, run: Run) -> Rows:
-        if run.query.text.strip() != self.sign:
-            raise Skip(f"the question is not {self.sign!r}")
-        rows = run.snapshot.all_rows(run.scope)  # in the order in which they were written
-        return rows[np.argsort(run.snapshot.numbers("created", rows), kind="stable")]
+        if run.query.text.strip() != self.query:
+            raise Skip(f"the query is not {self.query!r}")
+        return run.snapshot.page(run.scope, "oldest", max(1, run.scope.count))
 
-    def _by_place(self, places: Rows) -> Expression:
-        return leaf(1 / (places + 1), lambda at: f"{self.name}: number {places[at] + 1} from the beginning")
+    def _score_places(self, places: Rows) -> Expression:
+        return leaf(1 / (places + 1), lambda at: f"{self.name}: number {places[at] + 1} from the beginning").tag(
+            "component", self.name
+        )
 
 
 class ReplayOrSearch:
-    """One cue in the place of all others, when the question asks for it; the others when that cue skips."""
+    """Runs the replay alone; when it is skipped, the other cues."""
 
-    def __init__(self, cue: Cue, others: Cue | CuePlan) -> None:
-        self._cue = cue
-        self._others = others
+    def __init__(self, replay: EpisodeReplay, search: Cue | CuePlan) -> None:
+        self._replay = replay
+        self._search = search
 
     def gather(self, run: Run) -> list[Candidates]:
-        found = run.find(self._cue)
+        found = run.find(self._replay)
         if run.trace.steps[-1].outcome == "skipped":
-            return run_part(self._others, run)
-        for other in cues_in(self._others):
-            run.skip(other, f"{self._cue.name} answers alone")
+            return run_part(self._search, run)
+        for other in cues_in(self._search):
+            run.skip(other, f"{self._replay.name} answers alone")
         return [found]
 
     def cues(self) -> list[Cue]:
-        return [self._cue, *cues_in(self._others)]
+        return [self._replay, *cues_in(self._search)]

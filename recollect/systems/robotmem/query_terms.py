@@ -1,4 +1,4 @@
-"""A reading for plain questions: no operators, no syntax, only words to look up as they are written."""
+"""The query reader of robotmem: all words as they are written, without any query syntax."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ LETTER = f"[^\\W{HAN}{PAIRED}]"  # of a script that writes spaces between words
 
 @dataclass(frozen=True, slots=True)
 class PlainTerms:
-    """All words of the question: Chinese segmented, operators of a query language and lone letters left out.
+    """All words of the query: Chinese segmented, without operators of query languages and single letters.
 
-    Operators count as such in capitals only: "near the cup" is about nearness. One letter is a word where no spaces
-    are written (杯, は) and noise elsewhere.
+    Only upper-case operators are removed: "near the cup" is about nearness. A single character is a word in scripts
+    without spaces (杯, は) and noise elsewhere.
     """
 
     operators: Sequence[str] = ("AND", "OR", "NOT", "NEAR")
 
-    def read(self, question: ParsedQuery, run: Run) -> ParsedQuery:
-        text = question.text
+    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
+        text = query.text
         if self.operators:
             text = re.sub(f"(?<!{LETTER})(?:{'|'.join(self.operators)})(?!{LETTER})", " ", text)
         every = tuple(dict.fromkeys(words(text, whole=True)))
-        kept = tuple(word for word in every if len(word) > 1 or is_spaceless(word))
-        run.log("match", " OR ".join(f'"{word}"' for word in kept) or "nothing to look up")
-        return replace(question, words=every, terms=tuple(Term(word, match="exact") for word in kept))
+        terms = tuple(word for word in every if len(word) > 1 or is_spaceless(word))
+        run.log("match", " OR ".join(f'"{word}"' for word in terms) or "nothing to look up")
+        return replace(query, words=every, terms=tuple(Term(word, match="exact") for word in terms))

@@ -1,13 +1,13 @@
-"""robotmem: ranks of full text and vectors fused, the real world counts more, then order in space.
+"""The robotmem recipe: reciprocal ranks of words and vectors, × 1.5 for real-world memories, sorting by distance.
 
-question ─▶ plain terms ─▶ words   (text, summary, paths, entities) ┐
+query    ─▶ plain terms ─▶ words   (text, summary, paths, entities) ┐
       │                    n × 2 candidates                         ├─▶ reciprocal rank ─▶ × 1.5 if real
       └──────────────────▶ nearest (cosine distance)                ┘    k = 60                  │
                            n × 2 candidates                                                      ▼
 before any cut: collection, status, confidence, session,              ÷ best ◀─ best n ◀─ nearest in space first
 context_filter, max_distance (with the last two: n × 4)
 
-The question ``*`` within a session is no search: it replays the episode, oldest first.
+The query ``*`` with a session replays the episode, oldest first, instead of searching.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ from recollect.systems.robotmem.stages import NormaliseScores, SourceWeight, Spa
 
 FIELDS = {"text": 1.0, "summary": 1.0, "path": 1.0, "entities": 1.0}  # R4: path covers files, too
 MODES = {"vectors + words": "hybrid", "words": "bm25_only", "vectors": "vec_only"}  # R7
-RECORDS = Filter(kind="session")  # what is noted of an episode as a whole is no part of it
+SESSION_RECORDS = Filter(kind="session")  # records of an episode as a whole are not results
 
 
 def robotmem(
     *,
-    n: int = 5,  # R1: unless the call says how many
+    n: int = 5,  # R1: the default number of results
     min_confidence: float = 0.3,  # R9
-    collection: str | None = None,  # without one: wherever the mind looks
+    collection: str | None = None,  # default: that of the mind
     session_id: str | None = None,  # R10
     context_filter: Mapping[str, Any] | None = None,  # R12
     spatial_sort: Mapping[str, Any] | None = None,  # R13: {"field": …, "target": […], "max_distance": …}
     rrf_k: float = 60,  # R6
     real_weight: float = 1.5,  # R8
-    confidence_decay: float = 0.99,  # R17: a day; 1 for none
+    confidence_decay: float = 0.99,  # R17: for each day; 1 for none
 ) -> Recipe:
-    """Hybrid recall of a robot's experience, with structured filters and order in space, as robotmem does it."""
+    """Hybrid recall of a robot's experience, with structured filters and sorting by distance, as robotmem does it."""
     session = None if session_id == "" else session_id
-    space = None if spatial_sort is None else SpatialSort.read(spatial_sort)
+    space = None if spatial_sort is None else SpatialSort.from_mapping(spatial_sort)
     fetch = times(2) if context_filter is None and space is None else times(4)  # R2
     search = AllCues(
         WordsCue(fields=FIELDS, depth=fetch), NearestVectors(depth=fetch)
     )  # R4, R5; R16: each may fail alone
     return Recipe(
         name="robotmem",
-        about="Reciprocal ranks of words and vectors; real beats simulated; structured filters and order in space.",
+        about="Reciprocal ranks of words and vectors; real beats simulated; structured filters, sorting by distance.",
         k=n,
         clamp=(1, 100),  # R1
         statuses=("active",),  # R4
@@ -66,12 +66,12 @@ def robotmem(
             context=context_filter,  # R12
             near=None if space is None else space.cutoff,  # R13
         )
-        & ~RECORDS,
+        & ~SESSION_RECORDS,
         read=[PlainTerms()],  # R3
         cues=search if session is None else ReplayOrSearch(EpisodeReplay(depth=fetch), search),  # R10
-        fuse=ReciprocalRank(k=_above_zero(rrf_k), modes=MODES),  # R6, R7
+        fuse=ReciprocalRank(k=_check_positive(rrf_k), modes=MODES),  # R6, R7
         stages=[
-            ConditionalStage(SourceWeight(real_weight), unless=_replayed),  # R8
+            ConditionalStage(SourceWeight(real_weight), unless=_is_replay),  # R8
             *([] if space is None else [space]),  # R13
             NormaliseScores(),  # R14
         ],
@@ -79,11 +79,11 @@ def robotmem(
     )
 
 
-def _replayed(run: Run, hits: Hits) -> str:
+def _is_replay(run: Run, hits: Hits) -> str:
     return "an episode is replayed in its own order" if "replay" in run.found and len(run.found["replay"].keys) else ""
 
 
-def _above_zero(rrf_k: float) -> float:
+def _check_positive(rrf_k: float) -> float:
     if check.number(rrf_k, "rrf_k") <= 0:
         raise InvalidInput(f"rrf_k must be above 0, not {check.short_repr(rrf_k)}.")
     return rrf_k

@@ -1,8 +1,4 @@
-"""A robot's hands on a mind: learn, perceive, recall, and episodes that begin and end.
-
-It stands above the mind because it needs nothing below it but what a mind offers: its verbs, its embedder, its clock
-and its store.
-"""
+"""Robot: the robotmem interface over a Mind, with learning, perceptions, recall and episodes (sessions)."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ from recollect.errors import EmbeddingError, InvalidInput, NotFound
 from recollect.ingest.near_duplicates import find_near_duplicate, find_redundant
 from recollect.ingest.sessions import SESSION_KIND, end_session, session_record
 from recollect.mind import Mind
-from recollect.model import Filter, Memory
+from recollect.model import Changes, Filter, Memory
 from recollect.model import validation as check
 from recollect.model.memory import make_memory
 from recollect.recall.results import Recall
@@ -34,8 +30,8 @@ Context = Mapping[str, Any] | str  # an object, or the JSON text of one
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """What ``learn`` did: a new memory, or the one that said it already, and how that was recognised."""
+class LearnResult:
+    """The outcome of ``learn``: a new memory, or the existing duplicate and how it was recognised."""
 
     memory: Memory
     duplicate: bool = False
@@ -47,17 +43,17 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """What an episode came to: its outcome, how many memories it has, and which were merged into which."""
+class EndedSession:
+    """The outcome of an episode, the number of its memories, and the duplicates that were merged."""
 
     session_id: str
     outcome_score: float | None
     memories: int
-    merged: dict[str, str]  # id of the one that rests: id of the one that stays
+    merged: dict[str, str]  # id of the superseded memory: id of the one it duplicates
 
 
 class Robot:
-    """Experience in one collection of a mind.
+    """A robot's experience in one collection of a mind.
 
     >>> robot = Robot(mind, collection="kitchen-arm")
     >>> episode = robot.start_session({"task": {"name": "clear the table"}})
@@ -68,9 +64,7 @@ class Robot:
 
     def __init__(self, mind: Mind, collection: str | None = None) -> None:
         if not isinstance(mind, Mind):
-            raise InvalidInput(
-                f"A robot stands on a mind, as in Robot(Mind('robot.db')), not on {check.short_repr(mind)}."
-            )
+            raise InvalidInput(f"mind must be a Mind, as in Robot(Mind('robot.db')), not {check.short_repr(mind)}.")
         if collection is not None and mind.collection not in (None, collection):
             raise InvalidInput(f"This mind is bound to the collection {mind.collection!r}, not to {collection!r}.")
         self.mind = mind
@@ -78,16 +72,17 @@ class Robot:
 
     def learn(
         self, insight: str, context: Context | None = None, session_id: str | None = None, **details: Any
-    ) -> Learned:
-        """Keep an insight, unless a memory here says it already: the same in words or meaning, and no new context.
+    ) -> LearnResult:
+        """Store an insight, unless a memory has the same words or meaning and no new context is given.
 
         ``details`` are further fields of a memory: confidence, entities, files, tags, …
         """
-        memory = make_memory(insight, {**details, **self._place(session_id), "context": parsed(context)})
-        twin = find_near_duplicate(self.mind.store, memory, self.mind.clock(), self._vector(memory))
-        if twin is not None:
-            return Learned(twin.memory, True, twin.reason)
-        return Learned(self.mind.remember(memory))
+        self._check_details("learn", details)
+        memory = make_memory(insight, {**details, **self._place(session_id), "context": parse_context(context)})
+        duplicate = find_near_duplicate(self.mind.store, memory, self.mind.clock(), self._vector(memory))
+        if duplicate is not None:
+            return LearnResult(duplicate.memory, True, duplicate.reason)
+        return LearnResult(self.mind.remember(memory))
 
     def save_perception(
         self,
@@ -98,26 +93,28 @@ class Robot:
         session_id: str | None = None,
         **details: Any,
     ) -> Memory:
-        """Keep what was seen, felt, heard or done; ``data`` (any JSON) comes back at ``context["perception"]``."""
+        """Store a perception; ``data`` (any JSON) is in ``context["perception"]`` of the memory."""
+        self._check_details("save_perception", details)
         if perception_type not in PERCEPTIONS:
             raise InvalidInput(
                 f"perception_type must be one of {', '.join(PERCEPTIONS)}, not {check.short_repr(perception_type)}."
             )
-        seen = {"type": perception_type, **check.json_object({"data": data}, "data")}
-        whole = {**parsed(context), "perception": seen}
-        said = {"kind": "perception", **details, **self._place(session_id), "context": whole}
-        return self.mind.remember(make_memory(description, said))
+        perception = {"type": perception_type, **check.json_object({"data": data}, "data")}
+        full_context = {**parse_context(context), "perception": perception}
+        fields = {"kind": "perception", **details, **self._place(session_id), "context": full_context}
+        return self.mind.remember(make_memory(description, fields))
 
     def forget(self, id: str, reason: str) -> int:
-        """Let a memory go, for a reason that the history keeps."""
+        """Forget a memory; the reason is kept in its history."""
         if not check.string(reason, "reason").strip():
-            raise InvalidInput("Say why: forget needs a reason.")
+            raise InvalidInput("reason is blank; forget needs a reason, such as 'the table was moved'.")
         return self.mind.forget(id, reason=reason)
 
     def update(self, id: str, insight: str | None = None, context: Context | None = None, **changes: Any) -> Memory:
-        """Correct a memory. What it said before is found no more, neither by its words nor by its meaning."""
+        """Correct a memory; its former text is no longer found by words or meaning."""
+        self._check_details("update", changes, renamed={"text": "insight"})
         if context is not None:
-            changes["context"] = parsed(context)
+            changes["context"] = parse_context(context)
         return self.mind.edit(id, text=insight, **changes)
 
     def recall(
@@ -131,10 +128,16 @@ class Robot:
         spatial_sort: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Recall:
-        """The recipe robotmem, in this robot's collection; ``recall("*", session_id=…)`` replays an episode.
+        """Recall with the recipe robotmem in this robot's collection; ``recall("*", session_id=…)`` replays an episode.
 
-        A result's ``memory.context`` holds what was given: params, spatial, robot, task, env.
+        A result's ``memory.context`` has what was stored: params, spatial, robot, task, env. ``options`` are the other
+        options of ``Mind.recall`` and settings of the recipe.
         """
+        for name in ("k", "recipe"):
+            if name in options:
+                raise InvalidInput(
+                    f"Robot.recall has no argument {name!r}; it uses the recipe robotmem, and n results."
+                )
         return self.mind.recall(
             query,
             n,
@@ -148,53 +151,62 @@ class Robot:
         )
 
     def start_session(self, context: Context | None = None) -> str:
-        """Begin an episode; the id that it returns goes with all that belongs to it."""
-        return self._begin(str(uuid4()), parsed(context)).session
+        """Begin an episode; its id is the ``session_id`` of what belongs to it."""
+        return self._begin(str(uuid4()), parse_context(context)).session
 
-    def end_session(self, session_id: str, outcome_score: float | None = None) -> Ended:
-        """End an episode: its outcome (0–1) is noted, and of memories that say the same, one stays.
+    def end_session(self, session_id: str, outcome_score: float | None = None) -> EndedSession:
+        """End an episode: record its outcome (0–1), and supersede duplicates.
 
-        The others are superseded and linked to it (same_as). It is one change: ``undo`` takes all of it back.
+        Of memories that say the same, one stays; the others are superseded and linked to it (same_as). This is one
+        operation: ``undo`` reverts all of it.
         """
         score = None if outcome_score is None else check.fraction(outcome_score, "outcome_score")
-        mine = Filter(collection=self.collection, session=check.string(session_id, "session_id"), status="active")
+        in_session = Filter(collection=self.collection, session=check.string(session_id, "session_id"), status="active")
         records = Filter(kind=SESSION_KIND)
-        memories = self.mind.list(mine & ~records)
-        known = [*self.mind.list(mine & records, limit=1)]
-        if not known and not memories:
+        memories = self.mind.list(in_session & ~records)
+        existing = [*self.mind.list(in_session & records, limit=1)]
+        if not existing and not memories:
             raise NotFound(f"There is no session {session_id!r} in the collection {self.collection!r}.")
-        record = known[0] if known else self._begin(session_id, {})
+        record = existing[0] if existing else self._begin(session_id, {})
         merged = find_redundant(memories, self._vectors(memories))
         end_session(self.mind.store, record.id, self.mind.clock(), score, merged)
-        stays = {gone: twin.memory.id for gone, twin in merged.items()}
-        return Ended(session_id, score, len(memories) - len(stays), stays)
+        duplicates = {id: original.memory.id for id, original in merged.items()}
+        return EndedSession(session_id, score, len(memories) - len(duplicates), duplicates)
 
     def _begin(self, session_id: str, context: Mapping[str, Any]) -> Memory:
         return self.mind.remember(session_record(session_id, self.collection, context, self.mind.clock()))
+
+    def _check_details(self, method: str, details: Mapping[str, Any], renamed: Mapping[str, str] = {}) -> None:
+        """Refuse fields that the robot sets itself; others are checked with the memory."""
+        own = {"collection": f"a robot writes to its own, {self.collection!r}", "session": "use session_id"}
+        for name, instead in {**own, **{name: f"use {other}" for name, other in renamed.items()}}.items():
+            if name in details:
+                allowed = ", ".join(field for field in sorted(Changes.__annotations__) if field not in {*own, *renamed})
+                raise InvalidInput(f"Robot.{method} has no argument {name!r}: {instead}. Allowed: {allowed}.")
 
     def _place(self, session_id: str | None) -> dict[str, Any]:
         return {"collection": self.collection, "session": session_id or ""}
 
     def _vector(self, memory: Memory) -> NDArray[np.float32] | None:
-        made = self._vectors([memory])
-        return None if made is None else made[0]
+        vectors = self._vectors([memory])
+        return None if vectors is None else vectors[0]
 
     def _vectors(self, memories: Sequence[Memory]) -> NDArray[np.float32] | None:
-        """Vectors to compare memories by, or None: without a model that answers, words have to do."""
+        """Vectors to compare memories by, or None without an embedder or when it fails."""
         if self.mind.embedder is None or not memories:
             return None
         try:
             return embed_texts(self.mind.embedder, [embedding_text(memory) for memory in memories])
-        except EmbeddingError as problem:
-            log.warning("%s Memories are compared by their words.", problem)
+        except EmbeddingError as error:
+            log.warning("%s Memories are compared by their words.", error)
             return None
 
 
-def parsed(context: Context | None) -> dict[str, Any]:
-    """A context as an object, also from its JSON text."""
+def parse_context(context: Context | None) -> dict[str, Any]:
+    """A context as a dictionary, from a mapping or from JSON text."""
     if isinstance(context, str):
         try:
             context = json.loads(context) if context.strip() else {}
-        except ValueError as problem:
-            raise InvalidInput(f"context is no JSON: {problem}.") from None
+        except ValueError as error:
+            raise InvalidInput(f"context is not valid JSON: {error}.") from None
     return check.json_object({} if context is None else context, "context")

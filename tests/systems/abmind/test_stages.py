@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from recollect import Filter, InvalidInput, Memory, Mind, Not, Use
-from recollect.text.signatures import likeness, signature
+from recollect.text.signatures import hamming_similarity, text_signature
 from recollect.text.words import words
 from tests.systems.abmind.kit import (
     NOON,
@@ -451,7 +451,7 @@ def test_the_score_is_the_share_of_equal_bits_of_any_width(mind: Mind, bits: int
     text, question = "A blue cup stands on the shelf.", "blue cup shelf"
     mind.remember(text)
     recall = ask(mind, question, search_mode="signature", signature_bits=bits)
-    one, other = signature(words(question), bits), signature(words(text), bits)
+    one, other = text_signature(words(question), bits), text_signature(words(text), bits)
     equal = sum(bits_of(one)[at] == bits_of(other)[at] for at in range(bits))
     assert len(bits_of(one)) == bits
     assert recall[0].score == equal / bits
@@ -463,9 +463,9 @@ def bits_of(packed: Any) -> str:
 
 @pytest.mark.contract("A7")
 def test_texts_with_nothing_in_common_share_about_half_of_their_bits(mind: Mind) -> None:
-    one, other = signature(["quick", "brown", "fox"], 1024), signature(["lazy", "dog", "sleeps"], 1024)
-    assert 0.4 < float(likeness(one, other, 1024)) < 0.6
-    assert float(likeness(one, one, 1024)) == 1.0
+    one, other = text_signature(["quick", "brown", "fox"], 1024), text_signature(["lazy", "dog", "sleeps"], 1024)
+    assert 0.4 < float(hamming_similarity(one, other, 1024)) < 0.6
+    assert float(hamming_similarity(one, one, 1024)) == 1.0
 
 
 @pytest.mark.contract("A7")

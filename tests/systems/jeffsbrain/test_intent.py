@@ -213,6 +213,6 @@ def test_the_rows_that_held_are_named_in_the_explanation() -> None:
 
 def _product(text: str) -> float:
     product = 1.0
-    for value, _ in intent.concrete_fact_rows(intent.IntentText("", text.lower())):
+    for value, _ in intent.concrete_fact_rules(intent.IntentText("", text.lower())):
         product *= value
     return product

@@ -16,7 +16,7 @@ from recollect.systems.jeffsbrain.query_cue import QueryLanguageCue
 from recollect.systems.jeffsbrain.recipe import jeffsbrain
 from recollect.systems.jeffsbrain.retry import query_tokens, sanitise_query, strongest_term
 from recollect.text.slugs import SlugIndex, slug_grams, slug_text
-from recollect.text.trigrams import grams
+from recollect.text.trigrams import word_trigrams
 from tests.recall.kit import ids, step, texts
 
 from .kit import RANK, Order, ask, attempts, shelf
@@ -216,7 +216,7 @@ def test_likeness_is_the_jaccard_of_two_sets_of_grams(paths: list[str], word: st
         return len(a & b) / len(a | b)
 
     expected = [
-        jaccard({gram for each in slug_text(path).split() for gram in grams(each)}, grams(word)) for path in paths
+        jaccard({gram for each in slug_text(path).split() for gram in word_trigrams(each)}, word_trigrams(word)) for path in paths
     ]
     assert SlugIndex(paths).similar(word).tolist() == expected
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect import InvalidInput, Mind
-from recollect.text.query_language import Every, Phrase, Prefix, Some, Tree, Without, Word, describe
+from recollect.text.query_language import And, AndNot, Or, Phrase, Prefix, QueryTree, Word, format_query
 from tests.recall.kit import ids, step, texts
 
 from .kit import RANK, Order, ask, attempts, shelf
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.contract("J18")
 SMALL = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SIGNS = st.sampled_from([*"()\"*'-“ ", " AND ", " OR ", " NOT ", "ant", "bee", "é", "杯子", "\0"])
 ANIMALS = ["ant", "bee", "cat", "dog"]
-LEAVES: st.SearchStrategy[Tree] = st.one_of(
+LEAVES: st.SearchStrategy[QueryTree] = st.one_of(
     st.sampled_from(ANIMALS).map(Word),
     st.sampled_from(["an", "be", "ca", "c"]).map(Prefix),
     st.lists(st.sampled_from(ANIMALS), min_size=2, max_size=3).map(" ".join).map(Phrase),
@@ -30,9 +30,9 @@ ZOO = [
 ]
 
 
-def joined(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+def joined(inner: st.SearchStrategy[QueryTree]) -> st.SearchStrategy[QueryTree]:
     several = st.lists(inner, min_size=2, max_size=3).map(tuple)
-    return several.map(Every) | several.map(Some) | st.builds(Without, inner, inner)
+    return several.map(And) | several.map(Or) | st.builds(AndNot, inner, inner)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def lexical(mind: Mind, query: str, **options: Any) -> list[str]:
     return texts(ask(mind, query, 100, **{"mode": "bm25", "skip_retry_ladder": True, **options}))
 
 
-def holds(tree: Tree, text: str) -> bool:
+def holds(tree: QueryTree, text: str) -> bool:
     """The same question, asked of a text word by word."""
     here = text.lower().replace(",", "").replace(".", "").replace("!", "").replace("-", " ").split()
     match tree:
@@ -56,18 +56,18 @@ def holds(tree: Tree, text: str) -> bool:
             return any(word.startswith(begin) for word in here)
         case Phrase(phrase):
             return f" {phrase} " in f" {' '.join(here)} "
-        case Every(of):
+        case And(of):
             return all(holds(each, text) for each in of)
-        case Some(of):
+        case Or(of):
             return any(holds(each, text) for each in of)
-        case Without(these, those):
+        case AndNot(these, those):
             return holds(these, text) and not holds(those, text)
 
 
 @SMALL
 @given(st.recursive(LEAVES, joined, max_leaves=6))
-def test_a_query_finds_exactly_what_it_describes(zoo: Mind, tree: Tree) -> None:
-    query = f"({describe(tree)}) AND (ant OR bee OR cat OR dog OR c*)"  # all of them: so that it has an operator
+def test_a_query_finds_exactly_what_it_describes(zoo: Mind, tree: QueryTree) -> None:
+    query = f"({format_query(tree)}) AND (ant OR bee OR cat OR dog OR c*)"  # all of them: so that it has an operator
     assert sorted(lexical(zoo, query)) == sorted(text for text in ZOO if holds(tree, text))
 
 

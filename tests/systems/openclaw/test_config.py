@@ -114,7 +114,7 @@ def test_every_key_of_the_documents_schema_has_its_name_and_default() -> None:
 @pytest.mark.parametrize("example", [CONSUMER, POWER_USER, ENTERPRISE], ids=["consumer", "power user", "enterprise"])
 def test_the_documents_examples_work_as_they_are(root: Path, example: str) -> None:
     configure(root, example)
-    assert load(root).mistakes == ()
+    assert load(root).problems == ()
     assert found(root, "JWT expiration")[0] == "MEMORY.md"
 
 
@@ -163,7 +163,7 @@ def test_defaults_then_user_then_workspace_then_agent(root: Path) -> None:
 def test_an_unknown_key_or_a_wrong_type_is_an_error_with_file_and_key(root: Path) -> None:
     configure(root, memory_search("{query: {maxResult: 3}, enabled: 7}"))
     file = root / "recollect.yaml"
-    assert [str(each) for each in load(root).mistakes] == [
+    assert [str(each) for each in load(root).problems] == [
         f"{file}:1: agents.defaults.memorySearch.query.maxResult: unknown key; did you mean maxResults?",
         f"{file}:1: agents.defaults.memorySearch.enabled: must be true or false, not 7.",
     ]
@@ -184,7 +184,7 @@ def test_an_openclaw_file_can_be_given(root: Path) -> None:
     }
     file = write(root.parent / "openclaw.json", json.dumps(given, indent=2))
     config = load(root, file=file)
-    assert config.mistakes == ()
+    assert config.problems == ()
     assert (config["memorySearch.query.maxResults"], config["memorySearch.enabled"]) == (3, True)
     assert load(root, file=file, agent="coder")["memorySearch.enabled"] is False
 
@@ -221,7 +221,7 @@ def test_status_tells_backend_provider_files_chunks_searches_fallback_and_sync(
     configure(root, CONSUMER)
     assert recollect("sync", ".").code == 0
     told = recollect("status", "--json").json
-    assert (told["backend"], told["recipe"]) == ("builtin", "openclaw")
+    assert (told["backend"], told["search_recipe"], told["recipe"]) == ("builtin", "openclaw", "default")
     assert (told["provider"], told["model"]) == ("local", "all-MiniLM-L6-v2-int8")
     assert told["why"].startswith("auto: ")
     assert (told["vector_search"]["works"], told["full_text"]["works"], told["fallback"]) == (True, True, False)

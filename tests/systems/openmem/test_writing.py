@@ -384,7 +384,7 @@ def test_superseding_that_cannot_be_is_refused_and_leaves_no_trace(mind: Mind, c
     before, version = held(mind), mind.status().store.version
     with pytest.raises(InvalidInput, match="itself"):
         mind.supersede("old", "in the hallway", external_id="dock")
-    with pytest.raises(InvalidInput, match="does not hold before"):
+    with pytest.raises(InvalidInput, match="is not valid before"):
         mind.supersede("planned", "another plan")
     with pytest.raises(InvalidInput, match="forgotten"):
         mind.supersede("gone", "back again")

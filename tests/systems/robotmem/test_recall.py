@@ -597,8 +597,9 @@ def test_a_context_that_does_not_is_left_out_without_a_crash(mind: Mind, conditi
 @pytest.mark.parametrize(
     ("condition", "said"),
     [
-        ({"x": {"$in": [1]}}, r"'\$in' \(at 'x'\) is no operator of a context filter; there are \$lt"),
-        ({"x": {"$lt": 1, "y": 2}}, "'y' .* is no operator"),
+        ({"x": {"$near": [1]}}, r"'\$near' \(at 'x'\) is not an operator of a context filter; there are \$lt"),
+        ({"x": {"$in": 1}}, r"\$in \(at 'x'\) must be a list"),
+        ({"x": {"$lt": 1, "y": 2}}, "'y' .* is not an operator"),
         ("task.success", "an object of dot paths"),
         ([], "an object of dot paths"),
     ],

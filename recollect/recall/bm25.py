@@ -1,0 +1,127 @@
+"""BM25: rows by the words of a query. The store proposes candidates; every term's part of a score is computed here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from recollect.recall.ordering import best_first
+from recollect.store.base import Floats, LexicalQuery, Rows, Scope, Snapshot, Term
+from recollect.text.query_language import QueryTree
+
+NO_ROWS: Rows = np.empty(0, dtype=np.int64)
+
+
+def idf(documents: int, frequency: int) -> float:
+    """ln(1 + (N − n + ½) ÷ (n + ½)) for a term that n of N memories have. Never negative."""
+    return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
+
+
+def saturation(frequency: Floats, length: Floats, average: float, k1: float, b: float) -> Floats:
+    """tf × (k1 + 1) ÷ (tf + k1 × (1 − b + b × length ÷ average)): further occurrences add less and less."""
+    damped = frequency + k1 * (1 - b + b * length / average)
+    return np.divide(frequency * (k1 + 1), damped, out=np.zeros_like(damped), where=frequency > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25Query:
+    """Terms to look up in weighted text fields."""
+
+    terms: tuple[Term, ...]
+    fields: Mapping[str, float]
+    k1: float = 1.2
+    b: float = 0.75
+    require_all: bool = False  # a memory must have all terms
+    where: QueryTree | None = None  # a memory must fulfil this query tree
+
+
+@dataclass(frozen=True, slots=True)
+class TermScores:
+    """One term's part in the scores: weight × idf × saturation, row by row."""
+
+    term: Term
+    frequency: int  # memories of the bound that have the term
+    occurs: bool  # in a memory in scope
+    idf: float
+    saturation: Floats
+
+    @property
+    def scores(self) -> Floats:
+        return self.term.weight * self.idf * self.saturation
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25Scores:
+    """Rows with their scores, and every term's part in them."""
+
+    rows: Rows
+    scores: Floats
+    terms: list[TermScores]
+    documents: int  # memories in the bound
+    total: int  # memories that matched, before the cut
+
+
+def search(snapshot: Snapshot, scope: Scope, query: Bm25Query, n: int) -> Bm25Scores:
+    """The best n rows in scope, best first; ties by creation and id."""
+    known = statistics(snapshot, scope, query)
+    lexical = LexicalQuery(
+        query.terms,
+        tuple(each.term.weight * each.idf for each in known.terms),
+        query.fields,
+        known.average_length,
+        query.k1,
+        query.b,
+        query.require_all,
+        query.where,
+    )
+    proposal = snapshot.lexical_candidates(lexical, scope, n)
+    scored = _score(snapshot, query, known, proposal.rows)
+    best = best_first(snapshot, proposal.rows, scored.scores, n)
+    terms = [replace(each, saturation=each.saturation[best]) for each in scored.terms]
+    return Bm25Scores(proposal.rows[best], scored.scores[best], terms, scored.documents, proposal.total)
+
+
+def score(snapshot: Snapshot, scope: Scope, query: Bm25Query, rows: Rows) -> Bm25Scores:
+    """The same scores for given rows, in their order; 0 where nothing matches."""
+    return _score(snapshot, query, statistics(snapshot, scope, query), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Statistics:
+    documents: int
+    average_length: float
+    terms: list[TermScores]  # without saturations
+
+
+def statistics(snapshot: Snapshot, scope: Scope, query: Bm25Query) -> _Statistics:
+    """Frequency and idf of each term."""
+    known = snapshot.term_statistics(query.terms, query.fields, scope)
+    terms = [
+        TermScores(term, frequency, occurs, idf(known.documents, frequency), np.empty(0))
+        for term, frequency, occurs in zip(query.terms, known.frequencies, known.occurs, strict=True)
+    ]
+    return _Statistics(known.documents, known.average_length, terms)
+
+
+def frequencies(snapshot: Snapshot, scope: Scope, terms: Sequence[Term], fields: Mapping[str, float]) -> list[int]:
+    """How many memories of the bound have each term."""
+    return snapshot.term_statistics(terms, fields, scope).frequencies
+
+
+def _score(snapshot: Snapshot, query: Bm25Query, known: _Statistics, rows: Rows) -> Bm25Scores:
+    if len(rows):
+        counts = snapshot.term_frequencies(query.terms, query.fields, rows)
+        lengths = snapshot.field_lengths(query.fields, rows)
+        parts = saturation(counts, lengths, known.average_length, query.k1, query.b)
+        if query.where is not None:
+            parts = parts * snapshot.matches(query.where, query.fields, rows)
+        if query.require_all:
+            parts = parts * (parts > 0).all(axis=0)
+    else:
+        parts = np.zeros((len(query.terms), 0))
+    terms = [replace(each, saturation=part) for each, part in zip(known.terms, parts, strict=True)]
+    scores = sum((each.scores for each in terms), np.zeros(len(rows)))
+    return Bm25Scores(rows, scores, terms, known.documents, len(rows))
