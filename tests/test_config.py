@@ -38,7 +38,9 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
 def told(config: Config) -> list[str]:
     """The problems, without the folder that they are in."""
-    return [f"{Path(each.location.file).name}:{each.location.line}: {each.key}: {each.message}" for each in config.problems]
+    return [
+        f"{Path(each.location.file).name}:{each.location.line}: {each.key}: {each.message}" for each in config.problems
+    ]
 
 
 def search(text: str) -> str:
@@ -113,7 +115,7 @@ def test_every_problem_is_told_with_its_line_and_key(write: Write, tmp_path: Pat
         ("? [a]\n: b\n", "1: : a key must be a text."),
         ("- a\n- b\n", "1: : must have keys below it, not a list."),
         ("memory:\n  qmd:\n    update: {interval: soon}\n",
-         """3: memory.qmd.update.interval: must be a span of time, such as "30s", "5m" or "1h", not 'soon'."""),
+         """3: memory.qmd.update.interval: must be a duration, such as "30s", "5m" or "1h", not 'soon'."""),
         ("memory: [\n", "2: : this is not valid YAML: expected the node content, but found '<stream end>'."),
     ],
 )  # fmt: skip
@@ -137,12 +139,13 @@ def test_an_unknown_name_is_told_with_those_that_there_are_and_the_nearest(write
         """,
     )
     embedders = "local, auto, none, openai:MODEL, gemini:MODEL, ollama:MODEL or onnx:FOLDER"
-    recipe = f"did you mean openclaw? Known: {', '.join(RECIPES)}."
+    recipes = ", ".join(RECIPES)
     setting = f"did you mean session? Known: {', '.join(signature(default).parameters)}."
     assert told(load(tmp_path)) == [
         f"recollect.yaml:2: recollect.embedder: must be {embedders}, not 'opnai:small'; did you mean openai:small?",
-        f"recollect.yaml:3: recollect.recipe: must be the name of a recipe, not 'opneclaw'; {recipe}",
-        f"recollect.yaml:5: recollect.settings.opnclaw: unknown recipe; {recipe}",
+        "recollect.yaml:3: recollect.recipe: must be the name of a recipe, not 'opneclaw'; "
+        f"did you mean openclaw? Allowed: {recipes}.",
+        f"recollect.yaml:5: recollect.settings.opnclaw: unknown recipe; did you mean openclaw? Known: {recipes}.",
         "recollect.yaml:6: recollect.settings.default: session must be between 0 and 1, not 7.",
         f"recollect.yaml:7: recollect.settings.default.sesion: unknown setting; {setting}",
     ]
@@ -167,7 +170,9 @@ def test_the_environment_is_asked_for_what_a_file_names(
 ) -> None:
     file = write("mine.yaml", search("remote: {apiKey: '${MY_KEY}', headers: {x-team: 'a-${MY_KEY}'}}"))
     monkeypatch.delenv("MY_KEY", raising=False)
-    assert [each.message for each in load(tmp_path, file=file).problems] == ["the environment has no variable MY_KEY."] * 2
+    assert [each.message for each in load(tmp_path, file=file).problems] == [
+        "the environment has no variable MY_KEY."
+    ] * 2
     monkeypatch.setenv("MY_KEY", "s3cret")
     config = load(tmp_path, file=file)
     assert config["memorySearch.remote.apiKey"] == "s3cret"
@@ -192,7 +197,7 @@ def test_an_embedder_that_can_be_named_may_be_configured(write: Write, tmp_path:
 
 def test_the_embedders_of_a_file_are_those_that_can_be_chosen() -> None:
     names = {each.partition(":")[0] for each in re.split(", | or ", NAMES)}
-    assert set(KEYS["recollect.embedder"].kind.words()) == {*names, "none"}
+    assert set(KEYS["recollect.embedder"].type.choices()) == {*names, "none"}
 
 
 @pytest.mark.parametrize("name", ["local:x", "onnx:", "openai:x@many", "none:x"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recollect.config import DEFAULT_RECIPE, Config
-from recollect.embed import Embedder, EmbedderChoice, IdentifiedEmbedder
+from recollect.embed import Embedder, EmbedderChoice, IdentifiedEmbedder, EmbedderChoice, IdentifiedEmbedder
 from recollect.store.base import Store, StoreStatus
 from recollect.upkeep.probes import Probe
 
@@ -60,6 +60,12 @@ def build_status_report(store: Store, config: Config, choice: EmbedderChoice) ->
         folders=folders,
         notes=[*config.notes, *(_missing_folder(each) for each in folders if not os.path.isdir(each.root))],
     )
+
+
+def _provider(embedder: Embedder | None) -> str:
+    if embedder is None:
+        return "none"
+    return embedder.provider if isinstance(embedder, IdentifiedEmbedder) else "local"
 
 
 def _provider(embedder: Embedder | None) -> str:

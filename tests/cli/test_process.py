@@ -24,12 +24,30 @@ def start(
     return subprocess.run(command, cwd=folder, env=around, input=stdin, capture_output=True, timeout=60)
 
 
-def test_remember_and_recall_through_the_real_door_with_the_local_model(tmp_path: Path) -> None:
+def test_remember_and_recall_in_processes_of_their_own_with_the_local_model(tmp_path: Path) -> None:
     env = {"RECOLLECT_EMBEDDER": "local"}
     assert start(tmp_path, "remember", "The blue cup is on the top shelf.", env=env).returncode == 0
     told = start(tmp_path, "recall", "where is the mug?", env=env)
     assert b"The blue cup is on the top shelf." in told.stdout
     assert b"vectors" in told.stdout
+
+
+def test_commands_that_need_no_model_load_none(tmp_path: Path) -> None:
+    local = {"RECOLLECT_EMBEDDER": "local"}
+    ids = [start(tmp_path, "remember", text, env=local).stdout.split()[-1].decode() for text in ("A cup.", "A mug.")]
+    commands = [
+        *(["show", ids[0]], ["list"], ["status"], ["recipes"], ["config", "show"], ["export", "all.jsonl"]),
+        *(["link", *ids], ["unlink", *ids], ["contradict", *ids], ["relate", "ann", "knows", "bob"], ["decay"]),
+        *(["reinforce", ids[0]], ["edit", ids[0], "--tag", "a"], ["forget", ids[0]], ["undo"], ["eval", "--template"]),
+    ]
+    script = "import sys; from recollect.cli.app import run\n"
+    script += f"for words in {commands!r}: print(run(words), 'onnxruntime' in sys.modules, words, file=sys.stderr)"
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **local}
+    told = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
+    lines = told.stderr.splitlines()
+    assert len(lines) == len(commands), told.stderr
+    assert [line for line in lines if line.split()[1] == "True"] == []
+    assert all(line[0] in "01" for line in lines), told.stderr
 
 
 def test_a_pipe_gets_no_colours_and_whole_ids(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_mistake_in_a_followed_folders_configuration_is_a_finding(recollect: C
     (notes / "recollect.yaml").write_text("recollect: {k: 0}\n", encoding="utf-8")
     outcome = recollect("doctor", "--json")
     (finding,) = outcome.json["findings"]
-    assert (outcome.code, finding["name"]) == (1, "a mistake in the configuration")
+    assert (outcome.code, finding["name"]) == (1, "a problem in the configuration")
     assert finding["what"].startswith(f"{notes}/recollect.yaml:1: recollect.k: must be")
 
 
@@ -63,7 +63,7 @@ def test_fix_mends_reports_and_keeps_a_copy(recollect: Command, keep: Keep, tmp_
     assert recollect("recall", "cup").code == 1
     outcome = recollect("doctor", "--fix")
     assert outcome.code == 0
-    assert "mended  words that are not those of the text" in outcome.out
+    assert "repaired  words that are not those of the text" in outcome.out
     (copy,) = tmp_path.glob("memory.db.before-doctor-*")
     assert copy.name in outcome.out
     assert recollect("recall", "cup").code == 0
@@ -88,8 +88,8 @@ def test_the_configuration_is_examined_too(recollect: Command, keep: Keep, tmp_p
     outcome = recollect("doctor", "--config", "mine.yaml", "--json")
     assert outcome.code == 1
     assert [finding["name"] for finding in outcome.json["findings"]] == [
-        "a mistake in the configuration",
-        "an extra path that is not there",
+        "a problem in the configuration",
+        "an extra path that does not exist",
         "a key that others can read",
     ]
     assert "s3cret" not in outcome.out

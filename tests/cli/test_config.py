@@ -28,7 +28,7 @@ def test_check_points_at_every_mistake_and_exits_with_2(recollect: Command, tmp_
     assert outcome.code == 2
     assert "recollect.yaml:2: recollect.k: must be a whole number, 1 or more, not 0." in outcome.out
     assert "recollect.yaml:3: recollect.recipee: unknown key; did you mean recipe?" in outcome.out
-    assert "2 mistakes (recollect.yaml)" in outcome.out
+    assert "2 problems (recollect.yaml)" in outcome.out
     told = recollect("config", "check", "--json")
     assert told.code == 2
     assert [(each["file"], each["line"], each["key"]) for each in told.json["mistakes"]] == [
@@ -38,10 +38,10 @@ def test_check_points_at_every_mistake_and_exits_with_2(recollect: Command, tmp_
 
 
 def test_a_good_configuration_exits_with_0(recollect: Command, tmp_path: Path) -> None:
-    assert "0 mistakes (no file: the defaults hold)" in recollect("config", "check").out
+    assert "0 problems (no file: the defaults are used)" in recollect("config", "check").out
     say(tmp_path, "recollect: {k: 3}\n")
     outcome = recollect("config", "check")
-    assert (outcome.code, outcome.out) == (0, "0 mistakes (recollect.yaml)\n")
+    assert (outcome.code, outcome.out) == (0, "0 problems (recollect.yaml)\n")
 
 
 def test_check_looks_at_the_files_of_followed_folders_too(recollect: Command, tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_check_looks_at_the_files_of_followed_folders_too(recollect: Command, tm
     for folder in ("notes", "."):
         assert recollect("sync", folder).code == 0
     told = recollect("config", "check")
-    assert (told.code, told.out) == (0, f"0 mistakes (recollect.yaml, {file})\n")
+    assert (told.code, told.out) == (0, f"0 problems (recollect.yaml, {file})\n")
     file.write_text("recollect:\n  k: 0\n")
     told = recollect("config", "check")
     assert (told.code, told.out.splitlines()[0]) == (
@@ -59,7 +59,7 @@ def test_check_looks_at_the_files_of_followed_folders_too(recollect: Command, tm
     )
     assert [each["file"] for each in recollect("config", "check", "--json").json["mistakes"]] == [str(file)]
     (tmp_path / "memory.db").write_bytes(b"no database, and long enough to be looked at" * 50)
-    assert recollect("config", "check").out == "0 mistakes (recollect.yaml)\n"
+    assert recollect("config", "check").out == "0 problems (recollect.yaml)\n"
 
 
 def test_a_mistake_that_holds_everywhere_is_told_once(recollect: Command, tmp_path: Path) -> None:
@@ -75,9 +75,9 @@ def test_path_says_where_files_are_looked_for_and_which_were_read(recollect: Com
     say(tmp_path, "recollect: {k: 3}\n")
     told = recollect("config", "path").out.splitlines()
     assert told == [
-        f"{tmp_path}/home/recollect/config.yaml  (not there)",
+        f"{tmp_path}/home/recollect/config.yaml  (does not exist)",
         "recollect.yaml",
-        ".recollect.yaml  (not there)",
+        ".recollect.yaml  (does not exist)",
     ]
     assert recollect("config", "path", "--json").json["read"] == ["recollect.yaml"]
 

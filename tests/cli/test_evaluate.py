@@ -64,7 +64,7 @@ def test_a_gate_lets_pass_or_ends_with_1(recollect: Command, questions: str) -> 
 def test_a_report_is_written_in_markdown(recollect: Command, questions: str) -> None:
     assert recollect("eval", questions, "--report", "report.md").code == 0
     report = Path("report.md").read_text("utf-8")
-    for part in ("# How well questions is recalled", "| MRR | 0.500 [", "## By category", "- submarine (expected"):
+    for part in ("# Recall quality of questions", "| MRR | 0.500 [", "## By category", "- submarine (expected"):
         assert part in report
 
 
@@ -119,7 +119,7 @@ def test_what_is_wrong_is_told(recollect: Command, questions: str) -> None:
         (("eval",), "--template > questions.jsonl"),
         (("eval", "nowhere.jsonl"), "There is no file or folder nowhere.jsonl"),
         (("eval", questions, "-r", "soup"), "There is no recipe 'soup'"),
-        (("eval", questions, "--fail-below", "x=1"), "A gate is a measure"),
+        (("eval", questions, "--fail-below", "x=1"), "A quality gate is a measure"),
         (("eval", asked({"query": "q", "relevant": ["gone"]})), "'gone' is the name of no memory"),
     ):
         outcome = recollect(*words)

@@ -92,7 +92,7 @@ def test_a_memory_that_would_not_last_is_refused(
         assert recollect(*words, "--db", name).code == 2
     monkeypatch.setenv("RECOLLECT_DB", name)
     outcome = recollect("remember", "hi")
-    assert (outcome.code, "name a file, such as" in outcome.err) == (2, True)
+    assert (outcome.code, "give a file, such as" in outcome.err) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -57,7 +57,7 @@ def test_a_service_is_asked_at_its_address_with_its_key_and_headers(
     asked = {name.lower(): value for name, value in server.requests[-1].headers.items()}
     assert asked["x-team"] == "red"
     assert not header or KEY in asked[header.lower()]
-    assert (chosen.why, chosen.embedder.name) == (f"provider is {provider}", f"{provider}:mystery")
+    assert (chosen.reason, chosen.embedder.name) == (f"provider is {provider}", f"{provider}:mystery")
     assert KEY not in repr(chosen)
 
 
@@ -65,13 +65,15 @@ def test_batches_are_as_the_file_says(tmp_path: Path) -> None:
     batch = {"enabled": True, "concurrency": 3, "pollIntervalMs": 500, "timeoutMinutes": 2}
     said = {"provider": "openai", "remote": {"apiKey": KEY, "batch": batch}}
     made: Any = select_embedder(configured(tmp_path, memorySearch=said)).embedder
-    assert (made.batch.concurrency, made.batch.poll, made.batch.timeout) == (3, 0.5, 120)
+    assert (made.batch.concurrency, made.batch.poll_seconds, made.batch.timeout_seconds) == (3, 0.5, 120)
 
 
 def test_our_own_name_for_an_embedder_wins(tmp_path: Path) -> None:
     said = {"provider": "openai", "remote": {"apiKey": KEY}}
     assert select_embedder(configured(tmp_path, memorySearch=said, recollect={"embedder": "none"})).embedder is None
-    made = select_embedder(configured(tmp_path, memorySearch=said, recollect={"embedder": "ollama:all-minilm"})).embedder
+    made = select_embedder(
+        configured(tmp_path, memorySearch=said, recollect={"embedder": "ollama:all-minilm"})
+    ).embedder
     assert made is not None
     assert made.name == "ollama:all-minilm"
 
@@ -87,7 +89,7 @@ def test_a_local_model_that_is_not_there_is_a_reason_to_fall_back(
     monkeypatch.setenv("GEMINI_API_KEY", KEY)
     chosen = select_embedder(config)
     assert chosen.embedder is not None
-    assert (chosen.embedder.name, chosen.fallback) == ("gemini:gemini-embedding-001", True)
+    assert (chosen.embedder.name, chosen.is_fallback) == ("gemini:gemini-embedding-001", True)
 
 
 def test_without_a_file_folders_and_searches_are_as_usual(tmp_path: Path) -> None:
@@ -158,7 +160,9 @@ def test_a_record_with_all_settings_as_earlier_versions_wrote_it_counts_as_given
         with space.mind.store.transaction("sync") as transaction:
             (held,) = followed(space.mind).values()
             transaction.files.set_folder(space.collection, {**held, "settings": merged})
-    said = folder_settings(configured(notes, memorySearch={"extraPaths": ["docs"], "chunking": {"tokens": 300, "overlap": 30}}))
+    said = folder_settings(
+        configured(notes, memorySearch={"extraPaths": ["docs"], "chunking": {"tokens": 300, "overlap": 30}})
+    )
     with Workspace(notes, db=db, embedder=None, defaults=said) as space:
         space.sync()
         assert set(space.files()) == {"MEMORY.md", "wiki/wiki.md", "docs/docs.md"}

@@ -72,6 +72,6 @@ def test_a_file_that_only_its_writer_should_change_is_left_alone_and_the_lines_a
 ) -> None:
     file = folder / "recollect.yaml"
     file.write_text(text)
-    with pytest.raises(InvalidInput, match=r"Put this there:\nrecollect:\n  settings: \{default: \{words: 2.0\}\}"):
+    with pytest.raises(InvalidInput, match=r"Add this yourself:\nrecollect:\n  settings: \{default: \{words: 2.0\}\}"):
         write_settings(load(folder), "default", {"words": 2.0})
     assert file.read_text() == text

@@ -31,7 +31,7 @@ def test_what_is_found_is_written_and_from_then_on_recalled_by(recollect: Comman
     assert first(recollect, "recall") == "user"
     outcome = recollect("tune", "better.jsonl", "--write")
     assert outcome.code == 0, outcome.err
-    assert "that is no accident" in outcome.out
+    assert "significantly better" in outcome.out
     assert "fewer than 100 questions" in outcome.out
     assert "Written to recollect.yaml" in outcome.out
     assert Path("recollect.yaml").read_text() in outcome.out  # as it is shown, it can be pasted
@@ -54,7 +54,7 @@ def test_the_json_holds_the_settings_and_what_they_gain(recollect: Command) -> N
 
 def test_where_nothing_is_gained_that_is_said_and_nothing_is_written(recollect: Command) -> None:
     outcome = recollect("tune", "good.jsonl")
-    assert (outcome.code, "Nothing is gained" in outcome.out, "recollect:" in outcome.out) == (0, True, False)
+    assert (outcome.code, "No gain" in outcome.out, "recollect:" in outcome.out) == (0, True, False)
     outcome = recollect("tune", "good.jsonl", "--write")
     assert (outcome.code, "Nothing was written" in outcome.err) == (1, True)
     assert not Path("recollect.yaml").exists()
@@ -75,11 +75,14 @@ def test_the_file_that_is_named_is_written_and_one_that_cannot_be_is_left_alone(
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ("{default: {colour: 1}}", "recollect.settings.default.colour: unknown setting; there are: words, "),
+        ("{default: {colour: 1}}", "recollect.settings.default.colour: unknown setting; known: words, "),
         ("{default: {session: 2}}", "session must be between 0 and 1"),
-        ("{soup: {salt: 1}}", "recollect.settings.soup: unknown recipe; there are: default, "),
+        ("{soup: {salt: 1}}", "recollect.settings.soup: unknown recipe; known: default, "),
         ("{default: 1}", "must be a map of recipes to their settings"),
-        ("{jeffsbrain: {reranker: 'http://example.org'}}", "must be a map of recipes to their settings"),
+        (
+            "{jeffsbrain: {reranker: 'http://example.org'}}",
+            "recollect.settings.jeffsbrain.reranker: set this in your own",
+        ),
         ("{default: {recipe: 1}}", "recollect.settings.default.recipe: unknown setting"),
     ],
 )

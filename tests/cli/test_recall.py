@@ -205,11 +205,11 @@ def test_a_text_cannot_drive_the_terminal(recollect: Command, keep: Keep) -> Non
     [
         (("recall", ""), "The query is blank; ask something, such as 'where is the cup?'."),
         (("recall", "cup", "-k", "0"), "--limit must be at least 1, not 0."),
-        (("recall", "cup", "--as-of", "soon"), "--as-of is no date: 'soon'. Give an ISO date, such as '2025-03-14'"),
+        (("recall", "cup", "--as-of", "soon"), "--as-of is not a date: 'soon'. Use an ISO date, such as '2025-03-14'"),
         (("recall", "cup", "--min-confidence", "9"), "--min-confidence must be between 0 and 1, not 9.0."),
         (("recall", "cup", "--deadline", "-1"), "--deadline must be at least 0, not -1.0."),
         (("recall", "cup", "--set", "session=x"), "--set session must be a number, not 'x'."),
-        (("remember", "cup", "--valid-from", "soon"), "--valid-from is no date"),
+        (("remember", "cup", "--valid-from", "soon"), "--valid-from is not a date"),
         (("decay", "--rate", "-1"), "--rate must be at least 0"),
     ],
 )
