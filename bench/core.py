@@ -3,8 +3,8 @@
 from argparse import Namespace
 from pathlib import Path
 
-from bench import recalls, starts, writes
-from bench.peers.talk import against_peers
+from bench import recall_speed, startup_speed, write_speed
+from bench.peers.client import compare_with_peers
 from bench.report import Report
 
 PARTS = ("recall", "peers", "cold", "writes", "start")
@@ -14,14 +14,14 @@ def run(options: Namespace, cache: Path, folder: Path, report: Report) -> None:
     """Environments of peers live in the cache, files of this run in the folder."""
     rounds, parts = options.rounds, options.parts or PARTS
     for size in options.sizes if {"recall", "peers", "cold"} & set(parts) else ():
-        scene = recalls.fill(folder, size)
+        scene = recall_speed.fill(folder, size)
         if "recall" in parts:
-            recalls.against_parts(scene, rounds, report)
+            recall_speed.compare_with_parts(scene, rounds, report)
         if "peers" in parts and options.peers and size == options.sizes[0]:
-            against_peers(scene, rounds, cache, folder, report)
+            compare_with_peers(scene, rounds, cache, folder, report)
         if "cold" in parts:
-            recalls.cold(scene, min(rounds, 5), report)
+            recall_speed.cold(scene, min(rounds, 5), report)
     if "writes" in parts:
-        writes.against_transactions(folder, options.sizes[0], 60 * rounds, rounds, report)
+        write_speed.compare_with_transactions(folder, options.sizes[0], 60 * rounds, rounds, report)
     if "start" in parts:
-        starts.against_bare_python(3 * rounds, report)
+        startup_speed.compare_with_bare_python(3 * rounds, report)

@@ -9,21 +9,21 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.sets import Set
+from bench.datasets import Dataset
 from recollect.embed.local import LocalEmbedder
-from recollect.evaluation import asking
+from recollect.evaluation import open_runner
 from recollect.mind import Mind
 from recollect.recall.recipe import Recipe
 
 QUESTIONS, DOCUMENTS = 40, 200
 
 
-def recalls(path: Path, set_: Set, recipes: Mapping[str, Recipe]) -> dict[str, float]:
+def recalls(path: Path, set_: Dataset, recipes: Mapping[str, Recipe]) -> dict[str, float]:
     """Median milliseconds a question, embedding included, in turn; "embedding" is that alone."""
     questions = _some(set_.labelled.answerable, QUESTIONS)
     embedder = LocalEmbedder()
     taken: dict[str, list[float]] = {name: [] for name in ("embedding", *recipes)}
-    with asking(path, embedder) as asker:
+    with open_runner(path, embedder) as asker:
         for recipe in recipes.values():
             asker.recall(questions[0], recipe)  # reads the file
         for question in questions:
@@ -33,7 +33,7 @@ def recalls(path: Path, set_: Set, recipes: Mapping[str, Recipe]) -> dict[str, f
     return {name: round(median(all_) * 1e3, 3) for name, all_ in taken.items()}
 
 
-def writes(set_: Set, folder: Path) -> dict[str, float]:
+def writes(set_: Dataset, folder: Path) -> dict[str, float]:
     """Milliseconds a memory: remembering some in one call, and embedding their texts alone."""
     memories = _some(set_.labelled.memories, DOCUMENTS)
     embedder = LocalEmbedder()
@@ -44,7 +44,7 @@ def writes(set_: Set, folder: Path) -> dict[str, float]:
     return {"embedding": round(alone / len(memories) * 1e3, 3), "remembering": round(whole / len(memories) * 1e3, 3)}
 
 
-def size(path: Path, set_: Set) -> dict[str, int]:
+def size(path: Path, set_: Dataset) -> dict[str, int]:
     """Bytes a memory: all of the file, its text, and what there is beside text and vector."""
     count = len(set_.labelled.memories)
     whole = path.stat().st_size / count

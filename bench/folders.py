@@ -13,9 +13,9 @@ from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.report import HOME, Figure, Report
-from bench.rounds import Timing, clocked, interleave, middle
-from bench.texts import World
+from bench.report import HOME, Measurement, Report
+from bench.synthetic_data import TextGenerator
+from bench.timing import Timing, interleave, median_timing, timed
 from recollect import Mind
 from recollect.ingest.folder import FolderSettings
 from recollect.recall.registry import get_recipe
@@ -30,7 +30,7 @@ QUESTIONS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Limit(Figure):
+class TimeLimit(Measurement):
     """Seconds that something may take, beside nothing else."""
 
     @property
@@ -45,7 +45,7 @@ class Limit(Figure):
 
 
 @dataclass(frozen=True, slots=True)
-class Peak(Figure):
+class PeakMemory(Measurement):
     """Memory, in the place of seconds."""
 
     bytes: int = 0
@@ -64,7 +64,7 @@ def run(options: Namespace, cache: Path, folder: Path, report: Report) -> None:
     """Folders and memories of this run live in the folder."""
     parts = options.parts or PARTS
     share = 10 if options.quick else 1
-    writer = Writer()
+    writer = MarkdownGenerator()
     vault = writer.folder(folder / "vault", FILES // share, FILE_BYTES)
     if "index" in parts:
         indexing(vault, folder, min(options.rounds, 5), report)
@@ -78,11 +78,11 @@ def run(options: Namespace, cache: Path, folder: Path, report: Report) -> None:
         remembering(writer.folder(folder / "large", LARGE // share // 50_000, 50_000), folder, report)
 
 
-class Writer:
+class MarkdownGenerator:
     """Writes Markdown as people do: headings, paragraphs, lists, a table, code, front matter."""
 
     def __init__(self) -> None:
-        self.world = World()
+        self.world = TextGenerator()
         self.random = random.Random(3)
         self.texts = self.world.texts(4_000)
 
@@ -126,13 +126,13 @@ def indexing(vault: Path, folder: Path, rounds: int, report: Report) -> None:
     taken, told = [], {}
     for number in range(rounds):
         with Workspace(vault, db=folder / f"index-{number}.db", embedder=None, settings=VAULT) as space:
-            timing = clocked(lambda _, space=space: space.sync())(0)  # type: ignore[misc]
+            timing = timed(lambda _, space=space: space.sync())(0)  # type: ignore[misc]
             taken.append(Timing(timing.cpu, timing.cpu))
             told = {"chunks": len(space.mind.store.chunk_ids(space.collection)), "wall": f"{timing.wall:.2f} s"}
     size = sum(file.stat().st_size for file in vault.rglob("*.md"))
-    report.figures.append(Limit(f"index {FILES} files, {size / 1e6:.1f} MB, CPU", middle(taken), goal=2.0))
+    report.figures.append(TimeLimit(f"index {FILES} files, {size / 1e6:.1f} MB, CPU", median_timing(taken), goal=2.0))
     told["fastest turn"] = f"{min(each.cpu for each in taken):.2f} s"
-    told["a bare loop of 5,000,000 sums in this run"] = f"{clocked(lambda _: _loop())(0).cpu:.2f} s"
+    told["a bare loop of 5,000,000 sums in this run"] = f"{timed(lambda _: _loop())(0).cpu:.2f} s"
     report.details["indexing"] = told
 
 
@@ -149,9 +149,9 @@ def unchanged(many: Path, folder: Path, rounds: int, report: Report) -> None:
         space.sync()
         time.sleep(2.5)  # what was written just now is read once more: its time does not tell yet
         space.sync()
-        taken = [clocked(lambda _: space.sync())(number) for number in range(rounds)]
+        taken = [timed(lambda _: space.sync())(number) for number in range(rounds)]
     files = sum(1 for _ in many.rglob("*.md"))
-    report.figures.append(Limit(f"sync of {files:,} files, none changed", middle(taken), goal=0.3))
+    report.figures.append(TimeLimit(f"sync of {files:,} files, none changed", median_timing(taken), goal=0.3))
 
 
 def following(vault: Path, folder: Path, rounds: int, report: Report) -> None:
@@ -167,11 +167,11 @@ def following(vault: Path, folder: Path, rounds: int, report: Report) -> None:
             while not space.mind.recall(word, 1, recipe="openclaw", filter=space.scope, track=False):
                 time.sleep(0.01)
             taken.append(Timing(time.perf_counter() - begun, time.process_time() - cpu))
-    report.figures.append(Limit("a changed file is found, under watch", middle(taken), goal=2.0))
+    report.figures.append(TimeLimit("a changed file is found, under watch", median_timing(taken), goal=2.0))
     report.details["slowest to be found"] = {"seconds": round(max(each.wall for each in taken), 3)}
 
 
-def searching(vault: Path, world: World, folder: Path, rounds: int, report: Report) -> None:
+def searching(vault: Path, world: TextGenerator, folder: Path, rounds: int, report: Report) -> None:
     """The search of a folder beside a recall of the same texts, remembered one by one, by the same recipe."""
     settings = FolderSettings(layout="vault", on_search=False)
     words = random.Random(5)
@@ -185,8 +185,8 @@ def searching(vault: Path, world: World, folder: Path, rounds: int, report: Repo
         mind.remember_many([memory.text for memory in space.mind.list()])
         taken = interleave(
             {
-                "folder": clocked(lambda n: space.search(questions[n])),
-                "core": clocked(lambda n: mind.recall(questions[n], 6, recipe=recipe)),
+                "folder": timed(lambda n: space.search(questions[n])),
+                "core": timed(lambda n: mind.recall(questions[n], 6, recipe=recipe)),
             },
             rounds * QUESTIONS,
             warm=QUESTIONS,
@@ -200,7 +200,9 @@ def remembering(large: Path, folder: Path, report: Report) -> None:
     told = json.loads(done.stdout)
     megabytes = sum(file.stat().st_size for file in large.rglob("*.md")) / 1e6
     name = f"memory while indexing {megabytes:.0f} MB"
-    report.figures.append(Peak(name, goal=300e6, against=f"{told['before'] / 1e6:.0f} MB before", bytes=told["peak"]))
+    report.figures.append(
+        PeakMemory(name, goal=300e6, against=f"{told['before'] / 1e6:.0f} MB before", bytes=told["peak"])
+    )
     report.details[name] = {"seconds": round(told["seconds"], 1), "chunks": told["chunks"]}
 
 

@@ -24,7 +24,7 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench.sets import read
+from bench.datasets import read
 from recollect import Memory, Mind
 
 SETS = {
@@ -69,7 +69,7 @@ def answers(data: Path) -> dict[str, list[list[Any]]]:
             if name in ENRICHED:
                 _link(mind, memories)
             for number, question in enumerate(labelled.questions[:count]):
-                now[0] = question.asked or FIRST
+                now[0] = question.asked_at or FIRST
                 for recipe, settings in RECIPES.items():
                     recall = mind.recall(
                         question.text, TOP, recipe=recipe, filter=question.filter, track=False, **settings

@@ -1,4 +1,4 @@
-"""The quality benchmark: labelled questions, put to every recipe, to what is simpler, and to the peers.
+"""The quality benchmark: labelled questions, answered by every recipe, by baselines and by peers.
 
 ``python bench/quality.py --sets locomo --recipes default`` prints; with ``--keep`` it is kept in bench/results/ and
 docs/quality/. ``--all`` measures everything and keeps it; of peers, which do not change with our code, only what is not
@@ -22,14 +22,14 @@ def main() -> int:
     options = _options()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded: one thread for all, as measured
     sys.path.insert(0, str(HOME.parent))
-    from bench import sets
-    from bench.findings import RESULTS, Findings
+    from bench import datasets
+    from bench.quality_results import RESULTS, QualityResults
 
-    findings = Findings(RESULTS)
+    findings = QualityResults(RESULTS)
     if options.render:
         findings.render()
         return 0
-    known = sets.names(options.data)
+    known = datasets.names(options.data)
     if not (options.sets or known):
         sys.exit(f"There are no labelled sets in {options.data}; name their folder with --data.")
     for name, found in _trials(options.sets or known, options):
@@ -55,17 +55,17 @@ def _trials(names: list[str], options: argparse.Namespace) -> Iterator[tuple[str
 
 def _trial(name: str, options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     sys.path.insert(0, str(HOME.parent))  # a process of its own knows nothing of ours
-    from bench import sets
-    from bench.stores import Kept
-    from bench.trial import Trial
+    from bench import datasets
+    from bench.memory_files import CachedLocalEmbedder
+    from bench.quality_run import QualityRun
 
     cache = Path(os.environ.get("RECOLLECT_BENCH_CACHE", Path.home() / ".cache" / "recollect-bench"))
     (cache / "quality").mkdir(parents=True, exist_ok=True)
-    if name in sets.names(options.data):
-        set_ = sets.read(options.data / name, options.limit)
+    if name in datasets.names(options.data):
+        set_ = datasets.read(options.data / name, options.limit)
     else:
-        set_ = sets.published(Path(name), options.unit, options.limit)
-    return set_.name, Trial(set_, Kept(cache / "quality"), cache, options).run()
+        set_ = datasets.published(Path(name), options.unit, options.limit)
+    return set_.name, QualityRun(set_, CachedLocalEmbedder(cache / "quality"), cache, options).run()
 
 
 def _options() -> argparse.Namespace:

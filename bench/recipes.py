@@ -10,16 +10,16 @@ from typing import Any
 
 import apsw
 
-from bench import recalls
-from bench.bare import Bare, fetch, nearest
-from bench.peers.talk import PEERS, converse, failed
-from bench.recalls import QUESTIONS, K, Scene
+from bench import recall_speed
+from bench.hand_written_recipes import HandWrittenRecipes
+from bench.peers.client import PEERS, failed, start_peers
+from bench.raw_sqlite import RawSqlite, fetch, nearest
+from bench.recall_speed import QUESTIONS, BenchMemory, K
 from bench.report import Report
-from bench.rounds import Action, clocked, interleave, middle, summed
-from bench.straight import Straight
+from bench.timing import Action, interleave, median_timing, sum_timings, timed
 from recollect import Mind
 
-# What straight code does for each recipe: see bench/straight.py. Natural questions have stop words; recipes that look
+# What the hand-written code does for each recipe. Natural questions have stop words; recipes that look
 # those up, too, have all words.
 STEPS = {
     "default": "stems, scan, material, blend, speaker, role, session, age and status, fetch, mark",
@@ -45,7 +45,7 @@ INCLUDED = {
     "scan": "matrix @ vector and its best",
     "fetch": "10 whole rows with their use, as dictionaries, their JSON read",
     "mark": "their use counted, without waiting for the disk",
-    "left out": "reading the question, tokens (see whole.md), confidence, embedding, checks, filters, trace, records",
+    "left out": "reading the question, tokens (see end_to_end.md), confidence, embedding, checks, filters, trace",
 }
 SETTINGS: dict[str, dict[str, Any]] = {"qmd": {"reranker": None}, "jeffsbrain": {"rerank": False}}
 SYSTEMS = {"robotmem (BM25 only)": ("robotmem", 0.7), "openmem": ("openmem", 0.2)}
@@ -57,14 +57,14 @@ AROUND = (
 
 def run(options: Namespace, cache: Path, folder: Path, report: Report) -> None:
     for size in options.sizes:
-        scene = recalls.fill(folder, size)
+        scene = recall_speed.fill(folder, size)
         edges = _linked(scene)
-        against_straight(scene, options.rounds, report)
+        compare_with_hand_written(scene, options.rounds, report)
         if options.peers:
-            against_systems(scene, edges, options.rounds, cache, folder, report)
+            compare_with_systems(scene, edges, options.rounds, cache, folder, report)
 
 
-def _linked(scene: Scene) -> list[tuple[int, int, float]]:
+def _linked(scene: BenchMemory) -> list[tuple[int, int, float]]:
     """As many edges as memories, between any two."""
     chance = random.Random(5)
     pairs = {tuple(chance.sample(range(scene.size), 2)) for _ in range(scene.size)}
@@ -78,29 +78,29 @@ def _linked(scene: Scene) -> list[tuple[int, int, float]]:
     return edges
 
 
-def against_straight(scene: Scene, rounds: int, report: Report) -> None:
+def compare_with_hand_written(scene: BenchMemory, rounds: int, report: Report) -> None:
     questions, chance = scene.ask(rounds), random.Random(1)
     picked = [chance.sample(scene.ids, K) for _ in questions]
     seeds = [[chance.randrange(1, scene.size + 1) for _ in range(4 * K)] for _ in questions]
-    bare = Bare(scene.path.with_suffix(".fuller.db"), trigrams=True)
+    bare = RawSqlite(scene.path.with_suffix(".fuller.db"), trigrams=True)
     bare.add_many(scene.texts)
-    straight = Straight(scene.path, scene.vectors)
+    straight = HandWrittenRecipes(scene.path, scene.vectors)
     rows = straight.connection
     actions: dict[str, Action] = {
-        "words": clocked(lambda n: bare.match(questions[n].words)),
-        "all words": clocked(lambda n: bare.match(_words(questions[n].text))),
-        "all words, AND": clocked(lambda n: bare.match([" AND ".join(_words(questions[n].text))])),
-        "trigrams": clocked(lambda n: bare.match_parts(questions[n].words)),
-        "scan": clocked(lambda n: nearest(scene.vectors, questions[n].vector, K)),
-        "edges": clocked(lambda n: _two_hops(rows, seeds[n])),
-        "fetch": clocked(lambda n: fetch(rows, picked[n])),
+        "words": timed(lambda n: bare.match(questions[n].words)),
+        "all words": timed(lambda n: bare.match(_words(questions[n].text))),
+        "all words, AND": timed(lambda n: bare.match([" AND ".join(_words(questions[n].text))])),
+        "trigrams": timed(lambda n: bare.match_parts(questions[n].words)),
+        "scan": timed(lambda n: nearest(scene.vectors, questions[n].vector, K)),
+        "edges": timed(lambda n: _two_hops(rows, seeds[n])),
+        "fetch": timed(lambda n: fetch(rows, picked[n])),
     }
     with Mind(scene.path, embedder=scene.embedder) as mind:
         for recipe in STEPS:
             settings = SETTINGS.get(recipe, {})
             by_hand = getattr(straight, recipe)
-            actions[f"straight {recipe}"] = clocked(lambda n, by_hand=by_hand: by_hand(questions[n], K))  # type: ignore[misc]
-            actions[f"recipe {recipe}"] = clocked(
+            actions[f"straight {recipe}"] = timed(lambda n, by_hand=by_hand: by_hand(questions[n], K))  # type: ignore[misc]
+            actions[f"recipe {recipe}"] = timed(
                 lambda n, recipe=recipe, settings=settings: mind.recall(questions[n].text, K, recipe=recipe, **settings)  # type: ignore[misc]
             )
         taken = interleave(actions, rounds * QUESTIONS, warm=QUESTIONS)
@@ -110,18 +110,20 @@ def against_straight(scene: Scene, rounds: int, report: Report) -> None:
     report.details[f"times the look-ups alone at {scene.size:,}, by CPU time"] = {
         recipe: f"{ours.cpu / raw.cpu:.2f} ({' + '.join(parts)})"
         for recipe, parts in LOOKUPS.items()
-        for ours, raw in [(middle(taken[f"recipe {recipe}"]), middle(summed(*(taken[part] for part in parts))))]
+        for ours, raw in [
+            (median_timing(taken[f"recipe {recipe}"]), median_timing(sum_timings(*(taken[part] for part in parts))))
+        ]
     }
 
 
-def against_systems(
-    scene: Scene, edges: list[tuple[int, int, float]], rounds: int, cache: Path, folder: Path, report: Report
+def compare_with_systems(
+    scene: BenchMemory, edges: list[tuple[int, int, float]], rounds: int, cache: Path, folder: Path, report: Report
 ) -> None:
     """The systems that run here: each beside its recipe, on the same texts and edges."""
     questions = scene.ask(rounds)
     with ExitStack() as stack:
         wanted = [peer for peer in PEERS if peer.about in SYSTEMS]
-        talks, absent = converse(wanted, scene, cache, folder, stack, edges=edges)
+        talks, absent = start_peers(wanted, scene, cache, folder, stack, edges=edges)
         for peer, problem in absent:
             failed(report, peer, problem)
         mind = stack.enter_context(Mind(scene.path, embedder=None))  # neither has vectors here
@@ -129,7 +131,7 @@ def against_systems(
         for talk in talks:
             recipe, _ = SYSTEMS[talk.peer.about]
             actions[talk.peer.about] = lambda n, talk=talk: talk.ask(questions[n])  # type: ignore[misc]
-            actions[recipe + " recipe"] = clocked(
+            actions[recipe + " recipe"] = timed(
                 lambda n, recipe=recipe: mind.recall(questions[n].text, K, recipe=recipe)  # type: ignore[misc]
             )
         taken = interleave(actions, rounds * QUESTIONS, warm=QUESTIONS)

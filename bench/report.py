@@ -15,14 +15,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench.rounds import Timing, middle
+from bench.timing import Timing, median_timing
 
 HOME = Path(__file__).resolve().parent
 COLUMNS = ("what", "ours", "reference", "ratio", "goal", "met")
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Measurement:
     """One measured thing beside another; times are medians."""
 
     name: str
@@ -65,7 +65,7 @@ class Report:
     """All figures of one run, and what else was seen."""
 
     area: str
-    figures: list[Figure] = field(default_factory=list)
+    figures: list[Measurement] = field(default_factory=list)
     details: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def compare(
@@ -77,7 +77,9 @@ class Report:
         goal: float | None,
         adds: bool = False,
     ) -> None:
-        self.figures.append(Figure(name, middle(ours), middle(reference), against, goal, adds, len(ours)))
+        self.figures.append(
+            Measurement(name, median_timing(ours), median_timing(reference), against, goal, adds, len(ours))
+        )
 
     def show(self, console: Console) -> None:
         table = Table(*COLUMNS, title=f"speed: {self.area}")

@@ -1,4 +1,4 @@
-"""The speed benchmark: ``python bench/speed.py [core|recipes|whole|folders]``: a table, kept in bench/results/."""
+"""The speed benchmark: ``python bench/speed.py [core|recipes|end_to_end|folders]``: a table, kept in bench/results/."""
 
 import argparse
 import os
@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parent
-AREAS = ("core", "recipes", "whole", "folders")  # each a module beside this one, with a function run
+AREAS = ("core", "recipes", "end_to_end", "folders")  # each a module beside this one, with a function run
 
 
 def main() -> int:
@@ -45,7 +45,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--check", action="store_true", help="fail when a goal is missed")
     options = parser.parse_args()
     if options.sizes is None:
-        sizes = {"core": [10_000, 100_000], "recipes": [2_000, 10_000], "whole": [10_000, 100_000]}
+        sizes = {"core": [10_000, 100_000], "recipes": [2_000, 10_000], "end_to_end": [10_000, 100_000]}
         options.sizes = sizes.get(options.area, [])
     if options.quick:
         options.sizes, options.rounds = [2_000], 2

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import sets
-from bench.findings import Findings
-from bench.peers.quality import talk
+from bench import datasets
+from bench.baselines import BASELINES, ablations
+from bench.peers.quality import client
+from bench.quality_results import QualityResults
 from bench.tables import floor, headline
-from bench.variants import BASELINES, ablations
 from recollect import Filter, InvalidInput, Memory, Mind
 from recollect.errors import RecollectError
 from recollect.evaluation import (
@@ -346,7 +346,7 @@ def test_another_json_file_is_refused(text: str, problem: str, tmp_path: Path) -
         read(file)
 
 
-# The benchmark's own sets.
+# The benchmark's own datasets.
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_another_json_file_is_refused(text: str, problem: str, tmp_path: Path) -
     ],
 )
 def test_dates_are_understood_in_every_way_that_sets_write_them(text: str, when: datetime) -> None:
-    assert sets.moment(text) == when.replace(tzinfo=UTC)
+    assert datasets.moment(text) == when.replace(tzinfo=UTC)
 
 
 def test_a_set_becomes_memories_without_its_labels(tmp_path: Path) -> None:
@@ -379,7 +379,7 @@ def test_a_set_becomes_memories_without_its_labels(tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
     (tmp_path / "queries.jsonl").write_text(json.dumps(query) + "\n")
     (tmp_path / "qrels.tsv").write_text("query_id\tdoc_id\tgrade\nq\tanswer_2\t1\n")
-    labelled = sets.read(tmp_path).labelled
+    labelled = datasets.read(tmp_path).labelled
     assert "answer" not in repr((labelled.memories, labelled.questions))
     assert [memory.position for memory in labelled.memories] == [0, 0, 1]
     assert labelled.memories[0].context == {"place": "x"}
@@ -400,7 +400,7 @@ def test_an_ablation_lacks_one_part_each() -> None:
 
 @pytest.mark.skipif(not DATA.exists(), reason=f"the labelled sets are not at {DATA.name}/ beside the project")
 def test_words_alone_find_most_of_a_real_set(path: Path) -> None:
-    set_ = sets.read(DATA / "precisionmem")
+    set_ = datasets.read(DATA / "precisionmem")
     with Mind(path, embedder=None) as mind:
         mind.remember_many(set_.labelled.memories)
     with open_runner(path, None) as asker:
@@ -415,7 +415,7 @@ def test_a_set_that_falls_below_the_baselines_is_flagged(tmp_path: Path) -> None
 
     systems = {"BM25": told(0.4), "vectors": told(0.6), "fusion": told(0.5), "default": told(0.595, "recipe")}
     found = {"files": {}, "haystacks": 1, "documents": 9, "questions": 3, "systems": systems}
-    findings = Findings(tmp_path / "quality.json")
+    findings = QualityResults(tmp_path / "quality.json")
     findings.add("near", found)
     findings.add("below", {**found, "systems": {**systems, "default": told(0.58, "recipe")}})
     findings.add("unmeasured", {**found, "systems": {"default": told(0.1, "recipe")}})
@@ -445,10 +445,10 @@ def test_a_peer_answers_from_its_own_process_and_one_that_breaks_says_why(tmp_pa
         LabelledQuestion("which red cup?", {"red": 1}, filter=here),
         LabelledQuestion("which red cup?", {"blue": 1}, filter=here & ~Filter(session="t")),
     ]
-    orders = talk.Orders(sets.Set(LabelledSet("tiny", asked, memories), {}), Flat(), tmp_path)
-    told = talk.ask(talk.PEERS["SQLite FTS5"], orders, tmp_path)
+    orders = client.PeerRequest(datasets.Dataset(LabelledSet("tiny", asked, memories), {}), Flat(), tmp_path)
+    told = client.ask(client.PEERS["SQLite FTS5"], orders, tmp_path)
     assert [answer.ids for answer in told.answers] == [("red", "blue"), ("blue",)]
     assert (told.problem, told.version) == ("", sqlite3.sqlite_version)
-    broken = talk.ask(talk.Peer("no_such_program"), orders, tmp_path)
+    broken = client.ask(client.Peer("no_such_program"), orders, tmp_path)
     assert broken.problem.startswith("answered 0 of 2: ")
     assert "no_such_program" in broken.problem

@@ -154,7 +154,7 @@ def test_a_folder_that_lacks_something_is_a_clear_error(folder: Path, missing: s
     [
         ({"1_Pooling__config": {"pooling_mode_max_tokens": True}}, "pooling_mode_max_tokens"),
         ({"modules": [{"type": "sentence_transformers.models.Dense"}]}, "dense layer"),
-        ({"modules": "{"}, "not return JSON"),
+        ({"modules": "{"}, "not valid JSON"),
     ],
 )
 def test_a_model_that_would_be_misread_is_refused(folder: Path, settings: dict[str, Any], complaint: str) -> None:

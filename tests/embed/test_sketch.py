@@ -17,6 +17,7 @@ from recollect import Mind
 from recollect.embed import TokenVectors, embed_with_sketches
 from recollect.embed.local import LocalEmbedder
 from recollect.embed.token_sketch import MAX_TOKENS, sketch_tokens
+from recollect.recall.similarity import token_similarity
 
 Floats = NDArray[np.float32]
 
@@ -48,7 +49,7 @@ def told(vectors: Floats, texts: Sequence[str], question: Floats) -> Floats:
         ids = mind.remember_many(texts).ids
         with mind.store.snapshot() as snapshot:
             rows = [snapshot.row(id) for id in ids]
-            return snapshot.token_likeness(question, np.array(rows))
+            return token_similarity(question, snapshot.token_sketches(np.array(rows)))
 
 
 @settings(max_examples=15, deadline=None)
@@ -79,10 +80,10 @@ def test_the_same_bits_in_whatever_company() -> None:
         mind.remember_many(texts)
         with mind.store.snapshot() as snapshot:
             rows = np.arange(1, 201)
-            together = snapshot.token_likeness(question, rows)
+            together = token_similarity(question, snapshot.token_sketches(rows))
             for part in (rows[:1], rows[5:8], rows[::3], rows[::-1]):
-                assert np.array_equal(snapshot.token_likeness(question, part), together[part - 1])
-            assert np.array_equal(snapshot.token_likeness(question[2:3], rows)[:, 0], together[:, 2])
+                assert np.array_equal(token_similarity(question, snapshot.token_sketches(part)), together[part - 1])
+            assert np.array_equal(token_similarity(question[2:3], snapshot.token_sketches(rows))[:, 0], together[:, 2])
 
 
 def test_a_row_without_tokens_is_not_a_number(tmp_path: Path) -> None:
@@ -90,7 +91,7 @@ def test_a_row_without_tokens_is_not_a_number(tmp_path: Path) -> None:
     with Mind(tmp_path / "memory.db", embedder=None) as mind:
         mind.remember("nothing known of it")
     with Mind(tmp_path / "memory.db", embedder=Given(vectors)) as mind, mind.store.snapshot() as snapshot:
-        assert np.isnan(snapshot.token_likeness(vectors, np.array([1, 99, -1]))).all()
+        assert np.isnan(token_similarity(vectors, snapshot.token_sketches(np.array([1, 99, -1])))).all()
 
 
 # What is kept of a text.

@@ -55,7 +55,7 @@ def serve(package: str, build: Callable[[Haystack], Ask]) -> None:
         with tempfile.TemporaryDirectory(dir=order["folder"], ignore_cleanup_errors=True) as folder:
             start = time.process_time()
             ask = build(Haystack([documents[at]["text"] for at in here], vectors[here], known, folder))
-            built = time.process_time() - start
+            build_memory_file = time.process_time() - start
             for at in mine:
                 question = questions[at]
                 left_out = set(question.get("left_out", ()))
@@ -64,7 +64,7 @@ def serve(package: str, build: Callable[[Haystack], Ask]) -> None:
                 cpu = time.process_time() - start
                 named = [place for each in found if (place := int(here[int(each)])) not in left_out][: order["k"]]
                 print(json.dumps({"at": at, "found": named, "cpu": cpu}), file=talk, flush=True)
-        print(json.dumps({"documents": len(here), "cpu": built}), file=talk, flush=True)
+        print(json.dumps({"documents": len(here), "cpu": build_memory_file}), file=talk, flush=True)
 
 
 def _read(file: str) -> list[dict[str, Any]]:

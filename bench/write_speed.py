@@ -1,40 +1,40 @@
-"""Durable writes beside the bare transaction on the same disk."""
+"""Durable writes compared with a bare transaction on the same disk."""
 
 from pathlib import Path
 
-from bench.bare import Bare
+from bench.raw_sqlite import RawSqlite
 from bench.report import Report
-from bench.rounds import clocked, interleave
-from bench.texts import World
+from bench.synthetic_data import TextGenerator
+from bench.timing import interleave, timed
 from recollect import Mind
 
 BATCH = 2_000
 
 
-def against_transactions(folder: Path, held: int, singles: int, batches: int, report: Report) -> None:
+def compare_with_transactions(folder: Path, held: int, singles: int, batches: int, report: Report) -> None:
     """All files begin with the same memories, and get the same texts, by turns.
 
     The bulk goal is against a transaction that serves the same searches (words, and trigrams for misspelt ones); the
     smaller one, words alone, is reported beside it.
     """
-    world = World(seed=11)
-    bare, fuller = Bare(folder / "write.bare.db"), Bare(folder / "write.fuller.db", trigrams=True)
+    world = TextGenerator(seed=11)
+    bare, fuller = RawSqlite(folder / "write.bare.db"), RawSqlite(folder / "write.fuller.db", trigrams=True)
     with Mind(folder / "write.db", embedder=None, durability="full") as mind:
         texts = world.texts(held)
         for add in (mind.remember_many, bare.add_many, fuller.add_many):
             add(texts)
         texts = world.texts(singles + 20)
         one = interleave(
-            {"ours": clocked(lambda n: mind.remember(texts[n])), "bare": clocked(lambda n: bare.add(texts[n]))},
+            {"ours": timed(lambda n: mind.remember(texts[n])), "bare": timed(lambda n: bare.add(texts[n]))},
             singles,
             warm=20,
         )
         many = [world.texts(BATCH) for _ in range(batches + 1)]
         bulk = interleave(
             {
-                "ours": clocked(lambda n: mind.remember_many(many[n])),
-                "bare": clocked(lambda n: bare.add_many(many[n])),
-                "fuller": clocked(lambda n: fuller.add_many(many[n])),
+                "ours": timed(lambda n: mind.remember_many(many[n])),
+                "bare": timed(lambda n: bare.add_many(many[n])),
+                "fuller": timed(lambda n: fuller.add_many(many[n])),
             },
             batches,
             warm=1,

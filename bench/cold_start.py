@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.rounds import clocked
-from bench.texts import DIM, Vectors
+from bench.synthetic_data import DIM, Vectors
+from bench.timing import timed
 from recollect import Mind
 
 
-class Anything:
-    """Knows one vector for every question."""
+class ConstantEmbedder:
+    """Gives every text the same vector."""
 
     name, dim = "bench", DIM
 
@@ -22,21 +22,21 @@ class Anything:
         return np.ones((len(texts), DIM), dtype=np.float32)
 
 
-def held() -> int:
-    """Resident bytes now (0 where the system does not say)."""
+def resident_bytes() -> int:
+    """Resident memory in bytes (0 where the system does not say)."""
     status = Path("/proc/self/statm")
     return int(status.read_text().split()[1]) * resource.getpagesize() if status.exists() else 0
 
 
 def main(path: str, question: str) -> None:
     minds: list[Mind] = []
-    opening = clocked(lambda _: minds.append(Mind(path, embedder=Anything())))(0)
-    before = held()
-    recall = clocked(lambda _: minds[0].recall(question, 10, track=False))
+    opening = timed(lambda _: minds.append(Mind(path, embedder=ConstantEmbedder())))(0)
+    before = resident_bytes()
+    recall = timed(lambda _: minds[0].recall(question, 10, track=False))
     first, second = recall(0), recall(1)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     times = {"opening": opening.wall, "first": (first.wall, first.cpu), "second": (second.wall, second.cpu)}
-    print(json.dumps({**times, "grown": held() - before, "peak": peak}))
+    print(json.dumps({**times, "grown": resident_bytes() - before, "peak": peak}))
 
 
 if __name__ == "__main__":

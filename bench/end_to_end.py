@@ -1,4 +1,4 @@
-"""The area ``whole``: the default recall with the local model, embedding included, beside embedding the question alone.
+"""The area ``end_to_end``: the default recall with the local model, compared with embedding the query alone.
 
 Memories are generated, and so are the vectors of their tokens: to embed 100,000 texts would take half an hour and
 change nothing in what a recall costs. Questions are embedded for real, on one thread, by both.
@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from bench.report import Report
-from bench.rounds import clocked, interleave
-from bench.texts import World, unit
+from bench.synthetic_data import TextGenerator, unit
+from bench.timing import interleave, timed
 from recollect import Mind
 from recollect.embed import TokenVectors
 from recollect.embed.local import LocalEmbedder
@@ -28,7 +28,7 @@ AT_ONCE = 10_000
 ADDED = 64  # memories that are embedded for real, to see what keeping them adds
 
 
-class Generated(LocalEmbedder):
+class SyntheticEmbedder(LocalEmbedder):
     """The local model for questions; for many texts at once, vectors that cost nothing."""
 
     def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
@@ -53,9 +53,9 @@ def run(options: Namespace, cache: Path, folder: Path, report: Report) -> None:
 
 
 def _recall(options: Namespace, folder: Path, report: Report, size: int) -> None:
-    world, embedder = World(), Generated()
+    world, embedder = TextGenerator(), SyntheticEmbedder()
     texts = world.texts(size)
-    path = folder / f"whole-{size}.db"
+    path = folder / f"end-to-end-{size}.db"
     with Mind(path, embedder=embedder, durability="fast") as mind:
         for start in range(0, size, AT_ONCE):
             some = enumerate(texts[start : start + AT_ONCE], start)
@@ -67,8 +67,8 @@ def _recall(options: Namespace, folder: Path, report: Report, size: int) -> None
         mind.recall(questions[0])
         taken = interleave(
             {
-                "recall": clocked(lambda turn: mind.recall(questions[turn % QUESTIONS])),
-                "embed": clocked(lambda turn: embedder.embed([questions[turn % QUESTIONS]], query=True)),
+                "recall": timed(lambda turn: mind.recall(questions[turn % QUESTIONS])),
+                "embed": timed(lambda turn: embedder.embed([questions[turn % QUESTIONS]], query=True)),
             },
             options.rounds * QUESTIONS,
             warm=3,
@@ -83,12 +83,12 @@ def _recall(options: Namespace, folder: Path, report: Report, size: int) -> None
 
 def _add(options: Namespace, folder: Path, report: Report) -> None:
     """The same texts, embedded alone and remembered: in one call each."""
-    embedder, texts = LocalEmbedder(), World(11).texts(ADDED)
+    embedder, texts = LocalEmbedder(), TextGenerator(11).texts(ADDED)
 
     def remember(turn: int) -> None:
         with Mind(folder / f"added-{turn}.db") as mind:
             mind.remember_many(texts)
 
-    actions = {"remember": clocked(remember), "embed": clocked(lambda _: embedder.embed(texts))}
+    actions = {"remember": timed(remember), "embed": timed(lambda _: embedder.embed(texts))}
     taken = interleave(actions, options.rounds, warm=1)
     report.compare(f"remember {ADDED} texts, in a new file", taken["remember"], taken["embed"], "embedding them", 1.3)

@@ -1,4 +1,4 @@
-"""One set on trial: its store is asked by recipes, the same texts by peers, and all answers are judged alike."""
+"""The quality benchmark of one dataset: recipes and peers answer the same questions and are scored alike."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from rich.console import Console
 
 from bench import costs
-from bench.budgets import budgets
-from bench.findings import RESULTS, Findings
-from bench.peers.quality import talk
-from bench.peers.quality.talk import PEERS
+from bench.abstention import silence
+from bench.baselines import BASELINES, ablations
+from bench.datasets import Dataset
+from bench.memory_files import CachedLocalEmbedder, build_memory_file
+from bench.peers.quality import client
+from bench.peers.quality.client import PEERS
+from bench.quality_results import RESULTS, QualityResults
 from bench.report import machine
-from bench.sets import Set
-from bench.silence import silence
-from bench.stores import Kept, built
-from bench.variants import BASELINES, ablations
-from recollect.evaluation import Asker, Scores, asking, difference, score
+from bench.token_budgets import budgets
+from recollect.evaluation import RecallRunner, RecipeScores, open_runner, paired_difference, score_answers
 from recollect.recall.recipe import Recipe
 from recollect.recall.registry import RECIPES, get_recipe
 
@@ -30,20 +30,20 @@ SHOWN = ("R@5", "R@10", "all@5", "any@5", "NDCG@10", "MRR", "Hit@1")
 SETTINGS: dict[str, dict[str, Any]] = {"qmd": {"reranker": None}, "jeffsbrain": {"rerank": False}}
 
 
-class Trial:
-    """Everything that is measured of a set, as one JSON object."""
+class QualityRun:
+    """Everything that is measured of a dataset, as one JSON object."""
 
-    def __init__(self, set_: Set, embedder: Kept, cache: Path, options: Namespace) -> None:
+    def __init__(self, set_: Dataset, embedder: CachedLocalEmbedder, cache: Path, options: Namespace) -> None:
         self.set, self.embedder, self.cache, self.options = set_, embedder, cache, options
         self.console = Console(highlight=False)
-        self.scores: dict[str, Scores] = {}
+        self.scores: dict[str, RecipeScores] = {}
         facts = machine()
         self._made = {name: facts[name] for name in ("commit", "date")}
         self._systems: dict[str, Any] = {}
 
     def run(self) -> dict[str, Any]:
         labelled, options = self.set.labelled, self.options
-        path = built(self.set, self.embedder, self.cache / "quality", options.stale)
+        path = build_memory_file(self.set, self.embedder, self.cache / "quality", options.stale)
         found: dict[str, Any] = {
             "files": self.set.files,
             "documents": len(labelled.memories),
@@ -54,7 +54,7 @@ class Trial:
         names = list(RECIPES) if options.recipes == ["all"] else options.recipes
         recipes = {name: get_recipe(name, **SETTINGS.get(name, {})) for name in names}
         baselines = BASELINES if options.baselines else {}
-        with asking(path, self.embedder) as asker:
+        with open_runner(path, self.embedder) as asker:
             for kind, chosen in (("recipe", recipes), ("baseline", baselines)):
                 for recipe in chosen.values():
                     self._ask(asker, recipe, kind)
@@ -77,35 +77,35 @@ class Trial:
         self._compare()
         return found
 
-    def _ask(self, asker: Asker, recipe: Recipe, kind: str) -> None:
+    def _ask(self, asker: RecallRunner, recipe: Recipe, kind: str) -> None:
         questions = self.set.labelled.answerable
         try:
-            self.judge(score(recipe.name, questions, asker.answers(questions, recipe)), kind)
+            self.record_scores(score_answers(recipe.name, questions, asker.answers(questions, recipe)), kind)
         except Exception as problem:
             self.failed(recipe.name, kind, f"{type(problem).__name__}: {problem}")
 
     def _chosen(self, peers: list[str]) -> list[str]:
         """The peers of these names; "all", or "new": those that were not asked for this very data."""
-        kept = Findings(RESULTS).peers(self.set.name, self.set.files) if peers == ["new"] else set()
+        kept = QualityResults(RESULTS).peers(self.set.name, self.set.files) if peers == ["new"] else set()
         return [name for name in PEERS if name not in kept] if peers in (["all"], ["new"]) else peers
 
     def _ask_peers(self, names: list[str]) -> None:
         with tempfile.TemporaryDirectory(dir=self.cache) as folder:
-            orders = talk.Orders(self.set, self.embedder, Path(folder))
+            orders = client.PeerRequest(self.set, self.embedder, Path(folder))
             for name in names:
-                told = talk.ask(PEERS[name], orders, self.cache, self.options.patience)
+                told = client.ask(PEERS[name], orders, self.cache, self.options.patience)
                 if told.problem:
                     self.failed(name, "peer", told.problem, version=told.version)
                     continue
-                scores = score(name, orders.questions, told.answers)
+                scores = score_answers(name, orders.questions, told.answers)
                 cost: dict[str, Any] = {
-                    "cpu_ms": round(float(np.median(scores.cpu)) * 1e3, 3),
+                    "cpu_ms": round(float(np.median(scores.cpu_seconds)) * 1e3, 3),
                     "document_ms": told.document_ms,
                     "embeds": PEERS[name].embeds,
                 }
-                self.judge(scores, "peer", version=told.version, **cost)
+                self.record_scores(scores, "peer", version=told.version, **cost)
 
-    def judge(self, scores: Scores, kind: str, **more: Any) -> None:
+    def record_scores(self, scores: RecipeScores, kind: str, **more: Any) -> None:
         self.scores[scores.name] = scores
         told = scores.as_dict()
         del told["cpu_ms"]  # the embedder that remembers its questions hides most of it
@@ -125,7 +125,7 @@ class Trial:
         ours = self.scores.get("default")
         for name, scores in self.scores.items():
             if ours is not None and scores is not ours:
-                gained = {measure: difference(scores, ours, measure) for measure in PAIRED}
+                gained = {measure: paired_difference(scores, ours, measure) for measure in PAIRED}
                 self._systems[name]["against default"] = {
                     measure: [round(value, 4) for value in (each.mean, each.low, each.high)]
                     for measure, each in gained.items()

@@ -1,4 +1,4 @@
-"""Recipes to measure the default one by: what is simpler than it, and what is left of it without one of its parts."""
+"""Recipes to compare the default one with: simple baselines, and ablations (the default without one of its parts)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The labelled sets of a folder: what each record has becomes fields of a Memory, as any user would map it."""
+"""Reads the labelled datasets of a folder; the fields of a record become fields of a Memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from recollect.evaluation import Labelled, Question
+from recollect.evaluation import LabelledQuestion, LabelledSet
 from recollect.evaluation import read as read_published
 from recollect.evaluation.readers import Unit
 from recollect.model import Filter, Memory
@@ -38,10 +38,10 @@ BEGINNING = datetime(2025, 1, 1, tzinfo=UTC)  # when memories without a date are
 
 
 @dataclass(frozen=True, slots=True)
-class Set:
+class Dataset:
     """A labelled set, and the fingerprints of its files."""
 
-    labelled: Labelled
+    labelled: LabelledSet
     files: dict[str, str]
 
     @property
@@ -49,7 +49,7 @@ class Set:
         return self.labelled.name
 
 
-def read(folder: Path, limit: int | None = None) -> Set:
+def read(folder: Path, limit: int | None = None) -> Dataset:
     """The set in a folder, with all of its questions or so many of each kind, drawn at random."""
     records, grades = list(_lines(folder / FILES[0])), _qrels(folder / FILES[2])
     told = [record for record in records if record["text"].strip()]  # a blank text is no memory
@@ -66,19 +66,19 @@ def read(folder: Path, limit: int | None = None) -> Set:
         if record["text"].strip() and (file == FILES[3] or record["_id"] in grades)  # a blank question is refused
     ]
     files = {file: _sha256(folder / file) for file in FILES if (folder / file).exists()}
-    return Set(Labelled(folder.name, _some(questions, limit), memories), files)
+    return Dataset(LabelledSet(folder.name, _some(questions, limit), memories), files)
 
 
-def published(path: Path, unit: Unit, limit: int | None = None) -> Set:
+def published(path: Path, unit: Unit, limit: int | None = None) -> Dataset:
     """A benchmark as its makers publish it: LongMemEval's or LoCoMo's file, or a folder in BEIR layout."""
     labelled = read_published(path, unit=unit)
     name = f"{labelled.name}-{unit}" if path.is_file() else labelled.name
     files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.suffix in (".jsonl", ".tsv"))
     questions = _some(labelled.questions, limit)
-    return Set(Labelled(name, questions, labelled.memories), {each.name: _sha256(each) for each in files})
+    return Dataset(LabelledSet(name, questions, labelled.memories), {each.name: _sha256(each) for each in files})
 
 
-def _some(questions: Sequence[Question], limit: int | None) -> list[Question]:
+def _some(questions: Sequence[LabelledQuestion], limit: int | None) -> list[LabelledQuestion]:
     """All, or so many of those with an answer and of those without, drawn at random."""
     able, unable = ([each for each in questions if bool(each.relevant) is has] for has in (True, False))
     return [each for all_ in (able, unable) for each in Random(1).sample(all_, min(limit or len(all_), len(all_)))]
@@ -121,17 +121,19 @@ def _role(text: str) -> str:
     return next((role for role in ("user", "assistant") if text.startswith(f"{role}: ")), "")
 
 
-def _question(set_: str, record: dict[str, Any], grades: dict[str, int], newest: dict[str, datetime]) -> Question:
+def _question(
+    set_: str, record: dict[str, Any], grades: dict[str, int], newest: dict[str, datetime]
+) -> LabelledQuestion:
     """Asked at its own date, or else when the newest memory of its haystack was made."""
     meta, group = record["meta"], record["group"]
     here = Filter(collection=group)
     left_out = meta.get("exclude_session")
-    return Question(
+    return LabelledQuestion(
         text=record["text"],
         relevant={opaque(set_, id): grade for id, grade in grades.items()},
         category=record["category"],
         filter=here if left_out is None else here & ~Filter(session=_session(set_, group, left_out)),
-        asked=moment(meta["date"], end=True) if meta.get("date") else newest.get(group, BEGINNING),
+        asked_at=moment(meta["date"], end=True) if meta.get("date") else newest.get(group, BEGINNING),
     )
 
 

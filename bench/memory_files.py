@@ -1,4 +1,4 @@
-"""Stores that are built once a set and kept: a change of a recipe embeds nothing again."""
+"""Memory files of datasets, built once and reused, and a cache of the local model's vectors."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recollect
-from bench.sets import BEGINNING, Set
+from bench.datasets import BEGINNING, Dataset
 from recollect.embed.base import TokenVectors
 from recollect.embed.local import SHA256, LocalEmbedder
 from recollect.mind import Mind
 
 HOME = Path(recollect.__file__).parent
-WRITING = ("model", "text", "embed", "store", "ingest")  # the rooms that decide what a file holds
-AT_ONCE = 256  # texts a pass, kept together
+WRITING_PACKAGES = ("model", "text", "embed", "store", "ingest")  # whose code decides what a file contains
+BATCH = 256  # texts
 
 
-class Kept(LocalEmbedder):
-    """The local embedder with a long memory: what it made of a text or a question is on disk.
+class CachedLocalEmbedder(LocalEmbedder):
+    """The local embedder with a cache on disk.
 
-    Tokens' vectors are kept as float16, which a sketch or a sum of cosines does not notice.
+    Token vectors are stored as float16, which is precise enough for sketches and sums of cosines.
     """
 
     def __init__(self, cache: Path) -> None:
-        self._one_at_a_time = Lock()
+        self._lock = Lock()
         self._file = apsw.Connection(str(cache / f"tokens-{SHA256[:12]}.db"))
         self._file.set_busy_timeout(60_000)
         self._file.pragma("journal_mode", "wal")
@@ -47,19 +47,19 @@ class Kept(LocalEmbedder):
         return [_tokens(*row) for row in self._texts(texts, "whole, tokens, vectors")]
 
     def _texts(self, texts: Sequence[str], columns: str) -> list[tuple[Any, ...]]:
-        """The rows of these texts; those that are missing are made now. Some recipes ask from a thread."""
-        with self._one_at_a_time:
+        """The rows of these texts; missing ones are computed. Some recipes call from another thread."""
+        with self._lock:
             return self._rows(texts, columns)
 
     def _rows(self, texts: Sequence[str], columns: str) -> list[tuple[Any, ...]]:
         keys = [hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest() for text in texts]
         fetch = f"SELECT {columns} FROM texts WHERE key = ?"
         missing = [at for at, key in enumerate(keys) if self._file.execute(fetch, (key,)).fetchone() is None]
-        for start in range(0, len(missing), AT_ONCE):
-            part = missing[start : start + AT_ONCE]
+        for start in range(0, len(missing), BATCH):
+            part = missing[start : start + BATCH]
             made = super().token_vectors([texts[at] for at in part])
             rows = [
-                (keys[at], each.whole.tobytes(), " ".join(each.tokens), each.vectors.astype(np.float16).tobytes())
+                (keys[at], each.text_vector.tobytes(), " ".join(each.tokens), each.vectors.astype(np.float16).tobytes())
                 for at, each in zip(part, made, strict=True)
             ]
             with self._file:
@@ -72,7 +72,7 @@ def _tokens(whole: bytes, tokens: str, vectors: bytes) -> TokenVectors:
     return TokenVectors(tuple(tokens.split(" ") if tokens else ()), matrix, np.frombuffer(whole, dtype=np.float32))
 
 
-def built(set_: Set, embedder: LocalEmbedder, cache: Path, stale: bool = False) -> Path:
+def build_memory_file(set_: Dataset, embedder: LocalEmbedder, cache: Path, stale: bool = False) -> Path:
     """The file with the set's memories: made now, or earlier from the same data by the same code.
 
     With ``stale``, code that has changed since does not matter.
@@ -93,7 +93,7 @@ def built(set_: Set, embedder: LocalEmbedder, cache: Path, stale: bool = False) 
 
 
 def sources() -> str:
-    files = sorted(each for room in WRITING for each in (HOME / room).rglob("*.py"))
+    files = sorted(each for room in WRITING_PACKAGES for each in (HOME / room).rglob("*.py"))
     return _digest(b"".join(each.read_bytes() for each in files))
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
-from bench.recalls import QUESTIONS, K, Scene
-from bench.report import HOME, Figure, Report
-from bench.rounds import Action, Timing, clocked, interleave
-from bench.texts import Asked
+from bench.recall_speed import QUESTIONS, BenchMemory, K
+from bench.report import HOME, Measurement, Report
+from bench.synthetic_data import BenchQuery
+from bench.timing import Action, Timing, interleave, timed
 from recollect import Mind
 
 PATIENCE = 900.0  # seconds for a peer to load, or to answer
@@ -41,7 +41,7 @@ PEERS = (
 )
 
 
-class Talk:
+class PeerProcess:
     """A running peer, or the problem that it had: then it is asked no more, and the others go on."""
 
     def __init__(self, peer: Peer, python: Path, folder: Path) -> None:
@@ -67,7 +67,7 @@ class Talk:
         timer.cancel()
         return answer
 
-    def ask(self, question: Asked) -> Timing:
+    def ask(self, question: BenchQuery) -> Timing:
         asked = {"text": question.text, "vector": question.vector.tolist(), "k": K}
         answer = {} if self.problem else self.say(asked)
         return Timing(answer.get("wall", 0.0), answer.get("cpu", 0.0))
@@ -77,7 +77,7 @@ class Talk:
         self._process.wait()
 
 
-def against_peers(scene: Scene, rounds: int, cache: Path, folder: Path, report: Report) -> None:
+def compare_with_peers(scene: BenchMemory, rounds: int, cache: Path, folder: Path, report: Report) -> None:
     """Our recall, of words alone and whole, and every peer's ordinary one, question by question."""
     questions = scene.ask(rounds)
     versions = report.details.setdefault("peers", {})
@@ -85,10 +85,10 @@ def against_peers(scene: Scene, rounds: int, cache: Path, folder: Path, report: 
         words = stack.enter_context(Mind(scene.path, embedder=None))
         whole = stack.enter_context(Mind(scene.path, embedder=scene.embedder))
         actions: dict[str, Action] = {
-            WORDS: clocked(lambda n: words.recall(questions[n].text, K)),
-            HYBRID: clocked(lambda n: whole.recall(questions[n].text, K)),
+            WORDS: timed(lambda n: words.recall(questions[n].text, K)),
+            HYBRID: timed(lambda n: whole.recall(questions[n].text, K)),
         }
-        talks, absent = converse(PEERS, scene, cache, folder, stack)
+        talks, absent = start_peers(PEERS, scene, cache, folder, stack)
         for peer, problem in absent:
             failed(report, peer, problem)
         for talk in talks:
@@ -104,14 +104,14 @@ def against_peers(scene: Scene, rounds: int, cache: Path, folder: Path, report: 
             report.compare(f"{ours}, {scene.size:,}", taken[ours], taken[theirs], theirs, goal)
 
 
-def converse(
-    peers: Sequence[Peer], scene: Scene, cache: Path, folder: Path, stack: ExitStack, **order: Any
-) -> tuple[list[Talk], list[tuple[Peer, str]]]:
+def start_peers(
+    peers: Sequence[Peer], scene: BenchMemory, cache: Path, folder: Path, stack: ExitStack, **order: Any
+) -> tuple[list[PeerProcess], list[tuple[Peer, str]]]:
     """Peers with the scene loaded, and those that could not be had, with their problem."""
     talks, absent = [], []
     for peer in peers:
         try:
-            talk = Talk(peer, _environment(peer, cache), _made(folder / f"{peer.program}.{scene.size}"))
+            talk = PeerProcess(peer, _environment(peer, cache), _made(folder / f"{peer.program}.{scene.size}"))
         except subprocess.CalledProcessError as problem:
             absent.append((peer, _last(problem.stderr)))
             continue
@@ -124,10 +124,10 @@ def converse(
 
 
 def failed(report: Report, peer: Peer, problem: str) -> None:
-    report.figures.append(Figure("recall", None, None, f"{peer.requirement} failed: {problem}", peer.goal))
+    report.figures.append(Measurement("recall", None, None, f"{peer.requirement} failed: {problem}", peer.goal))
 
 
-def _load(scene: Scene, folder: Path, own: Path) -> dict[str, str]:
+def _load(scene: BenchMemory, folder: Path, own: Path) -> dict[str, str]:
     texts, vectors = folder / "texts.jsonl", folder / "vectors.f32"
     texts.write_text("".join(json.dumps(text) + "\n" for text in scene.texts))
     scene.vectors.tofile(vectors)

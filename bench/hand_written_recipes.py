@@ -1,4 +1,4 @@
-"""The recipes by hand: straight code over a copy of the file, one connection, FTS5 tables beside the rows.
+"""The recipes as hand-written code over a copy of the file: one connection, FTS5 tables beside the rows.
 
 What a competent program would do that has the same libraries, does what a recipe's document asks, and need not explain
 itself. In its favour: questions come to it read (their words are given), nothing is checked, filtered or traced, no
@@ -19,7 +19,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from bench.texts import Asked, Vectors
+from bench.synthetic_data import BenchQuery, Vectors
 
 TABLES = {"plain": "unicode61", "stems": "porter", "grams": "trigram"}
 AMONG = "IN (SELECT value FROM json_each(?1))"
@@ -53,7 +53,7 @@ DAY = 86_400e6  # microseconds
 Ranked = list[tuple[int, float]]  # rows with their scores, best first
 
 
-class Straight:
+class HandWrittenRecipes:
     """A copy of a filled memory, and a method for each recipe that answers with rows."""
 
     def __init__(self, source: Path, vectors: Vectors) -> None:
@@ -68,7 +68,7 @@ class Straight:
         self._columns = [name for name, _ in self.connection.execute(FETCH, ("[1]",)).get_description()]
         self._vectors = vectors  # in the order of the rows, which count from 1
 
-    def default(self, asked: Asked, k: int) -> list[Any]:
+    def default(self, asked: BenchQuery, k: int) -> list[Any]:
         words = dict(self._match("stems", asked.words, -1))  # all: the neighbours' words count, too
         cosines = self._vectors @ asked.vector
         rows = {*list(words)[:50], *self._top(cosines, 50)}
@@ -96,14 +96,14 @@ class Straight:
             return 0.8
         return 0.7 if sum(len(text.split()) > 50 for text in texts) * 2 > len(texts) else 0.5
 
-    def robotmem(self, asked: Asked, k: int) -> list[Any]:
+    def robotmem(self, asked: BenchQuery, k: int) -> list[Any]:
         scores = self._ranks((self._match("plain", _all(asked), 2 * k), self._nearest(asked, 2 * k)))
         for row, context in self._ask(f"SELECT row, context FROM memories WHERE row {AMONG}", scores):
             if context != "{}" and json.loads(context).get("env", {}).get("sim_or_real") == "real":
                 scores[row] *= 1.5
         return self._answer(scores, k)
 
-    def openclaw(self, asked: Asked, k: int) -> list[Any]:
+    def openclaw(self, asked: BenchQuery, k: int) -> list[Any]:
         near = dict(self._nearest(asked, 4 * k))
         words = dict(self._match("plain", _all(asked), 4 * k, " AND "))
         if len(words) < 4 * k:
@@ -114,7 +114,7 @@ class Straight:
         }
         return self._answer({row: score for row, score in scores.items() if score >= 0.35}, k)
 
-    def abmind(self, asked: Asked, k: int) -> list[Any]:
+    def abmind(self, asked: BenchQuery, k: int) -> list[Any]:
         """Words fill the places here, as they do in the recipe: no vectors, no signatures."""
         words = dict(self._match("grams", asked.words, 1000)) | dict(self._match("stems", asked.words, 1000))
         now, scores, feelings = time.time_ns() // 1000, {}, {}
@@ -144,7 +144,7 @@ class Straight:
             self.connection.executemany(REMEMBER, marks)
         return rows
 
-    def openmem(self, asked: Asked, k: int) -> list[Any]:
+    def openmem(self, asked: BenchQuery, k: int) -> list[Any]:
         words = dict(self._match("plain", _all(asked), 4 * k))
         most = max(words.values(), default=1.0)
         active = {row: score / most for row, score in words.items()}
@@ -166,7 +166,7 @@ class Straight:
             scores[weaker] *= 0.3
         return self._answer(scores, k)
 
-    def jeffsbrain(self, asked: Asked, k: int) -> list[Any]:
+    def jeffsbrain(self, asked: BenchQuery, k: int) -> list[Any]:
         scores = self._ranks((self._match("stems", asked.words, 60), self._nearest(asked, 60)))
         paths = {
             row: named
@@ -174,7 +174,7 @@ class Straight:
         }
         return self._answer(scores, k, paths)
 
-    def qmd(self, asked: Asked, k: int) -> list[Any]:
+    def qmd(self, asked: BenchQuery, k: int) -> list[Any]:
         lists = self._match("stems", asked.words, 50), self._nearest(asked, 50)
         scores = self._ranks(lists, 2.0)
         for bonus, place in ((0.05, 0), (0.02, 1), (0.02, 2)):
@@ -186,7 +186,7 @@ class Straight:
         sql = f"SELECT rowid, -bm25({table}) AS score FROM {table} WHERE {table} MATCH ? ORDER BY score DESC LIMIT ?"
         return self.connection.execute(sql, (joined.join(f'"{word}"' for word in words), limit)).fetchall()
 
-    def _nearest(self, asked: Asked, limit: int) -> Ranked:
+    def _nearest(self, asked: BenchQuery, limit: int) -> Ranked:
         cosines = self._vectors @ asked.vector
         return [(row, float(cosines[row - 1])) for row in self._top(cosines, limit)]
 
@@ -237,7 +237,7 @@ class Straight:
         return self.connection.execute(sql, (json.dumps(list(rows)),)).fetchall()
 
 
-def _all(asked: Asked) -> list[str]:
+def _all(asked: BenchQuery) -> list[str]:
     return asked.text.rstrip("?").lower().split()
 
 

@@ -1,4 +1,4 @@
-"""A token budget: how often the evidence is inside, in plain order and as the product packs it."""
+"""Token budgets: how often a context contains the evidence, in order of score and as Recall.packed chooses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found about quality: kept as JSON, set by set and system by system, and shown as tables and plots."""
+"""The results of the quality benchmark: stored as JSON by dataset and system, shown as tables and plots."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESULTS = HOME / "results" / "quality.json"
 PLACE = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.S)
 
 
-class Findings:
+class QualityResults:
     """All sets: those of this run, and those kept before."""
 
     def __init__(self, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""Knowing nothing: how well a confidence tells questions that a haystack answers from those that it does not."""
+"""Abstention: how well the confidence separates questions with an answer in the haystack from those without."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.evaluation import Answer, Asker, Labelled, Question, separation
+from recollect.evaluation import LabelledQuestion, LabelledSet, RecallAnswer, RecallRunner, roc_auc
 from recollect.model import Filter
 
 MOST = 300  # questions of a kind: enough for two digits
 LEVELS = np.round(np.arange(0.0, 1.0001, 0.05), 2)
 
 
-def silence(asker: Asker, labelled: Labelled, recipe: str) -> dict[str, Any]:
+def silence(asker: RecallRunner, labelled: LabelledSet, recipe: str) -> dict[str, Any]:
     """Questions with an answer against those without, and against questions put to somebody else's haystack."""
     kinds = {"no answer": labelled.unanswerable, "other haystack": _crossed(labelled)}
     able = _sample(labelled.answerable)
@@ -29,16 +29,18 @@ def silence(asker: Asker, labelled: Labelled, recipe: str) -> dict[str, Any]:
         if unable:
             unsure = _confidences(asker.answers(unable, recipe))
             kept = {f"{level:g}": [_share(sure >= level), _share(unsure >= level)] for level in LEVELS}
-            told["kinds"][kind] = {"questions": [len(sure), len(unsure)], "auc": separation(sure, unsure), "kept": kept}
+            told["kinds"][kind] = {"questions": [len(sure), len(unsure)], "auc": roc_auc(sure, unsure), "kept": kept}
             if "abstain" in signature(asker.mind.recall).parameters:
                 told["kinds"][kind] |= _at_threshold(asker, able, unable, recipe)
     return told
 
 
-def _at_threshold(asker: Asker, able: Sequence[Question], unable: Sequence[Question], recipe: str) -> dict[str, Any]:
+def _at_threshold(
+    asker: RecallRunner, able: Sequence[LabelledQuestion], unable: Sequence[LabelledQuestion], recipe: str
+) -> dict[str, Any]:
     """How the product's own threshold does: of its silences, how many were right; of all due, how many came."""
     wrong, right = (
-        sum(not answer.found for answer in asker.answers(asked, recipe, abstain=True)) for asked in (able, unable)
+        sum(not answer.ids for answer in asker.answers(asked, recipe, abstain=True)) for asked in (able, unable)
     )
     # As if there were as many questions of one kind as of the other.
     shares = wrong / len(able), right / len(unable)
@@ -49,7 +51,7 @@ def _at_threshold(asker: Asker, able: Sequence[Question], unable: Sequence[Quest
     }
 
 
-def _crossed(labelled: Labelled) -> list[Question]:
+def _crossed(labelled: LabelledSet) -> list[LabelledQuestion]:
     """The same questions, each put to the haystack of another."""
     chance = random.Random(3)
     haystacks = sorted({memory.collection for memory in labelled.memories})
@@ -64,11 +66,11 @@ def _crossed(labelled: Labelled) -> list[Question]:
     return crossed
 
 
-def _sample(questions: Sequence[Question]) -> Sequence[Question]:
+def _sample(questions: Sequence[LabelledQuestion]) -> Sequence[LabelledQuestion]:
     return questions if len(questions) <= MOST else random.Random(5).sample(questions, MOST)
 
 
-def _confidences(answers: Sequence[Answer]) -> NDArray[np.float64]:
+def _confidences(answers: Sequence[RecallAnswer]) -> NDArray[np.float64]:
     return np.array([answer.confidence for answer in answers])
 
 

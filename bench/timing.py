@@ -1,4 +1,4 @@
-"""Timing: contestants take turns within every round, so that noise hits all alike."""
+"""Timing: actions alternate within every round, so that noise affects all of them alike."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds by the clock on the wall, and of processor time."""
+    """Wall-clock seconds and seconds of processor time."""
 
     wall: float
     cpu: float
@@ -23,7 +23,7 @@ class Timing:
 Action = Callable[[int], Timing]  # one turn, given its number
 
 
-def clocked(work: Callable[[int], Any], then: Callable[[Any], None] | None = None) -> Action:
+def timed(work: Callable[[int], Any], then: Callable[[Any], None] | None = None) -> Action:
     """Time the work; ``then`` looks at its answer off the clock."""
 
     def turn(number: int) -> Timing:
@@ -50,10 +50,10 @@ def interleave(actions: Mapping[str, Action], turns: int, warm: int = 0) -> dict
     return taken
 
 
-def middle(timings: list[Timing]) -> Timing:
+def median_timing(timings: list[Timing]) -> Timing:
     return Timing(median(each.wall for each in timings), median(each.cpu for each in timings))
 
 
-def summed(*parts: list[Timing]) -> list[Timing]:
+def sum_timings(*parts: list[Timing]) -> list[Timing]:
     """Turn by turn, the parts together."""
     return [sum(turn[1:], start=turn[0]) for turn in zip(*parts, strict=True)]

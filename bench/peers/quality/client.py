@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from bench.datasets import Dataset
 from bench.report import HOME
-from bench.sets import Set
 from recollect.embed import Embedder, embed_texts
 from recollect.evaluation import DEPTH, LabelledQuestion, RecallAnswer
 from recollect.model.filter import AllOf, Filter, Not
@@ -49,7 +49,7 @@ PEERS = {  # no name of a recipe is among them
 
 
 @dataclass(slots=True)
-class Told:
+class PeerAnswers:
     """What a peer said: an answer a question, its version, and the cost of a document; or its problem."""
 
     answers: list[RecallAnswer] = field(default_factory=list)
@@ -58,10 +58,10 @@ class Told:
     problem: str = ""
 
 
-class Orders:
+class PeerRequest:
     """A set as files: the same texts and vectors for all peers."""
 
-    def __init__(self, set_: Set, embedder: Embedder, folder: Path) -> None:
+    def __init__(self, set_: Dataset, embedder: Embedder, folder: Path) -> None:
         memories, self.questions = set_.labelled.memories, set_.labelled.answerable
         self.ids = [memory.id for memory in memories]
         self.folder, self.dim = folder, embedder.dim
@@ -94,9 +94,9 @@ def _asked(question: LabelledQuestion, sessions: dict[tuple[str, str], list[int]
     raise ValueError(f"peers cannot be told of {question.filter!r}")
 
 
-def ask(peer: Peer, orders: Orders, cache: Path, patience: float = 600.0) -> Told:
+def ask(peer: Peer, orders: PeerRequest, cache: Path, patience: float = 600.0) -> PeerAnswers:
     """All questions of a set, put to one peer, which has so many seconds for all of it."""
-    told = Told(answers=[RecallAnswer((), 0.0, 0.0)] * len(orders.questions))
+    told = PeerAnswers(answers=[RecallAnswer((), 0.0, 0.0)] * len(orders.questions))
     try:
         python = environment(peer, cache)
     except subprocess.CalledProcessError as problem:
@@ -134,7 +134,7 @@ def ask(peer: Peer, orders: Orders, cache: Path, patience: float = 600.0) -> Tol
     return told
 
 
-def _hear(lines: Iterable[str], orders: Orders, told: Told) -> int:
+def _hear(lines: Iterable[str], orders: PeerRequest, told: PeerAnswers) -> int:
     """Take down what the peer says; how many questions it has answered."""
     count, documents, cpu = 0, 0, 0.0
     for line in lines:

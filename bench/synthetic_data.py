@@ -1,4 +1,4 @@
-"""Generated memories and questions: Zipf-like words, natural stop words, unit vectors, all from one seed."""
+"""Generated memories and queries: Zipf-like words, natural stop words, unit vectors, all from one seed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FRAMES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BenchQuery:
     """A question, the content words in it, and its vector."""
 
     text: str
@@ -42,8 +42,8 @@ class Asked:
     vector: Vectors
 
 
-class World:
-    """Texts without end, and questions about them."""
+class TextGenerator:
+    """Generates texts and queries about them."""
 
     def __init__(self, seed: int = 7) -> None:
         self._random = random.Random(seed)
@@ -82,25 +82,25 @@ class World:
     def vectors(self, count: int) -> Vectors:
         return unit(self._numpy.standard_normal((count, DIM), dtype=np.float32))
 
-    def questions(self, count: int, texts: Sequence[str], vectors: Vectors) -> list[Asked]:
+    def questions(self, count: int, texts: Sequence[str], vectors: Vectors) -> list[BenchQuery]:
         """Each asks about one text, in 3 to 6 of its content words."""
         return [self._question(self._random.randrange(len(texts)), texts, vectors) for _ in range(count)]
 
-    def _question(self, about: int, texts: Sequence[str], vectors: Vectors) -> Asked:
+    def _question(self, about: int, texts: Sequence[str], vectors: Vectors) -> BenchQuery:
         content = list(dict.fromkeys(w for w in re.findall(r"\w+", texts[about].lower()) if w not in STOP))
         chosen = self._random.sample(content, min(len(content), self._random.randint(3, 6)))
         half = (len(chosen) + 1) // 2
         text = self._random.choice(FRAMES).format(" ".join(chosen[:half]), " ".join(chosen[half:]))
         near = vectors[about : about + 1] + 0.8 * self.vectors(1)
-        return Asked(text.capitalize() + "?", tuple(chosen), unit(near)[0])
+        return BenchQuery(text.capitalize() + "?", tuple(chosen), unit(near)[0])
 
 
 def unit(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
 
 
-class LookUp:
-    """An embedder that costs nothing: it knows every vector beforehand."""
+class PrecomputedEmbedder:
+    """An embedder without cost: all vectors are computed beforehand."""
 
     name, dim = "bench", DIM
 
@@ -109,7 +109,7 @@ class LookUp:
         self._vectors = vectors
         self._asked: dict[str, Vectors] = {}
 
-    def know(self, questions: Sequence[Asked]) -> None:
+    def know(self, questions: Sequence[BenchQuery]) -> None:
         self._asked.update((each.text, each.vector) for each in questions)
 
     def embed(self, texts: Sequence[str], query: bool = False) -> Vectors:

@@ -1,4 +1,4 @@
-"""Start-up: what an import and the command line add to a bare interpreter."""
+"""Start-up time: what an import and the command line add to a bare interpreter."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import subprocess
 import sys
 import time
 
-from bench.report import Figure, Report
-from bench.rounds import Action, Timing, interleave
+from bench.report import Measurement, Report
+from bench.timing import Action, Timing, interleave
 
 
-def against_bare_python(turns: int, report: Report) -> None:
+def compare_with_bare_python(turns: int, report: Report) -> None:
     cases = {
         "import recollect": (["-c", "import recollect"], 0.060),
         "from recollect import Mind": (["-c", "from recollect import Mind"], None),
@@ -21,7 +21,7 @@ def against_bare_python(turns: int, report: Report) -> None:
     for name, (arguments, goal) in cases.items():
         problem = _problem(arguments)
         if problem:
-            report.figures.append(Figure(name, None, None, f"failed: {problem}", goal, adds=True))
+            report.figures.append(Measurement(name, None, None, f"failed: {problem}", goal, adds=True))
         else:
             working[name] = _run(arguments)
     taken = interleave({"bare": _run(["-c", "pass"]), **working}, turns, warm=2)

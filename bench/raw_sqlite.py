@@ -1,4 +1,4 @@
-"""The raw parts by hand: SQLite without us, an FTS5 table, and a product of a matrix with a vector."""
+"""Hand-written SQLite and numpy to compare with: rows, an FTS5 table, and a matrix-vector product."""
 
 import json
 import secrets
@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from bench.texts import Vectors
+from bench.synthetic_data import Vectors
 
 TABLES = """
 CREATE TABLE memories (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, kind TEXT NOT NULL,
@@ -25,10 +25,10 @@ MATCH_TRIGRAMS = "SELECT rowid, bm25(g) AS s FROM g WHERE g MATCH ? ORDER BY s L
 MATCH = "SELECT rowid, bm25(f) AS s FROM f WHERE f MATCH ? ORDER BY s LIMIT 10"
 
 
-class Bare:
-    """A file of rows and their words, written and read with hand-written statements.
+class RawSqlite:
+    """A file of rows and an FTS5 index, with hand-written statements.
 
-    With ``trigrams`` it can also find misspelt words and parts of words, as a Mind can.
+    With ``trigrams`` it also finds misspelled words and parts of words, as a Mind does.
     """
 
     def __init__(self, path: Path, trigrams: bool = False) -> None:
