@@ -142,23 +142,23 @@ class Folder:
         """Remove the folder and all chunks of its files from the store; returns how many chunks there were."""
         self._delete_rebuilds(store)
         with store.transaction("sync") as transaction:
-            return transaction.files.clear(self.collection)
+            return transaction.files.delete_folder(self.collection)
 
     def _delete_rebuilds(self, store: Store, keep: str = "") -> None:
         """Delete rebuilds of this collection that were never completed."""
         for name, record in store.folders().items():
             if record["stands_in_for"] == self.collection and name != keep:
                 with store.transaction("sync", durable=False) as transaction:
-                    transaction.files.clear(name)
+                    transaction.files.delete_folder(name)
 
     def _switch(self, store: Store, target: str) -> None:
         """Replace the old index by the rebuilt one, unless another process did so: then ours is incomplete."""
         with store.transaction("sync", durable=False) as transaction:
             stored, built = transaction.files.folder(self.collection), transaction.files.folder(target)
             if built is None or (stored is not None and stored["identity"] == self.settings.identity):
-                transaction.files.clear(target)
+                transaction.files.delete_folder(target)
                 return
-            transaction.files.switch(target, self.collection)
+            transaction.files.replace_folder(target, self.collection)
             transaction.files.set_folder(self.collection, {**built, "stands_in_for": ""})
 
     def _scan(self, now: datetime) -> ScanResult:

@@ -19,9 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.model import Memory
-from recollect.model.matching import equal
 from recollect.model.filter import Filter
-from recollect.store.base import Floats, Rows, Scope, Snapshot, Store, Term, WordQuery
+from recollect.model.matching import equal
+from recollect.recall.bm25 import Bm25Query, search
+from recollect.recall.similarity import cosines, nearest
+from recollect.store.base import Floats, Rows, Scope, Snapshot, Store, Term
 from recollect.text.words import stem, words
 
 Vector = NDArray[np.float32]
@@ -158,9 +160,9 @@ def _candidates(snapshot: Snapshot, scope: Scope, memory: Memory, vector: Vector
         return rows[np.array(matches, dtype=np.bool_)][:COMPARE_LIMIT]
 
     terms = tuple(Term(word, match="exact") for word in dict.fromkeys(words(memory.text)))
-    rows = with_context(snapshot.lexicon.search(WordQuery(terms, {"text": 1.0}), scope, FETCH_LIMIT).rows)
-    near = np.empty(0, np.int64) if vector is None else with_context(snapshot.nearest(vector, scope, FETCH_LIMIT)[0])
+    rows = with_context(search(snapshot, scope, Bm25Query(terms, {"text": 1.0}), FETCH_LIMIT).rows)
+    near = np.empty(0, np.int64) if vector is None else with_context(nearest(snapshot, vector, scope, FETCH_LIMIT)[0])
     if vector is None or not len(near):
         return rows, np.full(len(rows), np.nan)
     both = np.unique(np.concatenate([rows, near]))
-    return both, snapshot.cosines(vector, both)
+    return both, cosines(snapshot, vector, both)

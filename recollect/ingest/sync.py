@@ -19,7 +19,7 @@ from recollect.ingest.scan import FileContent, FoundFile, ScanResult, read_file
 from recollect.ingest.writer import BATCH_SIZE, UnembeddedError, embed_missing_vectors
 from recollect.model import JsonObject, Memory
 from recollect.model.memory import Clock
-from recollect.store.base import Encoded, FileState, Space, Store, StoredChunk, Transaction
+from recollect.store.base import EncodedText, FileState, Space, Store, StoredChunk, Transaction
 from recollect.store.text_fields import embedding_text
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ FILE_FIELDS = (
     *("path", "lines", "external_id", "tags", "keywords", "entities", "context"),
     *("session", "speaker", "role", "position"),
 )
-VectorsByDigest = dict[bytes, Encoded]
+VectorsByDigest = dict[bytes, EncodedText]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class FolderSync:
         if touched:
             with self._transaction() as transaction:
                 for state in touched:
-                    transaction.files.keep(self.collection, state)
+                    transaction.files.save(self.collection, state)
 
     def _is_full(self, group: Sequence[ParsedFile]) -> bool:
         if self.embedder is not None:
@@ -201,7 +201,7 @@ class FolderSync:
         with self._transaction() as transaction:
             # Remove last: another file may have the same text now, and copies its vector.
             removed = [row for parsed in group for row in self._write_file(transaction, parsed, vectors)]
-            transaction.remove(removed)
+            transaction.delete(removed)
             if (stored := transaction.files.folder(self.collection)) is not None:
                 transaction.files.set_folder(self.collection, {**stored, "busy": time.time()})
         self.report.chunks_removed += len(removed)
@@ -232,7 +232,7 @@ class FolderSync:
             transaction.revise(chunk.id, partial(_with_file_fields, memory))
         digests = [digest for digest, _ in new]
         rows = [transaction.remember(memory).row for _, memory in new]
-        files.own(files.keep(self.collection, parsed.state, parsed.stored_path), rows, digests)
+        files.add_chunks(files.save(self.collection, parsed.state, parsed.stored_path), rows, digests)
         if self.embedder is not None:
             self._embed(transaction, rows, digests, vectors)
         self.report.chunks_added += len(new)
@@ -246,7 +246,7 @@ class FolderSync:
             space = Space(self.embedder.name, self.embedder.dim)
             transaction.embed([row for row, _ in embedded], [vector for _, vector in embedded], space)
         for row, digest in zip(rows, digests, strict=True):
-            if digest not in vectors and not transaction.files.adopt(row, digest) and digest not in self.refused:
+            if digest not in vectors and not transaction.files.copy_vectors(row, digest) and digest not in self.refused:
                 self.vectors_missing = True
 
     def _embed_new(self, group: Sequence[ParsedFile]) -> VectorsByDigest:
@@ -306,7 +306,7 @@ class FolderSync:
         if not paths:
             return
         with self._transaction() as transaction:
-            self.report.chunks_removed += transaction.files.drop(self.collection, paths)
+            self.report.chunks_removed += transaction.files.delete(self.collection, paths)
         for path in paths:
             self.report.removed.append(path)
             self.on_event(SyncEvent("removed", path))

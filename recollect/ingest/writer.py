@@ -1,4 +1,9 @@
-"""Keeping: memories and their vectors in one transaction, what one memory does to another, and missing vectors."""
+"""Writer: the only way into a store. A text and its vector are written in one transaction.
+
+Embedding happens before the transaction, so that a slow model never holds the write lock. An embedder that fails does
+not prevent a write: the memory is stored without a vector, and a later write with a working embedder makes a bounded
+number of missing vectors. ``embed_missing_vectors`` makes all of them.
+"""
 
 from __future__ import annotations
 
@@ -10,199 +15,289 @@ from datetime import datetime
 from typing import Any
 
 from recollect.embed import Embedder, TokenEmbedder, embed_accepted, preferred_batch_size
-from recollect.errors import EmbeddingError, InvalidInput
-from recollect.model import Edge, EntityEdge, Memory, Use
+from recollect.errors import EmbeddingError, InvalidInput, RecollectError, StoreError
+from recollect.model import Edge, Memory, Use
 from recollect.model import validation as check
-from recollect.model.memory import check_validity_period, make_edge
-from recollect.store.base import Encoded, Space, Store, Transaction, WriteResult
+from recollect.model.memory import check_validity_period, edit_memory, make_edge
+from recollect.store.base import EncodedText, Space, Store, Transaction, UndoResult, WriteResult
 from recollect.store.text_fields import embedding_text
 
 log = logging.getLogger("recollect")
 Progress = Callable[[int, int], None]  # how many are done, of how many
-Also = Callable[[Transaction, Sequence[WriteResult]], None]  # what else belongs into the transaction
+ExtraWrites = Callable[[Transaction, Sequence[WriteResult]], None]  # in the same transaction
+VectorsByText = dict[str, EncodedText]
 BATCH_SIZE = 256  # texts an embedder gets at a time; rows read at a time
+ATOMIC_LIMIT = 10_000  # memories that are written in one transaction; more are an operation of several
+REPAIR_LIMIT = 32  # missing vectors that are made after a write
+ATTEMPTS = 5  # at a write whose memory other processes keep changing
 UNUSED = Use()
-STORED_WITHOUT_VECTORS = "%s Memories are kept without vectors; embed_missing() makes up for it."
-NAMED = 3  # memories that a refusal names
-# What a new text takes over from the memory that it replaces: to whom and where it belongs, and who may know.
-INHERITED_FIELDS = ("collection", "user", "kind", "topic", "tier", "classification")
+STORED_WITHOUT_VECTORS = "%s Memories are stored without vectors; the next write with a working embedder makes them."
+MAX_NAMED = 3  # memories that an error names
+# What a new text inherits from the memory that it supersedes: to whom and where it belongs, and who may read it.
+INHERITED_FIELDS = ("collection", "user", "agent", "kind", "topic", "tier", "classification")
 
 
 @dataclass(frozen=True, slots=True)
 class WriteSummary:
-    """What a bulk write did, in the order of what was given."""
+    """What a bulk write did; ids in the order of the items."""
 
     ids: list[str]
     added: int
     changed: int
     same: int
+    forgotten: int = 0  # left as they are, because they were forgotten here
 
 
-def summarize(written: Sequence[WriteResult]) -> WriteSummary:
-    counts = Counter(each.what for each in written)
-    return WriteSummary([each.id for each in written], counts["added"], counts["changed"], counts["same"])
+def summarize(results: Sequence[WriteResult]) -> WriteSummary:
+    counts = Counter(each.action for each in results)
+    return WriteSummary([each.id for each in results], counts["added"], counts["changed"], counts["same"])
 
 
 class UnembeddedError(EmbeddingError):
     """Memories that stay without a vector because the embedder refuses their texts, by id, each with the reason."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
-        told = [f"{id}: {reason}" for id, reason in reasons.items()]
+        details = [f"{id}: {reason}" for id, reason in reasons.items()]
         super().__init__(
-            f"{len(told)} of the memories can have no vector, because the embedder refuses their texts; "
-            f"all others have one. {' '.join(told[:NAMED])}{' …' if told[NAMED:] else ''}"
+            f"{len(details)} of the memories can have no vector, because the embedder refuses their texts; "
+            f"all others have one. {' '.join(details[:MAX_NAMED])}{' …' if details[MAX_NAMED:] else ''}"
         )
         self.reasons = reasons
 
 
-@dataclass(frozen=True, slots=True)
+class _ChangedMeanwhile(Exception):
+    """Another process changed what a transaction was prepared for; it is rolled back and prepared again."""
+
+
 class Writer:
     """Writes to a store, with vectors when there is an embedder."""
 
-    store: Store
-    embedder: Embedder | None
+    def __init__(self, store: Store, embedder: Embedder | None) -> None:
+        self.store = store
+        self.embedder = embedder
+        self.embedder_works = False  # the last time it was called
+        self._may_lack_vectors = True  # until a check finds none
+        self._refused: set[str] = set()  # ids of memories whose texts the embedder refuses
+
+    @property
+    def space(self) -> Space:
+        assert self.embedder is not None
+        return Space(self.embedder.name, self.embedder.dim)
+
+    # Writing.
 
     def write(
         self,
         verb: str,
         memories: Sequence[Memory],
         progress: Progress | None = None,
-        edges: Sequence[Edge] = (),
-        relations: Sequence[EntityEdge] = (),
-        also: Also | None = None,
-    ) -> Sequence[WriteResult]:
-        """Embed first, without holding the file; then one transaction for everything."""
-        encoded = self._encoded([embedding_text(memory) for memory in memories], progress)
-        with self.store.transaction(verb) as transaction:
-            written = [transaction.remember(memory) for memory in memories]
-            for memory, each in zip(memories, written, strict=True):
-                if each.what == "added" and memory.use != UNUSED:
-                    transaction.set_use(each.row, memory.use)
-            fresh = _fresh(written, encoded)
-            if fresh and self.embedder is not None:
-                transaction.embed([*fresh], [*fresh.values()], Space(self.embedder.name, self.embedder.dim))
-            for edge in edges:
-                transaction.link(edge)
-            for relation in relations:
-                transaction.relate(relation)
-            if also is not None:
-                also(transaction, written)
-        return written
+        also: ExtraWrites | None = None,
+    ) -> list[WriteResult]:
+        """Write memories: all of them or none, in one transaction, up to ATOMIC_LIMIT; more are one operation."""
+        results: list[WriteResult] = []
+        operation: int | None = None
+        for start in range(0, max(len(memories), 1), ATOMIC_LIMIT):
+            batch = memories[start : start + ATOMIC_LIMIT]
+            vectors = self.embed([embedding_text(memory) for memory in batch], _shifted(progress, start, len(memories)))
+            with self.store.transaction(verb, operation=operation) as transaction:
+                written = [transaction.remember(memory) for memory in batch]
+                self.complete(transaction, batch, written, vectors)
+                results += written
+                if also is not None and len(results) == len(memories):
+                    also(transaction, results)
+                operation = transaction.operation
+        self.repair()
+        return results
+
+    def complete(
+        self,
+        transaction: Transaction,
+        memories: Sequence[Memory],
+        results: Sequence[WriteResult],
+        vectors: VectorsByText,
+    ) -> None:
+        """Write the use and the vectors of memories that this transaction has just written."""
+        texts: dict[int, str] = {}  # by row, as it was written last
+        changed = {each.row for each in results if each.action != "same"}
+        for memory, each in zip(memories, results, strict=True):
+            if each.action == "added" and memory.use != UNUSED:
+                transaction.set_use(each.row, memory.use)
+            if each.row in changed:
+                texts[each.row] = embedding_text(memory)
+        encoded = {row: vectors[text] for row, text in texts.items() if text in vectors}
+        if encoded:
+            transaction.embed([*encoded], [*encoded.values()], self.space)
+
+    def edit(self, id: str, changes: Mapping[str, Any]) -> WriteResult:
+        """Change a memory; a new text and its vector are written together."""
+        for _ in range(ATTEMPTS):
+            stored = self.store.get([id])[0]
+            text = embedding_text(edit_memory(stored, changes))
+            vectors = {} if text == embedding_text(stored) else self.embed([text])
+            try:
+                with self.store.transaction("edit") as transaction:
+                    result = transaction.revise(id, lambda memory: _edit(transaction, memory, changes))
+                    if transaction.row_with(id, text) is None:
+                        raise _ChangedMeanwhile
+                    if result.action == "changed" and vectors:
+                        transaction.embed([result.row], [vectors[text]], self.space)
+            except _ChangedMeanwhile:
+                continue
+            self.repair()
+            return result
+        raise StoreError(f"{id} was not edited: other processes keep changing it. Try again.")
+
+    def undo(self, operation: int | None = None) -> UndoResult | None:
+        """Undo the last operation, or this one; restored texts and their vectors are written together."""
+        for _ in range(ATTEMPTS):
+            texts = self.store.undo_texts(operation)
+            vectors = self.embed(list(texts.values()))
+            try:
+                with self.store.transaction("undo") as transaction:
+                    if transaction.undo_texts(operation) != texts:
+                        raise _ChangedMeanwhile
+                    result = transaction.undo(operation)
+                    encoded = {transaction.row(id): vectors[text] for id, text in texts.items() if text in vectors}
+                    if encoded:
+                        transaction.embed([*encoded], [*encoded.values()], self.space)
+            except _ChangedMeanwhile:
+                continue
+            self.repair()
+            return result
+        raise StoreError("Nothing was undone: other processes keep writing. Try again.")
 
     def supersede(self, old: str, memory: Memory, now: datetime) -> str:
-        """Keep a memory that takes the place of another, from its valid_from or now on; its id."""
+        """Write a memory that replaces another, from its valid_from or now on; returns its id."""
         at = memory.valid_from or now
 
-        def hand_over(transaction: Transaction, written: Sequence[WriteResult]) -> None:
-            new = written[0].id
+        def supersede_old(transaction: Transaction, results: Sequence[WriteResult]) -> None:
+            new = results[0].id
             if new == old:
                 raise InvalidInput(
                     f"{old} cannot supersede itself: give the new memory an id or external id of its own."
                 )
-            transaction.revise(old, lambda held: superseded(held, at))
+            transaction.revise(old, lambda stored: superseded(stored, at))
             transaction.link(make_edge(new, old, "supersedes", 1.0))
 
-        (written,) = self.write("supersede", [check_validity_period(replace(memory, valid_from=at))], also=hand_over)
-        return written.id
+        new = check_validity_period(replace(memory, valid_from=at))
+        (result,) = self.write("supersede", [new], also=supersede_old)
+        return result.id
 
     def contradict(self, edge: Edge, loser: str | None) -> None:
-        """Keep that two memories contradict each other and, when it is known, which of them is wrong."""
+        """Link two memories that contradict each other and mark the wrong one, when it is known."""
         with self.store.transaction("contradict") as transaction:
             transaction.link(edge)
             if loser is not None:
                 transaction.revise(loser, contradicted)
 
-    def mend(self, ids: Sequence[str] | None = None) -> None:
-        """Embed what a change has left without a vector; when that fails, it can be made up for later."""
-        if self.embedder is not None:
-            try:
-                embed_missing_vectors(self.store, self.embedder, "embed", None, ids)
-            except UnembeddedError as problem:  # for good
-                log.warning("%s", problem)
-            except EmbeddingError as problem:
-                log.warning(STORED_WITHOUT_VECTORS, problem)
+    # Embedding.
 
-    def _encoded(self, texts: Sequence[str], progress: Progress | None) -> Sequence[Encoded | None]:
-        """Vectors for the texts, or for as many as the embedder managed: a memory is kept even without one."""
-        done: list[Encoded | None] = []
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> VectorsByText:
+        """Vectors by text. Texts that the embedder refuses have none, nor have those after it failed."""
+        vectors: VectorsByText = {}
         for start in range(0, len(texts), BATCH_SIZE):
             if self.embedder is not None:
+                batch = [text for text in dict.fromkeys(texts[start : start + BATCH_SIZE]) if text not in vectors]
                 try:
-                    made, refused = embed_accepted(self.embedder, texts[start : start + BATCH_SIZE])
-                except EmbeddingError as problem:
-                    log.warning(STORED_WITHOUT_VECTORS, problem)
+                    encoded, refused = embed_accepted(self.embedder, batch)
+                except EmbeddingError as error:
+                    log.warning(STORED_WITHOUT_VECTORS, error)
+                    self.embedder_works, self._may_lack_vectors = False, True
                     break
-                done += made
+                self.embedder_works = True
+                vectors |= {text: vector for text, vector in zip(batch, encoded, strict=True) if vector is not None}
                 for text, reason in refused.items():
                     log.warning(
-                        "%s is kept without a vector, because the embedder refuses it: %s",
+                        "%s is stored without a vector, because the embedder refuses it: %s",
                         check.short_repr(text),
                         reason,
                     )
             if progress is not None:
                 progress(min(start + BATCH_SIZE, len(texts)), len(texts))
-        return done
+        return vectors
 
-
-def _fresh(written: Sequence[WriteResult], encoded: Sequence[Encoded | None]) -> dict[int, Encoded]:
-    """The vector of each row that was written, as it was written last, where there is one."""
-    changed = {each.row for each in written if each.what != "same"}
-    last = {each.row: at for at, each in enumerate(written) if each.row in changed}
-    made = {row: encoded[at] for row, at in last.items() if at < len(encoded)}
-    return {row: vector for row, vector in made.items() if vector is not None}
+    def repair(self) -> None:
+        """Make a few missing vectors, if the embedder works. It never fails the write that it follows."""
+        if self.embedder is None or not self.embedder_works or not self._may_lack_vectors:
+            return
+        try:
+            limit = REPAIR_LIMIT + len(self._refused)
+            missing = [id for id in self.store.unembedded(self.space, limit=limit) if id not in self._refused]
+            self._may_lack_vectors = len(missing) >= REPAIR_LIMIT  # there may be more
+            if missing:
+                embed_missing_vectors(self.store, self.embedder, "embed", None, missing)
+        except UnembeddedError as error:
+            self._refused.update(error.reasons)
+        except RecollectError as error:
+            self._may_lack_vectors = True
+            log.info("Missing vectors are not made yet: %s", error)
 
 
 def embed_missing_vectors(
     store: Store, embedder: Embedder, verb: str, progress: Progress | None, among: Sequence[str] | None = None
 ) -> int:
-    """Embed the memories (all, or some) that this embedder has no vector for, a batch at a time.
+    """Embed the memories (all, or some) that have no vector of this embedder, in batches; returns how many there were.
 
-    Where it makes sketches, a vector without one counts as missing: an older version of this program wrote it. When all
-    are done, those whose texts are refused are named by an error (``Bare``).
+    If it makes token sketches, a vector without one counts as missing: an older version wrote it. Memories whose texts
+    are refused are named by an UnembeddedError at the end, when all others are done.
     """
     space = Space(embedder.name, embedder.dim)
     missing = store.unembedded(space, among, tokens=isinstance(embedder, TokenEmbedder))
-    bare: dict[str, str] = {}
-    size = preferred_batch_size(embedder, BATCH_SIZE)  # a batch API is given as many as it takes
+    reasons: dict[str, str] = {}
+    size = preferred_batch_size(embedder, BATCH_SIZE)  # a batch API gets as many as it takes
     for start in range(0, len(missing), size):
-        ids = missing[start : start + size]
-        memories = store.get(ids, missing_ok=True)
+        memories = store.get(missing[start : start + size], missing_ok=True)
         texts = [embedding_text(memory) for memory in memories]
         encoded, refused = embed_accepted(embedder, texts)
-        bare |= {memory.id: refused[text] for memory, text in zip(memories, texts, strict=True) if text in refused}
+        reasons |= {memory.id: refused[text] for memory, text in zip(memories, texts, strict=True) if text in refused}
         with store.transaction(verb) as transaction:
-            # Meanwhile a memory may have got another text, or be gone: its vector would be that of the old one.
+            # Only if the memory still exists and has this text.
             rows = [transaction.row_with(memory.id, text) for memory, text in zip(memories, texts, strict=True)]
-            still = {row: each for row, each in zip(rows, encoded, strict=True) if row is not None and each is not None}
-            transaction.embed([*still], [*still.values()], space)
+            pairs = [(row, each) for row, each in zip(rows, encoded, strict=True) if row is not None]
+            vectors = {row: each for row, each in pairs if each is not None}
+            transaction.embed([*vectors], [*vectors.values()], space)
         if progress is not None:
             progress(min(start + size, len(missing)), len(missing))
-    if bare:
-        raise UnembeddedError(bare)
+    if reasons:
+        raise UnembeddedError(reasons)
     return len(missing)
 
 
+def _shifted(progress: Progress | None, done_before: int, total: int) -> Progress | None:
+    """Progress of a batch as progress of the whole."""
+    return None if progress is None else lambda done, _: progress(done_before + done, total)
+
+
+def _edit(transaction: Transaction, memory: Memory, changes: Mapping[str, Any]) -> Memory:
+    """The memory with these changes. The text of a file's chunk is changed in the file."""
+    edited = edit_memory(memory, changes)
+    text_changed = memory.path and edited.text != memory.text
+    if text_changed and memory.id in {each.id for each in transaction.files.chunks(memory.collection, memory.path)}:
+        raise InvalidInput(f"{memory.id} is a part of the file {memory.path}: change the file, and sync its folder.")
+    return edited
+
+
 def inherited_fields(memory: Memory) -> dict[str, Any]:
-    """The details that a text takes over from the memory that it replaces."""
+    """The fields that a text inherits from the memory that it supersedes."""
     return {name: getattr(memory, name) for name in INHERITED_FIELDS}
 
 
 def superseded(memory: Memory, at: datetime) -> Memory:
-    """The memory as it is once another has taken its place: it held until then, or until its own earlier end."""
-    _still_here(memory)
+    """The memory after another has replaced it: valid until then, or until its own earlier end."""
+    _check_not_forgotten(memory)
     end = at if memory.valid_to is None else min(at, memory.valid_to)
     begin = memory.valid_from
     if begin is not None and begin >= end:
         if memory.created is None or memory.created < end:
             raise InvalidInput(
-                f"{memory.id} does not hold before {begin.isoformat()}; nothing can supersede it earlier."
+                f"{memory.id} is not valid before {begin.isoformat()}; nothing can supersede it earlier."
             )
-        begin = None  # made and replaced in one moment: it held at no time, and its creation says so
+        begin = None  # created and replaced at the same moment: it was valid at no time
     return replace(memory, status="superseded", valid_from=begin, valid_to=end)
 
 
 def contradicted(memory: Memory) -> Memory:
-    _still_here(memory)
+    _check_not_forgotten(memory)
     return replace(memory, status="contradicted")
 
 
@@ -211,7 +306,7 @@ def reinforced(memory: Memory, amount: float) -> Memory:
     return replace(memory, strength=min(1.0, memory.strength + amount))
 
 
-def _still_here(memory: Memory) -> None:
-    """Another status would bring a forgotten memory back."""
+def _check_not_forgotten(memory: Memory) -> None:
+    """Another status would revive a forgotten memory."""
     if memory.status == "forgotten":
-        raise InvalidInput(f"{memory.id} was forgotten. Bring it back first (undo, or edit with status='active').")
+        raise InvalidInput(f"{memory.id} was forgotten. Restore it first (undo, or edit with status='active').")

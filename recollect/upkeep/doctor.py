@@ -16,7 +16,7 @@ import numpy as np
 from recollect.embed import Embedder, TokenEmbedder, embed_accepted
 from recollect.errors import EmbeddingError, StoreError
 from recollect.model import validation as check
-from recollect.store.base import Encoded, Space
+from recollect.store.base import EncodedText, Space
 from recollect.store.sqlite.integrity import TORN, Patient, empty_log, mend
 from recollect.store.sqlite.integrity_rules import EXAMPLES, Finding
 
@@ -275,7 +275,7 @@ class Doctor:
                 examples=tuple(wrong[:EXAMPLES]),
             )
 
-    def _make_vectors(self, patient: Patient) -> dict[str, tuple[str, Encoded]]:
+    def _make_vectors(self, patient: Patient) -> dict[str, tuple[str, EncodedText]]:
         """Vectors for the memories that have none, or a wrong one."""
         if self.embedder is None or patient.space not in (None, self._space):
             return {}
@@ -288,7 +288,7 @@ class Doctor:
             return {}
         return {id: (wanted[id], vector) for id, vector in encoded.items()}
 
-    def _embed(self, texts: dict[str, str]) -> tuple[dict[str, Encoded], dict[str, str]]:
+    def _embed(self, texts: dict[str, str]) -> tuple[dict[str, EncodedText], dict[str, str]]:
         """Vectors for these texts, and why others are refused; both by id."""
         assert self.embedder is not None
         encoded, refused = embed_accepted(self.embedder, list(texts.values()))

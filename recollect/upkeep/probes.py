@@ -9,7 +9,9 @@ import numpy as np
 
 from recollect.embed import Embedder, embed_texts
 from recollect.errors import RecollectError
-from recollect.store.base import Snapshot, Space, Store, Term, WordQuery
+from recollect.recall.bm25 import Bm25Query, search
+from recollect.recall.similarity import nearest
+from recollect.store.base import Snapshot, Space, Store, Term, check_space
 
 QUERY = "Can this be found?"
 
@@ -53,15 +55,15 @@ def _embed(embedder: Embedder | None) -> tuple[Probe, np.ndarray | None]:
 def _vectors(snapshot: Snapshot, embedder: Embedder | None, vector: np.ndarray | None, now: datetime) -> Probe:
     if embedder is None or vector is None:
         return Probe(False, "a query cannot be embedded")
-    snapshot.check_space(Space(embedder.name, len(vector)))
+    check_space(snapshot.space, Space(embedder.name, len(vector)), "this memory")
     scope = snapshot.scope(None, ("active",), now)
-    rows, cosines = snapshot.nearest(vector, scope, limit=1)
+    rows, cosines = nearest(snapshot, vector, scope, 1)
     if not len(rows):
         return Probe(True, "there are no vectors yet" if not scope.count else "no memory has a vector")
     return Probe(True, f"the nearest memory has a cosine of {cosines[0]:.2f}")
 
 
 def _words(snapshot: Snapshot, now: datetime) -> Probe:
-    query = WordQuery((Term("found"),), {"text": 1.0})
-    matches = snapshot.lexicon.search(query, snapshot.scope(None, ("active",), now), 1)
+    query = Bm25Query((Term("found"),), {"text": 1.0})
+    matches = search(snapshot, snapshot.scope(None, ("active",), now), query, 1)
     return Probe(True, f"{matches.documents:,} memories are searched")

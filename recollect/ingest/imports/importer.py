@@ -1,30 +1,49 @@
-"""Bringing items in: many at once, going on past bad ones; or all of them, or none."""
+"""Importing records: in batches that are committed one by one and together are one operation, which undo takes back.
+
+An import that was stopped is continued by importing again: a record whose id or external id is stored already changes
+nothing. Memories that were forgotten here stay forgotten. Edges are written last, when all memories are stored.
+"""
 
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
-from recollect.embed import Embedder
 from recollect.errors import EmbeddingError, InvalidInput, NotFound
 from recollect.ingest.imports.sources import SourceRecord
-from recollect.ingest.writer import STORED_WITHOUT_VECTORS, UNUSED, embed_missing_vectors
-from recollect.model import Edge, EntityEdge, JsonObject, Memory
-from recollect.model.json_records import edge_from_json, entity_edge_from_json, memory_from_json
-from recollect.store.base import Store, Transaction
+from recollect.ingest.writer import STORED_WITHOUT_VECTORS, Writer, embed_missing_vectors
+from recollect.model import Edge, EntityEdge, Memory
+from recollect.model import validation as check
+from recollect.model.json_records import (
+    EXPORT_FORMAT,
+    earlier_version_from_json,
+    edge_from_json,
+    entity_edge_from_json,
+    memory_from_json,
+)
+from recollect.store.base import Transaction, WriteResult
+from recollect.store.text_fields import embedding_text
 
 log = logging.getLogger("recollect")
 ImportProgress = Callable[[int, int | None], None]  # how many are done, of how many if that is known
-BATCH_SIZE = 10_000  # items a change: bounds memory and how long others wait; smaller imports are one undo
-TOLD = 100  # problems that are kept word for word; all are counted
-RECORD = re.compile(r"^Record \d+: ")  # how Mind.import_ says which one
-Record = Memory | Edge | EntityEdge
+ReadRecords = Callable[[], Iterable[SourceRecord]]  # reads a source from its beginning
+IMPORT_BATCH_SIZE = 512  # records in a transaction: what is lost when an import is stopped
+MAX_PROBLEMS = 100  # that are described; all are counted
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierVersion:
+    """What a memory said before it was edited, and until when."""
+
+    memory: Memory
+    until: datetime
+
+
+Record = Memory | EarlierVersion | Edge | EntityEdge
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +58,12 @@ class ImportSummary:
     failed: int = 0
     problems: list[str] = field(default_factory=list)  # the first of them
     ids: list[str] = field(default_factory=list)
+    forgotten: int = 0  # left as they are, because they were forgotten here
 
 
 @dataclass(frozen=True, slots=True)
 class ImportPreview:
-    """What an import would bring."""
+    """What an import would write."""
 
     memories: int
     sessions: int
@@ -55,58 +75,182 @@ class ImportPreview:
     samples: list[Memory]
 
 
-def record_from(record: Mapping[str, Any], bound: Mapping[str, str]) -> Record:
-    """A checked record, in the collection that a mind is bound to, if it is."""
+def parse_record(record: Mapping[str, Any], bound: Mapping[str, str]) -> Record | None:
+    """A checked record with the fields of the bound; None for the header of an export."""
+    if not isinstance(record, Mapping):
+        raise InvalidInput(f"a record is a JSON object, not {check.short_repr(record)}.")
     match record.get("type", "memory"):
+        case "memory":
+            return memory_from_json({**record, **bound})
+        case "former":
+            memory, until = earlier_version_from_json(record)
+            return EarlierVersion(memory, until)
         case "edge":
             return edge_from_json(record)
         case "entity_edge":
-            return entity_edge_from_json({**record, **bound})
-        case _:
-            return memory_from_json({**record, **bound})
+            owner = {name: value for name, value in bound.items() if name in ("collection", "user")}
+            return entity_edge_from_json({**record, **owner})
+        case "recollect":
+            if record.get("format") != EXPORT_FORMAT:
+                raise InvalidInput(
+                    f"this export has format {record.get('format')!r}; this version reads {EXPORT_FORMAT}."
+                )
+            return None
+        case other:
+            raise InvalidInput(f"{other!r} is not a type of record.")
 
 
-def bring(
-    kind: str,
-    items: Iterable[SourceRecord],
-    store: Store,
-    embedder: Embedder | None,
-    bound: Mapping[str, str],
-    gone: Collection[str],
-    progress: ImportProgress | None = None,
-) -> ImportSummary:
-    """Write what is good and note what is not. Vectors are made afterwards, for those that have none.
+class RecordChecker:
+    """Checks records. ``strict`` raises the first problem; otherwise problems are counted, and the first described."""
 
-    What was forgotten here (``gone``: ids and external ids) is not brought back.
-    """
-    work, waiting, read = _Work(bound, gone), iter(items), 0
-    while batch := list(islice(waiting, BATCH_SIZE)):
-        checked = list(work.checked(batch))
-        with store.transaction("import") as transaction:
-            for place, record in checked:
-                work.keep(transaction, place, record)
-        read += len(batch)
-        if progress is not None:
-            progress(read, None)
-    if embedder is not None:
+    def __init__(self, bound: Mapping[str, str], strict: bool) -> None:
+        self.bound, self.strict = bound, strict
+        self.failed = 0
+        self.problems: list[str] = []
+
+    def parse(self, records: Iterable[SourceRecord]) -> Iterator[tuple[str, Record]]:
+        """The valid records, each with its place."""
+        for each in records:
+            try:
+                if each.record is None:
+                    raise InvalidInput(each.problem)
+                record = parse_record(each.record, self.bound)
+            except InvalidInput as error:
+                self.fail(error if each.record is None else InvalidInput(f"{each.place}: {error}"))
+            else:
+                if record is not None:
+                    yield each.place, record
+
+    def fail(self, error: InvalidInput | NotFound) -> None:
+        if self.strict:
+            raise type(error)(f"{error} Nothing was written.")
+        self.failed += 1
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(str(error))
+
+
+class Importer:
+    """One import. A strict one stops at the first bad record and writes nothing; otherwise bad ones are left out."""
+
+    def __init__(self, writer: Writer, strict: bool, progress: ImportProgress | None = None) -> None:
+        self.writer, self.strict, self.progress = writer, strict, progress
+        self.checker = RecordChecker(writer.store.bound.values, strict)
+        self.counts: Counter[str] = Counter()
+        self.ids: list[str] = []
+        self._operation: int | None = None
+        self._total: int | None = None  # of the records, when it is known
+        self._committed = 0
+        self._embeds = writer.embedder is not None
+
+    def run(self, kind: str, read: ReadRecords) -> ImportSummary:
+        """Import all records of a source; a strict import reads it twice, first to check every record."""
+        if self.strict:
+            self._total = sum(1 for _ in self.checker.parse(read()))
         try:
-            embed_missing_vectors(store, embedder, "embed", progress, work.ids)
-        except EmbeddingError as problem:
-            log.warning(STORED_WITHOUT_VECTORS, problem)
-    done = work.done
-    counts = (done["added"], done["changed"], done["same"], done["links"], done["failed"])
-    return ImportSummary(kind, *counts, work.problems, work.ids)
+            self._write_all(self.checker.parse(read()))
+        except (InvalidInput, NotFound):
+            if self._operation is not None:
+                self.writer.undo(self._operation)
+            raise
+        self._embed_missing()
+        counts, checker = self.counts, self.checker
+        return ImportSummary(
+            *(kind, counts["added"], counts["changed"], counts["same"], counts["links"]),
+            *(checker.failed, checker.problems, self.ids, counts["forgotten"]),
+        )
+
+    def _write_all(self, records: Iterable[tuple[str, Record]]) -> None:
+        batch: list[tuple[str, Record]] = []
+        edges: list[tuple[str, Record]] = []
+        for place, record in records:
+            if isinstance(record, (Edge, EntityEdge)):
+                edges.append((place, record))
+                continue
+            if len(batch) >= IMPORT_BATCH_SIZE and isinstance(record, Memory):  # its earlier versions follow it
+                self._write_batch(batch)
+                batch = []
+            batch.append((place, record))
+        for start in range(0, len(edges), IMPORT_BATCH_SIZE):
+            self._write_batch(batch)
+            batch = edges[start : start + IMPORT_BATCH_SIZE]
+        self._write_batch(batch)
+
+    def _write_batch(self, batch: list[tuple[str, Record]]) -> None:
+        if not batch:
+            return
+        memories = [record for _, record in batch if isinstance(record, Memory)]
+        texts = self._texts_to_embed(memories) if self._embeds else []
+        vectors = self.writer.embed(texts)
+        self._embeds = self._embeds and (
+            self.writer.embedder_works or not texts
+        )  # a failed service is not called again
+        counts: Counter[str] = Counter()
+        written: list[tuple[Memory, WriteResult]] = []
+        with self.writer.store.transaction("import", operation=self._operation) as transaction:
+            for place, record in batch:
+                try:
+                    counts[self._write(transaction, record, written)] += 1
+                except (InvalidInput, NotFound) as error:
+                    self.checker.fail(type(error)(f"{place}: {error}"))
+            self.writer.complete(transaction, [memory for memory, _ in written], [each for _, each in written], vectors)
+            operation = transaction.operation
+        self._operation = operation
+        self.counts.update(counts)
+        self._committed += len(batch)
+        if self.progress is not None:
+            self.progress(self._committed, self._total)
+
+    def _texts_to_embed(self, memories: list[Memory]) -> list[str]:
+        """The texts of memories that are new or have another text than the stored one."""
+        with self.writer.store.transaction("import") as transaction:  # only looks
+            stored = [transaction.find(memory) for memory in memories]
+        texts = ((embedding_text(memory), known) for memory, known in zip(memories, stored, strict=True))
+        return [text for text, known in texts if known is None or embedding_text(known) != text]
+
+    def _write(self, transaction: Transaction, record: Record, written: list[tuple[Memory, WriteResult]]) -> str:
+        """Write one record; returns what to count."""
+        match record:
+            case Edge():
+                transaction.link(record)
+                return "links"
+            case EntityEdge():
+                transaction.relate(record)
+                return "links"
+            case EarlierVersion():
+                added = (
+                    each.row for _, each in reversed(written) if (each.action, each.id) == ("added", record.memory.id)
+                )
+                if (row := next(added, None)) is not None:  # a memory that was here already has its own history
+                    transaction.add_history(row, record.memory, record.until)
+                return "earlier versions"
+        stored = transaction.find(record)
+        if stored is not None and stored.status == "forgotten" != record.status:
+            self.ids.append(stored.id)
+            return "forgotten"
+        result = transaction.remember(record)
+        written.append((record, result))
+        self.ids.append(result.id)
+        return result.action
+
+    def _embed_missing(self) -> None:
+        """Vectors that an earlier import of the same records could not make."""
+        if self._embeds and self.writer.embedder is not None:
+            try:
+                embed_missing_vectors(self.writer.store, self.writer.embedder, "embed", self.progress, self.ids)
+            except EmbeddingError as error:
+                log.warning(STORED_WITHOUT_VECTORS, error)
 
 
 def preview_import(
-    items: Iterable[SourceRecord], samples: int = 3, progress: ImportProgress | None = None
+    records: Iterable[SourceRecord], samples: int = 3, progress: ImportProgress | None = None
 ) -> ImportPreview:
-    """Read and check everything, write nothing."""
-    work, memories, links = _Work({}, ()), 0, 0
+    """Read and check all records; nothing is written."""
+    memories = links = 0
     sessions: set[str] = set()
     shown: list[Memory] = []
     span: list[datetime] = []  # the oldest and the newest so far
-    for number, (_, record) in enumerate(work.checked(items), 1):
+    checker = RecordChecker({}, strict=False)
+    for number, (_, record) in enumerate(checker.parse(records), 1):
         if isinstance(record, Memory):
             memories += 1
             sessions.add(record.session)
@@ -114,89 +258,9 @@ def preview_import(
                 span = [min([*span, record.created]), max([*span, record.created])]
             if len(shown) < samples:
                 shown.append(record)
-        else:
+        elif not isinstance(record, EarlierVersion):
             links += 1
         if progress is not None and number % 1000 == 0:
             progress(number, None)
     first, last = span or (None, None)
-    return ImportPreview(memories, len(sessions - {""}), links, work.done["failed"], first, last, work.problems, shown)
-
-
-class _Work:
-    """An import under way: what it has written, and what went wrong."""
-
-    def __init__(self, bound: Mapping[str, str], gone: Collection[str]) -> None:
-        self.bound, self.gone = bound, gone
-        self.done: Counter[str] = Counter()
-        self.problems: list[str] = []
-        self.ids: list[str] = []
-
-    def checked(self, items: Iterable[SourceRecord]) -> Iterator[tuple[str, Record]]:
-        for item in items:
-            if item.record is None:
-                self._fail(item.problem)
-            elif item.record.get("type") not in ("recollect", "former"):  # histories come with a whole export alone
-                try:
-                    yield item.place, record_from(item.record, self.bound)
-                except InvalidInput as problem:
-                    self._fail(f"{item.place}: {problem}")
-
-    def keep(self, transaction: Transaction, place: str, record: Record) -> None:
-        try:
-            self.done[self._kept(transaction, record)] += 1
-        except (InvalidInput, NotFound) as problem:
-            self._fail(f"{place}: {problem}")
-
-    def _kept(self, transaction: Transaction, record: Record) -> str:
-        if isinstance(record, Edge):
-            transaction.link(record)
-            return "links"
-        if isinstance(record, EntityEdge):
-            transaction.relate(record)
-            return "links"
-        if record.id in self.gone or record.external_id in self.gone:
-            return "same"
-        written = transaction.remember(record)
-        if written.what == "added" and record.use != UNUSED:
-            transaction.set_use(written.row, record.use)
-        self.ids.append(written.id)
-        return written.what
-
-    def _fail(self, problem: str) -> None:
-        self.done["failed"] += 1
-        if len(self.problems) < TOLD:
-            self.problems.append(problem)
-
-
-class Strictly:
-    """Items as records for an import that takes all or none. It knows the place of the one that it gave last."""
-
-    def __init__(self, items: Iterable[SourceRecord], progress: ImportProgress | None = None) -> None:
-        self.links = 0
-        self._items, self._progress = items, progress
-        self._place = ""
-        self._ends: dict[str, str] = {}  # the ids that links name, each with the place of the first
-
-    def __iter__(self) -> Iterator[JsonObject]:
-        for number, item in enumerate(self._items, 1):
-            if item.record is None:
-                raise InvalidInput(f"{item.problem} Nothing was written.")
-            self._place = item.place
-            if item.record.get("type") in ("edge", "entity_edge"):
-                self.links += 1
-                for end in (item.record.get("source"), item.record.get("target")):
-                    self._ends.setdefault(str(end), item.place)
-            yield item.record
-            if self._progress is not None and number % 1000 == 0:
-                self._progress(number, None)
-
-    def placed(self, problem: InvalidInput | NotFound) -> InvalidInput:
-        """The same problem, with the place of the record that it is about."""
-        told = str(problem)
-        if isinstance(problem, NotFound):
-            place = next((place for end, place in self._ends.items() if repr(end) in told), self._place)
-        elif RECORD.match(told):
-            place, told = self._place, RECORD.sub("", told)
-        else:
-            return problem
-        return InvalidInput(f"{place}: {told} Nothing was written.")
+    return ImportPreview(memories, len(sessions - {""}), links, checker.failed, first, last, checker.problems, shown)
