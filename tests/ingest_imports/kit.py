@@ -92,7 +92,7 @@ def robotmem(path: Path) -> Path:
     }
     raw = {"content": "A picture.", "type": "perception", "perception_type": "visual", "perception_data": b"\x89PNG"}
     gone = {"content": "The dock is in the hall.", "status": "invalidated", "invalidated_reason": "moved"}
-    old = {"content": "Grip mugs firmly.", "status": "superseded", "superseded_by": 1, "collection": "arm"}
+    old = {"content": "Grip mugs firmly.", "status": "superseded", "superseded_by": 1}
     day = {"created_at": "2026-01-01T11:00:00.000", "updated_at": "2026-01-01T11:00:00.000"}
     session = {"external_id": "ep1", "status": "ended", "created_at": "2026-01-01T09:59:00.000"}
     return database(

@@ -108,14 +108,14 @@ def test_a_bad_conversation_is_told_with_its_place_and_the_others_go_on(mind: Mi
     path = written(tmp_path / "conversations.json", [claude_talk(), 7, blank, undated, claude_talk("c-4")])
     done = mind.import_from(path)
     assert (done.added, done.failed) == (4, 3)
-    assert done.problems[0] == f"{path}, conversation 2 is no JSON object but int."
+    assert done.problems[0] == f"{path}, conversation 2 is not a JSON object but int."
     assert done.problems[1] == f"{path}, conversation 3: it has no list of chat_messages."
     assert done.problems[2].startswith(f"{path}, conversation 4, message 1: created is not a date: 'yesterday'.")
 
 
 def test_strictly_one_bad_conversation_stops_it_all(mind: Mind, tmp_path: Path) -> None:
     path = written(tmp_path / "conversations.json", [claude_talk(), 7])
-    with pytest.raises(InvalidInput, match=r"conversation 2 is no JSON object but int\. Nothing was written\."):
+    with pytest.raises(InvalidInput, match=r"conversation 2 is not a JSON object but int\. Nothing was written\."):
         mind.import_from(path, strict=True)
     assert len(mind.list()) == 0
 
@@ -125,7 +125,7 @@ def test_what_was_forgotten_here_is_not_brought_back(mind: Mind, tmp_path: Path)
     mind.import_from(path)
     mind.forget(mind.list()[0].id)
     again = mind.import_from(path)
-    assert (again.added, again.changed, again.same) == (0, 0, 2)
+    assert (again.added, again.changed, again.same, again.forgotten) == (0, 0, 1, 1)
     assert len(mind.list()) == 1
 
 

@@ -14,7 +14,7 @@ from tests.ingest_imports.kit import claude_talk, openmem, written
 def test_it_says_what_it_recognised_and_what_came_of_it(recollect: Command, tmp_path: Path) -> None:
     written(tmp_path / "conversations.json", [claude_talk()])
     first = recollect("import", "conversations.json")
-    assert (first.code, "Recognised: conversations with Claude" in first.err) == (0, True)
+    assert (first.code, "Detected: conversations with Claude" in first.err) == (0, True)
     assert first.out == "Imported: 2 added, 0 changed, 0 the same.\n"
     assert recollect("import", "conversations.json").out == "Imported: 0 added, 0 changed, 2 the same.\n"
 
@@ -24,7 +24,7 @@ def test_what_was_left_out_is_listed_and_the_exit_code_says_so(recollect: Comman
     outcome = recollect("import", "conversations.json")
     assert (outcome.code, outcome.out) == (1, "Imported: 2 added, 0 changed, 0 the same.\n")
     assert "12 records were left out:" in outcome.err
-    assert "conversations.json, conversation 2 is no JSON object but int." in outcome.err
+    assert "conversations.json, conversation 2 is not a JSON object but int." in outcome.err
     assert "… and 2 more" in outcome.err
 
 
@@ -34,7 +34,7 @@ def test_json_tells_the_same(recollect: Command, tmp_path: Path) -> None:
     assert (outcome.code, outcome.err) == (1, "")
     told = outcome.json
     assert (told["kind"], told["added"], told["failed"]) == ("claude", 2, 1)
-    assert told["problems"] == ["conversations.json, conversation 2 is no JSON object but int."]
+    assert told["problems"] == ["conversations.json, conversation 2 is not a JSON object but int."]
 
 
 def test_strict_writes_nothing_when_one_is_bad(recollect: Command, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_strict_writes_nothing_when_one_is_bad(recollect: Command, tmp_path: Pat
 
 def test_lenient_goes_on_past_bad_lines(recollect: Command) -> None:
     outcome = recollect("import", "-", "--lenient", stdin=b'{"text": "a"}\noops\n{"text": "b"}\n')
-    assert (outcome.code, "stdin, line 2, column 1 is no JSON" in outcome.err) == (1, True)
+    assert (outcome.code, "stdin, line 2, column 1 is not valid JSON" in outcome.err) == (1, True)
     assert len(recollect("list", "--json").json) == 2
 
 

@@ -53,7 +53,7 @@ def test_records_without_ids_are_not_doubled_by_importing_them_again(mind: Mind,
 def test_lines_are_all_or_none_unless_told_otherwise(mind: Mind, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"text": "a"}\n{"text": oops}\n\xff\n[1]\n{"title": "no text"}\n{"text": "b"}\n')
-    with pytest.raises(InvalidInput, match=r"line 2, column 10 is no JSON: Expecting value\. Nothing was written\."):
+    with pytest.raises(InvalidInput, match=r"column 10 is not valid JSON: Expecting value\. Nothing was written\."):
         mind.import_from(path)
     assert len(mind.list()) == 0
     done = mind.import_from(path, strict=False)
@@ -129,7 +129,7 @@ def test_mem0_memories_come_with_user_session_and_metadata(mind: Mind, tmp_path:
     path = written(tmp_path / "mem0.json", {"results": [MEM0, "odd"], "relations": [relation]})
     done = mind.import_from(path)
     assert (done.kind, done.added, done.links) == ("mem0", 1, 1)
-    assert done.problems == [f"{path}, result 2 is no JSON object."]
+    assert done.problems == [f"{path}, result 2 is not a JSON object."]
     (tea,) = mind.list()
     assert (tea.text, tea.user, tea.session, tea.tags, tea.source) == (
         "Likes green tea",

@@ -62,7 +62,7 @@ def test_a_broken_file_gives_what_came_before_the_break(mind: Mind, tmp_path: Pa
 def test_a_kind_may_be_said(mind: Mind, tmp_path: Path) -> None:
     path = written(tmp_path / "mine.txt", [{"text": "a"}])
     assert mind.import_from(path, "json").added == 1
-    with pytest.raises(InvalidInput, match=r"There is no kind of source called 'xml'\. There are: jsonl, json, csv"):
+    with pytest.raises(InvalidInput, match=r"kind must be one of jsonl, json, csv.*not 'xml'"):
         mind.import_from(path, "xml")
 
 
@@ -83,7 +83,7 @@ def test_a_folder_of_markdown_is_sent_to_sync(tmp_path: Path) -> None:
 def test_a_zip_file_of_something_else_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr("readme.txt", "hello")
-    with pytest.raises(InvalidInput, match=r"holds no conversations\.json"):
+    with pytest.raises(InvalidInput, match=r"contains no conversations\.json"):
         detect_format(tmp_path / "x.zip")
 
 

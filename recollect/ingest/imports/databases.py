@@ -65,14 +65,17 @@ def read_robotmem(source: Source) -> Iterator[SourceRecord]:
         tags: dict[int, list[str]] = defaultdict(list)
         for row in database.rows("memory_tags", "memory_id", "tag"):
             tags[row["memory_id"]].append(row["tag"])
-        ids, superseded = {}, []
+        ids, collections, superseded = {}, {}, []
         for row in database.rows("memories", *ROBOTMEM_MEMORY.split()):
             ids[row["id"]] = f"robotmem-{row['id']}-{row['created_at']}"  # numbers repeat from file to file
+            collections[row["id"]] = row["collection"]
             if row["superseded_by"] is not None:
                 superseded.append((row["superseded_by"], row["id"]))
             record = {"id": ids[row["id"]], "tags": tags[row["id"]], **_robotmem_fields(row)}
             yield SourceRecord(f"{source}, memory {row['id']}", record)
         for new, old in superseded:
+            if collections.get(new, collections[old]) != collections[old]:
+                continue  # edges stay inside one collection
             ends = {"source": ids.get(new, f"robotmem-{new}"), "target": ids[old], "kind": "supersedes"}
             yield SourceRecord(f"{source}, memory {old}", {"type": "edge", **ends})
         yield from _robotmem_sessions(source, database)

@@ -75,6 +75,11 @@ class ImportPreview:
     samples: list[Memory]
 
 
+def numbered_records(records: Iterable[Any]) -> list[SourceRecord]:
+    """Records that come from no file: their number is their place."""
+    return [SourceRecord(f"Record {number}", record) for number, record in enumerate(records, 1)]
+
+
 def parse_record(record: Mapping[str, Any], bound: Mapping[str, str]) -> Record | None:
     """A checked record with the fields of the bound; None for the header of an export."""
     if not isinstance(record, Mapping):
