@@ -11,6 +11,8 @@ from recollect.errors import InvalidInput
 from recollect.model import validation as check
 from recollect.model.memory import Edge, EntityEdge, JsonObject, Memory, Use, check_entity_edge, make_edge, make_memory
 
+EXPORT_FORMAT = 1  # in the first record of an export
+
 
 def to_json(record: Memory | Edge | EntityEdge | Use) -> JsonObject:
     """The fields that differ from their defaults; moments in ISO 8601."""

@@ -221,14 +221,14 @@ def check_fields(values: Mapping[str, object]) -> dict[str, Any]:
     return {name: FIELDS[name].check(value, name) for name, value in values.items()}
 
 
-def make_memory(given: Memory | Mapping[str, object] | str, more: Mapping[str, object] | None = None) -> Memory:
+def make_memory(value: Memory | Mapping[str, object] | str, more: Mapping[str, object] | None = None) -> Memory:
     """A valid memory from a text, a mapping or a Memory; ``more`` overrides its fields."""
-    if isinstance(given, Memory):
-        values = {name: getattr(given, name) for name in FIELDS}
-    elif isinstance(given, Mapping):
-        values = dict(given)
+    if isinstance(value, Memory):
+        values = {name: getattr(value, name) for name in FIELDS}
+    elif isinstance(value, Mapping):
+        values = dict(value)
     else:
-        values = {"text": given}
+        values = {"text": value}
     checked = check_fields({**values, **(more or {})})
     if not checked.get("text", "").strip():
         raise InvalidInput("There is nothing to remember: the text is blank.")
