@@ -1,7 +1,7 @@
-"""Vectors that were made before, in a file of their own, of bounded size.
+"""The embedding cache in SQLite: a separate file of limited size.
 
-It stands beside the memory rather than in it: what can be made again needs no history, no undo, no backup and no
-waiting for the disk, and may be deleted at any time. It holds hashes and vectors, no texts.
+It is not part of the memory file, because what can be computed again needs no history, undo, backup or durable write,
+and may be deleted at any time. It contains hashes and vectors, no texts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from threading import Lock
 
 import apsw
 
-from recollect.errors import InvalidInput, StoreError
+from recollect.errors import StoreError
 from recollect.model import validation as check
 from recollect.store.sqlite.connections import Connections, _to_wal, gate, saying
 
@@ -30,33 +30,31 @@ CREATE TABLE IF NOT EXISTS vectors (
 );
 CREATE INDEX IF NOT EXISTS vectors_used ON vectors (used);
 """
-MAKER = "SELECT maker FROM makers WHERE provider = ? AND model = ? AND settings = ?"
-LIMIT = 512 << 20  # bytes of the file
-LEAST_LIMIT = 1 << 16
-SHARE = 0.1  # of the limit that is cleared at a time
-MARKS = 4096  # uses that wait to be written with the next vectors
+MODEL_NUMBER = "SELECT maker FROM makers WHERE provider = ? AND model = ? AND settings = ?"
+MAX_BYTES = 512 << 20  # of the file
+MIN_LIMIT = 1 << 16
+CLEARED_SHARE = 0.1  # of the limit, when entries are removed
+MAX_PENDING_USES = 4096  # uses that are written with the next entries
 
-Maker = tuple[str, str, str]  # provider, model, fingerprint of its settings
+ModelKey = tuple[str, str, str]  # provider, model, fingerprint of its settings
 
 
-class VectorsCache:
-    """Vectors by maker and hash of the text, for many threads and processes; the least recently used go first."""
+class SqliteEmbeddingCache:
+    """Entries by model and hash of the text, for many threads and processes. The least recently used are removed first."""
 
-    def __init__(self, path: str | PathLike[str], limit: int = LIMIT) -> None:
+    def __init__(self, path: str | PathLike[str], limit: int = MAX_BYTES) -> None:
         self.path = fspath(path)
-        self.limit = check.whole(limit, "limit")
-        if self.limit < LEAST_LIMIT:
-            raise InvalidInput(f"The limit of a cache is at least {LEAST_LIMIT} bytes, not {limit}.")
+        self.limit = check.integer(limit, "limit", low=MIN_LIMIT)
         self._connections = _CacheConnections(self.path, readonly=False, durable=False)
-        self._used: set[tuple[int, bytes]] = set()
+        self._pending_uses: set[tuple[int, bytes]] = set()
         self._lock = Lock()
 
-    def take(self, maker: Maker, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The vectors that are here, as bytes, by their hash."""
+    def get(self, model: ModelKey, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+        """The entries that exist, by their hash."""
         found: dict[bytes, bytes] = {}
         with saying(self.path), gate.inside():
             connection = self._connections.get()
-            number = connection.execute(MAKER, tuple(maker)).get
+            number = connection.execute(MODEL_NUMBER, tuple(model)).get
             for hash in dict.fromkeys(hashes) if number is not None else ():
                 vector = connection.execute(
                     "SELECT vector FROM vectors WHERE maker = ? AND hash = ?", (number, hash)
@@ -64,43 +62,43 @@ class VectorsCache:
                 if vector is not None:
                     found[hash] = vector
         with self._lock:
-            self._used.update((number, hash) for hash in found)
-            many = len(self._used) > MARKS
+            self._pending_uses.update((number, hash) for hash in found)
+            many = len(self._pending_uses) > MAX_PENDING_USES
         if many:
-            self._write_marks()
+            self._write_uses()
         return found
 
-    def put(self, maker: Maker, vectors: Mapping[bytes, bytes]) -> None:
-        """Keep vectors, and clear some room when there is too little."""
+    def put(self, model: ModelKey, entries: Mapping[bytes, bytes]) -> None:
+        """Add entries, and remove old ones when the file becomes too large."""
         with self._writing() as connection:
             connection.execute(
-                "INSERT OR IGNORE INTO makers (provider, model, settings) VALUES (?, ?, ?)", tuple(maker)
+                "INSERT OR IGNORE INTO makers (provider, model, settings) VALUES (?, ?, ?)", tuple(model)
             )
-            number, now = connection.execute(MAKER, tuple(maker)).get, time.time_ns()
-            self._mark(connection, now)
+            number, now = connection.execute(MODEL_NUMBER, tuple(model)).get, time.time_ns()
+            self._record_uses(connection, now)
             connection.executemany(
                 "INSERT OR REPLACE INTO vectors (maker, hash, used, vector) VALUES (?, ?, ?, ?)",
-                ((number, hash, now, vector) for hash, vector in vectors.items()),
+                ((number, hash, now, entry) for hash, entry in entries.items()),
             )
-            self._clear(connection)
+            self._shrink(connection)
 
-    def _mark(self, connection: apsw.Connection, now: int) -> None:
+    def _record_uses(self, connection: apsw.Connection, now: int) -> None:
         with self._lock:
-            used, self._used = self._used, set()
+            used, self._pending_uses = self._pending_uses, set()
         sql = "UPDATE vectors SET used = ? WHERE maker = ? AND hash = ?"
         connection.executemany(sql, ((now, *each) for each in used))
 
-    def _write_marks(self) -> None:
+    def _write_uses(self) -> None:
         with self._writing() as connection:
-            self._mark(connection, time.time_ns())
+            self._record_uses(connection, time.time_ns())
 
-    def _clear(self, connection: apsw.Connection) -> None:
-        """Let the least recently used go until the file, less its free pages, is within the limit."""
+    def _shrink(self, connection: apsw.Connection) -> None:
+        """Remove the least recently used until the file, without its free pages, is within the limit."""
         while (size := _size(connection)) > self.limit:
             count = connection.execute("SELECT count(*) FROM vectors").get
             if not count:
                 return
-            excess = (size - self.limit * (1 - SHARE)) / size
+            excess = (size - self.limit * (1 - CLEARED_SHARE)) / size
             sql = "DELETE FROM vectors WHERE rowid IN (SELECT rowid FROM vectors ORDER BY used LIMIT ?)"
             connection.execute(sql, (max(1, int(count * excess)),))
 
@@ -126,28 +124,28 @@ class VectorsCache:
 
     @property
     def bytes(self) -> int:
-        """What the vectors take of the disk."""
+        """The size of the file without its free pages."""
         with saying(self.path):
             return _size(self._connections.get())
 
     def close(self) -> None:
         with contextlib.suppress(StoreError):
-            if self._used:
-                self._write_marks()
+            if self._pending_uses:
+                self._write_uses()
         self._connections.close()
 
     def __repr__(self) -> str:
-        return f"VectorsCache({self.path!r})"
+        return f"SqliteEmbeddingCache({self.path!r})"
 
 
 class _CacheConnections(Connections):
-    """Connections to a file of another shape."""
+    """Connections to a cache file, which has another schema than a memory."""
 
     def _open_first(self) -> None:
         connection = self._open(self._uri)
-        held = connection.pragma("application_id")
-        if held != APPLICATION_ID and connection.execute("SELECT count(*) FROM sqlite_schema").get:
-            raise StoreError(f"{self.path} is no embedding cache. Choose another file; nothing was changed.")
+        application_id = connection.pragma("application_id")
+        if application_id != APPLICATION_ID and connection.execute("SELECT count(*) FROM sqlite_schema").get:
+            raise StoreError(f"{self.path} is not an embedding cache. Choose another file; nothing was changed.")
         _to_wal(connection)
         connection.execute("BEGIN IMMEDIATE")
         try:
