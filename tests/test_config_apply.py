@@ -15,7 +15,7 @@ from recollect.config.embedder import select_embedder
 from recollect.embed import EmbedderChoice, embed_texts
 from recollect.errors import InvalidInput
 from recollect.ingest.folder import FolderSettings
-from recollect.systems.openclaw.workspace import SearchSettings, Workspace, followed
+from recollect.systems.openclaw.workspace import SearchSettings, Workspace, followed_folders
 from tests.embed.kit import KEY, Gemini, Ollama, OpenAI, serving
 
 
@@ -97,7 +97,7 @@ def test_without_a_file_folders_and_searches_are_as_usual(tmp_path: Path) -> Non
     assert search_settings(load(tmp_path)) == SearchSettings()
 
 
-def test_a_folder_is_indexed_and_followed_as_the_file_says(tmp_path: Path) -> None:
+def test_a_folder_is_indexed_and_synced_as_the_file_says(tmp_path: Path) -> None:
     said = {
         "sources": ["memory", "sessions"],
         "extraPaths": ["docs"],
@@ -134,13 +134,13 @@ def test_what_was_given_for_a_folder_stays_beside_what_the_file_says(notes: Path
     words = {"store": {"vector": {"enabled": False}}}
     with open_workspace(configured(notes, memorySearch={"extraPaths": ["docs"], **words})) as space:
         assert set(space.files()) == {"MEMORY.md", "wiki/wiki.md", "docs/docs.md"}
-    (record,) = followed(db).values()
+    (record,) = followed_folders(db).values()
     assert record["settings"] == {"extra_paths": ["wiki"]}
     with open_workspace(configured(notes, memorySearch=words)) as space:
         assert set(space.files()) == {"MEMORY.md", "wiki/wiki.md"}
 
 
-def test_a_folder_is_opened_again_as_it_was_followed(notes: Path) -> None:
+def test_a_folder_is_opened_again_as_it_was_synced(notes: Path) -> None:
     db, given = notes / "memory.db", FolderSettings(layout="vault", ignore=("docs",), tokens=100, overlap=10)
     with Workspace(notes, db=db, embedder=None, settings=given) as space:
         space.sync()
@@ -158,7 +158,7 @@ def test_a_record_with_all_settings_as_earlier_versions_wrote_it_counts_as_given
         space.sync()
         merged = asdict(FolderSettings(extra_paths=("wiki",), sources=("memory", "sessions"), tokens=200, overlap=20))
         with space.mind.store.transaction("sync") as transaction:
-            (held,) = followed(space.mind).values()
+            (held,) = followed_folders(space.mind).values()
             transaction.files.set_folder(space.collection, {**held, "settings": merged})
     said = folder_settings(
         configured(notes, memorySearch={"extraPaths": ["docs"], "chunking": {"tokens": 300, "overlap": 30}})
@@ -177,7 +177,7 @@ def test_what_was_given_wins_over_what_the_file_says(notes: Path) -> None:
 
 
 def test_a_file_is_no_folder(notes: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"MEMORY.md is a file; .* \(--extra, extra_paths\)"):
+    with pytest.raises(InvalidInput, match=r"MEMORY.md is a file, not a folder"):
         Workspace(notes / "MEMORY.md", db=notes / "memory.db", embedder=None)
     assert not (notes / "memory.db").exists()
 

@@ -240,10 +240,10 @@ def _workspaces(
                 search=search_settings(config),
             )
             spaces.append(stack.enter_context(space))
-        for root, error in invalid.items():
+        for root, problem in invalid.items():
             if not spaces:
-                raise error
-            print_error(f"{root} is left out: {error}", "InvalidInput", options.json)
+                raise problem
+            print_error(f"{root} is left out: {problem}", "InvalidInput", options.json)
         yield spaces
 
 

@@ -24,7 +24,7 @@ from recollect.model.memory import FIELDS
 
 if TYPE_CHECKING:
     from recollect.config import Config
-    from recollect.embed import Choice, Embedder
+    from recollect.embed import Embedder, EmbedderChoice
     from recollect.mind import Mind
     from recollect.model.filter import FilterExpression
 
@@ -112,7 +112,7 @@ class GlobalOptions:
     def selected_embedder(self) -> "Embedder | None":
         return self.select_embedder(self.checked_config).embedder
 
-    def select_embedder(self, config: "Config") -> "Choice":
+    def select_embedder(self, config: "Config") -> "EmbedderChoice":
         """The embedder with the reason for it: the one given as an option, otherwise the configured one."""
         from recollect.config.embedder import embedder_by_name, select_embedder
 
@@ -149,9 +149,9 @@ class MemoryOptions:
         parameters = []
         for field in FIELDS.values():
             if field.option:
-                type = OPTION_TYPES.get(field.kind, str | None)
+                value_type: Any = OPTION_TYPES.get(field.kind, str | None)
                 help = f"{field.help.rstrip('.')}; may be given several times." if field.kind == "list" else field.help
-                annotation = Annotated[type, field_option(help, *field.option.split())]
+                annotation = Annotated[value_type, field_option(help, *field.option.split())]
                 parameters.append(_parameter(field.name, None, annotation))
         return parameters
 

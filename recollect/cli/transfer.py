@@ -24,7 +24,6 @@ from recollect.cli.terminal import (
     print_renderable,
     print_result,
     progress,
-    report_interrupt,
     snippet,
 )
 from recollect.cli.text_files import confirm_overwrite, open_output
@@ -142,9 +141,9 @@ def import_(
         )
     if dry_run:
         return _preview(options, items)
-    all_or_none = FORMATS[chosen].strict if strict is None else strict
-    summary = _import_strict(options, source, chosen) if all_or_none else _import_lenient(options, source, chosen)
+    summary = _import(options, source, chosen, strict)
     counts = f"{summary.added:,} added, {summary.changed:,} changed, {summary.same:,} the same"
+    counts += f", {summary.forgotten:,} forgotten here and left so" if summary.forgotten else ""
     links = f", {pluralize(summary.links, 'link', 'links')}" if summary.links else ""
     print_result(options.json, summary, ("Imported: ", "green"), counts, links, ".")
     if not options.json:
@@ -152,19 +151,10 @@ def import_(
     return 1 if summary.failed else 0
 
 
-def _import_strict(options: GlobalOptions, source: str, kind: str) -> ImportSummary:
-    with (
-        options.open(embed=True, create=True) as mind,
-        report_interrupt(mind, options.json),
-        progress("Importing") as update,
-    ):
-        return mind.import_from(source, kind, strict=True, progress=update)
-
-
-def _import_lenient(options: GlobalOptions, source: str, kind: str) -> ImportSummary:
+def _import(options: GlobalOptions, source: str, kind: str, strict: bool | None) -> ImportSummary:
     try:
         with options.open(embed=True, create=True) as mind, progress("Importing") as update:
-            return mind.import_from(source, kind, strict=False, progress=update)
+            return mind.import_from(source, kind, strict=strict, progress=update)
     except KeyboardInterrupt:
         print_error(
             "Stopped: what was imported is kept; the same import continues from here.", "Interrupted", options.json

@@ -68,12 +68,6 @@ def _provider(embedder: Embedder | None) -> str:
     return embedder.provider if isinstance(embedder, IdentifiedEmbedder) else "local"
 
 
-def _provider(embedder: Embedder | None) -> str:
-    if embedder is None:
-        return "none"
-    return embedder.provider if isinstance(embedder, IdentifiedEmbedder) else "local"
-
-
 def _vector_search(stored: StoreStatus, choice: EmbedderChoice) -> Probe:
     space = next((space for space in stored.spaces if space["active"]), None)
     if choice.embedder is None:

@@ -120,7 +120,7 @@ def test_what_is_wrong_is_told(recollect: Command, questions: str) -> None:
         (("eval", "nowhere.jsonl"), "There is no file or folder nowhere.jsonl"),
         (("eval", questions, "-r", "soup"), "There is no recipe 'soup'"),
         (("eval", questions, "--fail-below", "x=1"), "A quality gate is a measure"),
-        (("eval", asked({"query": "q", "relevant": ["gone"]})), "'gone' is the name of no memory"),
+        (("eval", asked({"query": "q", "relevant": ["gone"]})), "'gone' matches no memory"),
     ):
         outcome = recollect(*words)
         assert (outcome.code, problem in outcome.err) == (2, True), outcome.err

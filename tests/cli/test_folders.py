@@ -95,7 +95,7 @@ def test_get_reads_lines_of_what_was_found(recollect: Command, vault: Path) -> N
         (("get", "../x.md"), 2, "leads out of the folder"),
         (("get", ".obsidian/app.md"), 3, "not in the index"),
         (("get", "plan.md#L2", "--from", "3"), 2, "not both"),
-        (("get", "plan.md#L9-L4"), 2, "at least one"),
+        (("get", "plan.md#L9-L4"), 2, "must be at least 1"),
         (("get", "plan.md", "--from", "90"), 2, "has 3 lines"),
         (("sync", "nowhere"), 3, "There is no folder nowhere"),
         (("sync", ".", "--layout", "heap"), 2, "--layout must be"),
@@ -146,7 +146,7 @@ def test_a_sync_tells_what_it_left_out(recollect: Command, vault: Path) -> None:
     (vault / "latin.md").write_bytes(b"caf\xe9")
     told = recollect("sync", str(vault))
     assert "left out  picture.md: it is not text" in told.out
-    assert "read, but  latin.md: not all of it is UTF-8" in told.out
+    assert "read, but  latin.md: it is not valid UTF-8" in told.out
     (report,) = recollect("sync", "--json").json
     assert (report["root"], report["collection"]) == (str(vault), "my-vault")
     assert (report["unchanged"], list(report["skipped"]), list(report["problems"])) == (4, ["picture.md"], ["latin.md"])
