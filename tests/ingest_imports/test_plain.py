@@ -76,6 +76,36 @@ def test_a_table_takes_numbers_lists_and_own_columns(mind: Mind, tmp_path: Path)
     assert (cup.text, cup.tags, cup.confidence, cup.context) == ("The cup, blue", ("a", "b"), 0.5, {"room": "kitchen"})
 
 
+def test_numbers_in_own_columns_of_a_table_are_numbers(mind: Mind, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(
+        "text,force,count,zip,done,huge,note,context,id\n"
+        'cup,12.5,-3,00501,true,1e999,"1,5","{""own"": ""7""}",c1\n'
+        "42,,,,,,,,c2\n",
+        encoding="utf-8",
+    )
+    assert mind.import_from(path).added == 2
+    assert mind.show("c1").context == {
+        "force": 12.5,
+        "count": -3,
+        "zip": "00501",
+        "done": "true",
+        "huge": "1e999",
+        "note": "1,5",
+        "own": "7",
+    }
+    assert [memory.id for memory in mind.list({"context": {"force": {"$gt": 12}}})] == ["c1"]
+    assert mind.show("c2").text == "42"
+
+
+def test_a_table_that_an_earlier_version_imported_is_recognised(mind: Mind, tmp_path: Path) -> None:
+    """Its external ids are made of the cells as they are written."""
+    path = tmp_path / "a.csv"
+    path.write_text("text,force\ncup,12.5\n", encoding="utf-8")
+    mind.import_from(path)
+    assert mind.list()[0].external_id == "b940c26366537a77c1b5/1"
+
+
 def test_a_bad_row_of_a_table_is_named_by_its_line(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("text,confidence\nfine,1\nodd,very\nlong,1,2\n", encoding="utf-8")

@@ -6,8 +6,10 @@ import csv
 import hashlib
 import io
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -69,7 +71,7 @@ def read_csv(source: Source) -> Iterator[SourceRecord]:
                     yield SourceRecord(place, problem=f"{place}: {error}")
                     continue
                 if fields:
-                    yield normalize(place, fields)
+                    yield _with_numbers(normalize(place, fields), fields)
         except (csv.Error, UnicodeDecodeError) as error:
             place = f"{source_name(source)}, line {line + 1}"
             yield SourceRecord(place, problem=f"{place} cannot be read, nor what follows it: {error}.")
@@ -167,6 +169,28 @@ def _parse_cells(row: Mapping[str | None, Any]) -> JsonObject:
             except ValueError:
                 raise InvalidInput(f"{name} cannot be read from {cell!r}.") from None
     return fields
+
+
+def _with_numbers(item: SourceRecord, cells: JsonObject) -> SourceRecord:
+    """Converts the cells in the context that are numbers.
+
+    After the external id is made: it depends on the cells as they are written, so that it stays what it was.
+    """
+    if item.record is None or not isinstance(context := item.record.get("context"), dict):
+        return item
+    numbers = {name: _number_or_text(cell) for name, cell in context.items() if cells.get(name) is cell}
+    return replace(item, record={**item.record, "context": {**context, **numbers}})
+
+
+def _number_or_text(cell: Any) -> Any:
+    """A cell that is written as a JSON number becomes one. Others, such as 007 or 1,5, stay texts."""
+    try:
+        number = json.loads(cell)
+    except (ValueError, TypeError, RecursionError):
+        return cell
+    exact = isinstance(number, int) and abs(number) < 2**63
+    is_number = not isinstance(number, bool) and (exact or (isinstance(number, float) and math.isfinite(number)))
+    return number if is_number else cell
 
 
 def _iterate_lines(source: Source) -> Iterator[SourceRecord]:
