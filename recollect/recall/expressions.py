@@ -69,10 +69,11 @@ class Explanation:
         if strongest:
             reasons.append(_and([f"'{term}'" for term in strongest]) + (" match" if strongest[1:] else " matches"))
         for role, label in (("cosine", "meaning"), ("token similarity", "word by word")):
-            values = [node.value for node in found if node.role == role]
-            reasons += [f"{label} {max(values):.2f}"] * bool(values)
+            values = [node.value for node in found if node.role == role and node.value]
+            reasons += [f"{label} {value:.2f}" for value in values[:1]]
         if not reasons:
-            reasons = [_and([name for name, _ in self.shares()]) or "no cue gives it a score"]
+            components = _and([name for name, _ in self.shares()])
+            reasons = [f"Scored by {components}" if components else "No cue gives it a score"]
         factors = [factor for factor in self._factors() if round(factor.value, 2) != 1]
         changes = []
         for verb, chosen in (

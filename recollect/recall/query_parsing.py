@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal
 
+from recollect.embed import VocabularyEmbedder
 from recollect.recall.bm25 import frequencies
 from recollect.store.base import Term
 from recollect.store.text_fields import FIELDS
@@ -20,13 +21,6 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"\w+")  # alone, without spaces
 WORD = re.compile(r"(?<!\w)[A-Za-z][a-z]+(?!\w)")  # no identifier, nor a part of one
-
-
-@runtime_checkable
-class VocabularyAware(Protocol):
-    """An embedder that can say whether a word is in its vocabulary."""
-
-    def knows(self, word: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +79,10 @@ class Spelling:
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
         embedder = run.embedder
-        if not isinstance(embedder, VocabularyAware) or is_lookup(query.text):  # identifiers are not typos
+        if not isinstance(embedder, VocabularyEmbedder) or is_lookup(query.text):  # identifiers are not typos
             return query
         long = [word for word in dict.fromkeys(WORD.findall(query.text)) if len(word) >= self.min_length]
-        unknown = _unknown([word for word in long if not embedder.knows(word.lower())], run)[: self.max_words]
+        unknown = _unknown([word for word in long if not embedder.knows_word(word.lower())], run)[: self.max_words]
         corrections = {word: other for word in unknown if (other := self._nearest(word, run))}
         if not corrections:
             return query

@@ -195,6 +195,13 @@ def test_what_was_not_known_at_the_moment_in_question_stays_out(mind: Mind) -> N
     assert lines(mind, as_of="2025-05-15") == ["the cup", "said later"]
 
 
+def test_a_fact_that_held_at_the_moment_in_question_is_not_called_superseded(mind: Mind) -> None:
+    mind.remember("the cup is red", id="before", created="2025-05-01")
+    mind.supersede("before", "the cup is blue", id="after")
+    assert mind.context("cup", as_of="2025-05-10").text == "2025-05-01 the cup is red"
+    assert "[superseded] the cup is red" in mind.context("cup").text
+
+
 def test_nothing_found_is_an_empty_text(mind: Mind) -> None:
     talk(mind, "hello there", "the cup")
     made = mind.context("submarine")

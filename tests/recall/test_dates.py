@@ -39,7 +39,7 @@ def labels(mind: Mind, query: str, id: str, **options: object) -> dict[str, floa
 
 
 def of_another_time(mind: Mind, query: str, **options: object) -> set[str]:
-    return {id for id in DAYS if labels(mind, query, id, **options).get("made at another time", 1.0) < 1}
+    return {id for id in DAYS if labels(mind, query, id, **options).get("outside the dates of the query", 1.0) < 1}
 
 
 # Dates.
@@ -67,24 +67,24 @@ def test_what_is_told_soon_after_counts_as_of_that_time_and_what_was_told_long_b
     for days in (-2, -1, 0, 7, 8):
         mind.remember("we swam", id=f"{days}", created=on + timedelta(days=days))
     asked = "who swam on 7 May 2025?"
-    late = {id for id in ids(mind.recall(asked)) if "made at another time" in labels(mind, asked, id)}
+    late = {id for id in ids(mind.recall(asked)) if "outside the dates of the query" in labels(mind, asked, id)}
     assert late == {"-2", "8"}
 
 
 @pytest.mark.parametrize(
     ("question", "reason"),
     [
-        ("where did we swim?", "the question names no date"),
-        ("May I ask where we swam?", "the question names no date"),
-        ("where did we swim on 31 June?", "the question names no date"),
-        ("where did we swim in 2025?", "all candidates are of one time, as far as the question goes"),
-        ("where did we swim in 1999?", "all candidates are of one time, as far as the question goes"),
+        ("where did we swim?", "the query names no date"),
+        ("May I ask where we swam?", "the query names no date"),
+        ("where did we swim on 31 June?", "the query names no date"),
+        ("where did we swim in 2025?", "all candidates are inside the dates of the query, or all outside"),
+        ("where did we swim in 1999?", "all candidates are inside the dates of the query, or all outside"),
     ],
 )
 def test_where_dates_decide_nothing_the_stage_says_so(swims: Mind, question: str, reason: str) -> None:
     recall = swims.recall(question)
     assert (step(recall, "dates")["outcome"], step(recall, "dates")["reason"]) == ("skipped", reason)
-    assert "made at" not in str(recall[0].why)
+    assert "the dates of the query" not in str(recall[0].why)
 
 
 def test_the_trace_says_which_dates_were_read(swims: Mind) -> None:
@@ -157,7 +157,8 @@ def test_to_a_question_for_a_time_what_names_none_comes_after(plain: Mind) -> No
 def test_where_nobody_speaks_and_no_time_is_asked_for_the_stage_says_so(mind: Mind) -> None:
     mind.remember("where is the lake?")
     told = step(mind.recall("where is the lake?"), "answering")
-    assert (told["outcome"], told["reason"]) == ("skipped", "nobody speaks here, and no time is asked for")
+    reason = "no candidate has a speaker, and the query asks for no time"
+    assert (told["outcome"], told["reason"]) == ("skipped", reason)
 
 
 def test_only_the_first_forty_are_read(mind: Mind) -> None:
@@ -187,7 +188,7 @@ def test_the_reasons_give_the_score_to_the_bit(talk: Mind) -> None:
     for result in recall:
         assert result.why.evaluate() == result.score
     whole = "\n".join(str(result.why) for result in recall)
-    for said in ("made at another time", "made at the time in question", "names no time", "of it are questions"):
+    for said in ("outside the dates", "inside the dates", "names no time", "of it are questions"):
         assert said in whole
 
 

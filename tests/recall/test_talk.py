@@ -75,7 +75,7 @@ def test_an_answer_that_the_filter_leaves_out_lifts_nobody(mind: Mind) -> None:
     own, lent = [], set()
     for result in mind.recall(ASKED, 20, filter=Filter(user="")):
         if result.memory.session == "monday":
-            (mine,) = [node for node in nodes(result.why) if node.label == "its own"]
+            (mine,) = [node for node in nodes(result.why) if node.label == "own score"]
             own.append(mine.parts[1].value)
             lent |= {node.value for node in nodes(result.why) if node.label == "best score in the session"}
     assert len(own) == 6
@@ -141,7 +141,7 @@ def test_who_is_named_comes_before_others_who_said_the_same(speakers: Mind, ques
 @pytest.mark.parametrize("question", ["Who bought a tent?", "what did Carla buy?", "did Annabel buy a tent?"])
 def test_when_nobody_is_named_it_does_not_matter_who_spoke(speakers: Mind, question: str) -> None:
     recall = speakers.recall(question)
-    assert step(recall, "speaker")["reason"] == "the question names nobody who speaks here"
+    assert step(recall, "speaker")["reason"] == "the query names no speaker"
     assert all("said by" not in str(result.why) for result in recall)
 
 
@@ -217,7 +217,7 @@ def test_a_message_goes_on_where_the_talk_was_left(mind: Mind) -> None:
     assert left[3] == {"0.0 days from the message": 1.0, "0 of the next 2 follow in its session": 1.0}
     assert left[2]["1 of the next 2 follow in its session"] == pytest.approx(0.875)
     assert left[0]["2 of the next 2 follow in its session"] == pytest.approx(0.75)
-    assert step(mind.recall(MESSAGE), "resuming")["detail"] == {"goes on with a talk": "3 statements"}
+    assert step(mind.recall(MESSAGE), "resuming")["detail"] == {"continues a conversation": "3 statements"}
 
 
 HIDDEN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

@@ -68,7 +68,7 @@ def test_skipped_steps_say_why(tmp_path: Path) -> None:
         mind.remember_many(CUPS)
         recall = mind.recall("cup")
     for name, reason in {
-        "trigrams": "every word was found as it is",
+        "trigrams": "every word has a match",
         "vectors": "there is no embedder",
         "status": "all candidates are active",
     }.items():
@@ -81,7 +81,7 @@ def test_a_question_without_words_skips_the_words_and_says_so(tmp_path: Path) ->
         mind.remember_many(CUPS)
         recall = mind.recall("?!")
     assert len(recall) == 0
-    assert step(recall, "words")["reason"] == "the question has no words to look up"
+    assert step(recall, "words")["reason"] == "the query has no words to look up"
     assert step(recall, "blend")["detail"]["mode"] == "nothing found"
     assert recall.trace.failures == []
 

@@ -120,12 +120,12 @@ def shelf(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_tree_names_each_word_with_its_rarity_and_how_many_memories_have_it(shelf: Path) -> None:
+def test_a_tree_names_each_word_with_its_idf_and_how_many_memories_have_it(shelf: Path) -> None:
     with open_mind(shelf) as mind:
         said = labelled(mind, "red cup", "fresh")
     assert {"“red”", "“cup”"} <= said.keys()
-    assert said["rarity: 1 of 3 memories have it"] == pytest.approx(math.log(1 + 2.5 / 1.5))
-    assert said["rarity: 2 of 3 memories have it"] == pytest.approx(math.log(1 + 1.5 / 2.5))
+    assert said["idf: in 1 of 3 memories"] == pytest.approx(math.log(1 + 2.5 / 1.5))
+    assert said["idf: in 2 of 3 memories"] == pytest.approx(math.log(1 + 1.5 / 2.5))
 
 
 def test_a_tree_names_the_cosine(shelf: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_tree_names_the_cosine(shelf: Path) -> None:
         said = labelled(mind, "red cup", "fresh")
     a, b = np.array(BAG.embed(["red cup", "the red cup"]))
     cosine = float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
-    assert said["vectors: cosine to the question"] == pytest.approx(cosine, abs=1e-3)  # kept as 16-bit floats
+    assert said["vectors: cosine to the query"] == pytest.approx(cosine, abs=1e-3)  # kept as 16-bit floats
 
 
 def test_a_tree_names_the_cosine_of_an_only_memory(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_tree_names_the_cosine_of_an_only_memory(tmp_path: Path) -> None:
     with open_mind(tmp_path / "memory.db") as mind:
         mind.remember("the red cup", id="only")
         said = labelled(mind, "red cup", "only")
-    assert "vectors: cosine to the question" in said
+    assert "vectors: cosine to the query" in said
 
 
 def test_a_tree_says_that_a_memory_has_no_vector(shelf: Path) -> None:
@@ -182,3 +182,33 @@ def test_asking_why_leaves_no_mark_of_use(shelf: Path) -> None:
         mind.why("cup", "fresh")
         mind.why_not("cup", "door", k=1)
         assert [memory.use.access_count for memory in mind.list()] == [0, 0, 0]
+
+
+# The short form.
+
+
+def test_a_summary_names_the_words_that_match_the_cosine_and_the_factors(shelf: Path) -> None:
+    with open_mind(shelf) as mind:
+        fresh, old = mind.why("red cup", "fresh").summary(), mind.why("red cup", "old").summary()
+    assert fresh.startswith("'red' and 'cup' match; meaning 0.")
+    assert old.startswith("'cup' matches; meaning 0.")
+    assert old.endswith("status: superseded (×0.50).")
+    assert "status" not in fresh
+
+
+@pytest.mark.parametrize("recipe", ["default", "abmind", "jeffsbrain", "openclaw", "openmem", "qmd", "robotmem"])
+def test_every_recipe_has_a_summary_and_shares_that_add_up(shelf: Path, recipe: str) -> None:
+    with open_mind(shelf) as mind:
+        for result in mind.recall("red cup", recipe=recipe):
+            summary, shares = result.why.summary(), dict(result.why.shares())
+            assert summary.endswith(".")
+            assert "\n" not in summary
+            assert sum(shares.values()) == pytest.approx(1.0 if result.score > 0 else 0.0)
+            assert all(share > 0 for share in shares.values())
+
+
+def test_shares_name_the_cues_largest_first(shelf: Path) -> None:
+    with open_mind(shelf) as mind:
+        shares = mind.why("red cup", "fresh", recipe="openclaw").shares()
+    assert {name for name, _ in shares} == {"words", "vectors"}
+    assert [share for _, share in shares] == sorted((share for _, share in shares), reverse=True)

@@ -184,7 +184,7 @@ def test_an_older_file_gets_its_tokens(old: Path, how: str) -> None:
         elif how == "reembed":
             assert Mind.reembed(old, embedder=WOVEN) == 2
         else:
-            Doctor(old, WOVEN).treat()
+            Doctor(old, WOVEN).repair()
         recall = mind.recall(ASKED, track=False)
         assert (step(recall, "tokens")["outcome"], step(recall, "tokens")["out"]) == ("ran", 2)
     with open_mind(old.with_name("new.db"), WOVEN) as new:
@@ -200,7 +200,7 @@ def test_an_older_file_that_is_only_read_answers_by_words_and_meaning(old: Path)
     assert recall.trace.failures == []
     assert (step(recall, "tokens")["outcome"], step(recall, "tokens")["reason"]) == (
         "skipped",
-        "no memory here has vectors for its tokens",
+        "no memory here has token vectors",
     )
 
 
@@ -246,7 +246,7 @@ def test_a_file_with_a_vector_twice_is_brought_up_to_date_all_the_same(third: Pa
     sql(third, "DROP INDEX vectors_row; INSERT INTO vectors SELECT * FROM vectors WHERE row = 2")
     open_mind(third, WOVEN).close()
     assert sql(third, APART) == kept
-    assert Doctor(third, WOVEN).treat().healthy
+    assert Doctor(third, WOVEN).repair().healthy
 
 
 def test_a_file_whose_change_of_shape_was_cut_short_is_as_it_was_and_is_brought_up_to_date_later(third: Path) -> None:
@@ -343,7 +343,7 @@ def test_a_vector_that_is_made_anew_without_tokens_has_none(path: Path) -> None:
     with open_mind(path, WOVEN) as mind:
         mind.remember_many(KEPT)
     sql(path, "UPDATE vectors SET vector = (SELECT vector FROM vectors WHERE row = 2) WHERE row = 1")
-    assert Doctor(path, Plain()).treat().healthy
+    assert Doctor(path, Plain()).repair().healthy
     assert sql(path, "SELECT row FROM sketches") == [(2,)]
 
 
@@ -393,7 +393,7 @@ def test_a_file_whose_parts_do_not_fit_sends_to_the_doctor(path: Path, harm: str
         with pytest.raises(StoreError, match=said) as told:
             mind.recall(ASKED)
         assert "recollect doctor" in str(told.value)
-        Doctor(path, WOVEN).treat()
+        Doctor(path, WOVEN).repair()
         assert ids(mind.recall(ASKED))[0] == "cup"
 
 
@@ -405,7 +405,7 @@ def test_tokens_of_no_memory_or_model_harm_nobody_until_the_doctor_removes_them(
         sql(path, f"INSERT INTO sketches {stray} FROM sketches LIMIT 1")
     with open_mind(path, WOVEN) as mind:
         assert told(mind.recall(ASKED, track=False)) == before
-        assert [finding.name for finding in Doctor(path, WOVEN).treat().mended] == ["vectors of no memory"]
+        assert [finding.name for finding in Doctor(path, WOVEN).repair().mended] == ["vectors of no memory"]
     assert sql(path, "SELECT space, row FROM sketches") == [(1, 1), (1, 2)]
 
 
@@ -418,5 +418,5 @@ def test_a_torn_sketch_counts_as_none_until_the_doctor_mends_it(path: Path) -> N
         assert ids(recall)[0] == "cup"
         assert recall.trace.failures == []
         assert step(recall, "tokens")["out"] == 1
-        Doctor(path, WOVEN).treat()
+        Doctor(path, WOVEN).repair()
         assert step(mind.recall(ASKED, track=False), "tokens")["out"] == 2

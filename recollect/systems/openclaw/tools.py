@@ -19,8 +19,9 @@ def tool_schemas(description: str) -> list[JsonObject]:
     return [
         tool(
             SEARCH,
-            f"Mandatory recall step: search {description} by meaning and by words before answering questions about prior "
-            "work, decisions, dates, people, preferences or todos; returns the best passages with path and lines.",
+            f"Mandatory recall step: search {description} by meaning and by words before answering "
+            "questions about prior work, decisions, dates, people, preferences or todos; returns the best passages "
+            "with path and lines.",
             "query",
             query={"type": "string", "description": "What to look for, as a question or as words."},
             maxResults={"type": "integer", "minimum": 1, "description": "How many passages at most."},

@@ -248,6 +248,23 @@ def test_the_order_is_that_of_marginal_relevance_whatever_the_scale(mind: Mind, 
     assert texts(recall) != [text for text, _ in scored]
 
 
+@pytest.mark.contract("A14", "B2")
+def test_a_result_that_diversity_moved_says_so_with_the_numbers(mind: Mind) -> None:
+    mind.remember_many(["red cup", "red cup now", "a red wine"])
+    recall = ask(mind, "red cup", search_mode="keyword")
+    by_score = sorted(recall, key=lambda each: -each.score)
+    assert texts(recall) != [each.text for each in by_score]
+    for old, result in enumerate(by_score, 1):
+        moves = [move for move in result.notes if move.startswith("moved")]
+        assert bool(moves) == (old != result.rank)
+        for move in moves:
+            numbers = [float(number) for number in re.findall(r"\d+\.\d+", move)]
+            value, share, relevance, rest, similarity = numbers
+            assert move.startswith(f"moved from {old} to {result.rank} by MMR")
+            assert relevance == pytest.approx(result.score / by_score[0].score, abs=1e-4)
+            assert value == pytest.approx(share * relevance - rest * similarity, abs=1e-4)
+
+
 @pytest.mark.contract("A14")
 def test_the_best_comes_first_and_scores_stay_those_before_the_rerank(mind: Mind) -> None:
     mind.remember_many(["red cup", "red cup", {"text": "red door", "trust": 3}, *["green plate"] * 5])
@@ -512,8 +529,8 @@ def test_the_command_line_recalls_with_topic_and_limit_and_prints_a_stage_report
     report = re.sub(r"\(\d+ ms\)", "(… ms)", told).splitlines()[:6]
     assert report == [
         "Stage Sf: 5 hits (… ms) — full text on “project”, “deadline”",
-        "Stage Se: skipped (Sf filled the 3 places)",
-        "Stage Ss: skipped (Sf filled the 3 places)",
+        "Stage Se: skipped (Sf found 3 already)",
+        "Stage Ss: skipped (Sf found 3 already)",
         "Stage S6: 1 hit (… ms) — weekly notes mention “project”",
         "Stage S8: 0 hits (… ms) — no entity match",
         "→ 6 candidates → MMR rerank → enrichment → top 3 returned",
@@ -558,5 +575,5 @@ def test_why_not_names_the_step_that_left_a_memory_out(at: Open) -> None:
     recall = ask(mind, "cup", topic="kitchen")
     assert recall.why_not(cup).returned
     assert recall.why_not(home).step == "filter"
-    assert recall.why_not(plate).cues["Sf"] == "gives it no score: nothing in common with the question"
+    assert recall.why_not(plate).cues["Sf"] == "gives it no score: nothing in common with the query"
     assert recall.why_not(goblet).cues["Se"].startswith("scores it 0.4")

@@ -64,7 +64,7 @@ def test_words_that_fill_the_limit_skip_meaning_and_signatures_but_not_notes_and
     mind.remember_many([f"cup number {n}" for n in range(5)])
     recall = ask(mind, "cup", notes=tmp_path)
     for name in ("Se", "Ss"):
-        assert (stage(recall, name)["outcome"], stage(recall, name)["reason"]) == ("skipped", "Sf filled the 5 places")
+        assert (stage(recall, name)["outcome"], stage(recall, name)["reason"]) == ("skipped", "Sf found 5 already")
     assert [stage(recall, name)["outcome"] for name in ("Sf", "S6", "S8")] == ["ran"] * 3
     assert hits(recall) == {"Sf": 5, "S6": 1, "S8": 0}
 

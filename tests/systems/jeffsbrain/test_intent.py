@@ -86,7 +86,7 @@ def test_a_question_in_another_language_keeps_the_fused_score() -> None:
     with shelf({"text": "Tee: a guide, a summary", "path": "memory/global/user-preference-tee.md"}) as mind:
         recall = ask(mind, "welchen Tee empfiehlst du?")
     assert recall[0].score == RANK[0]
-    assert step(recall, "intent")["reason"] == "the question shows no intent"
+    assert step(recall, "intent")["reason"] == "the query shows no intent"
 
 
 @pytest.mark.contract("J7")

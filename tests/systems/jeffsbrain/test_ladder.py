@@ -216,7 +216,8 @@ def test_likeness_is_the_jaccard_of_two_sets_of_grams(paths: list[str], word: st
         return len(a & b) / len(a | b)
 
     expected = [
-        jaccard({gram for each in slug_text(path).split() for gram in word_trigrams(each)}, word_trigrams(word)) for path in paths
+        jaccard({gram for each in slug_text(path).split() for gram in word_trigrams(each)}, word_trigrams(word))
+        for path in paths
     ]
     assert SlugIndex(paths).similar(word).tolist() == expected
 

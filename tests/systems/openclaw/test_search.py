@@ -58,7 +58,7 @@ def test_the_vector_score_is_one_minus_the_distance_and_never_below_zero(tmp_pat
         near, far = mind.recall("word", recipe="openclaw", min_score=-1.0)
     assert (near.text, near.score) == ("here", 0.7 * 1.0)
     assert (far.text, far.score) == ("far away", 0.0)
-    assert parts(far)["vectors: cosine to the question"] == -1.0
+    assert parts(far)["vectors: cosine to the query"] == -1.0
 
 
 @pytest.mark.contract("O6")
@@ -155,7 +155,7 @@ def test_the_score_is_seven_tenths_meaning_and_three_tenths_words(mind: Mind) ->
     mind.remember("the dock")
     first = mind.recall("cup", recipe="openclaw", min_score=0.0)[0]
     numbers = parts(first)
-    meaning, words = numbers["vectors: cosine to the question"], numbers["r ÷ (1 + r)"]
+    meaning, words = numbers["vectors: cosine to the query"], numbers["r ÷ (1 + r)"]
     assert first.score == pytest.approx(0.7 * meaning + 0.3 * words, abs=1e-12)
     assert first.why.evaluate() == first.score
 

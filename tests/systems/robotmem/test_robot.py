@@ -374,3 +374,28 @@ def test_an_episode_may_end_again_with_another_outcome(robot: Robot) -> None:
     robot.end_session(episode, 0.8)
     (record,) = robot.mind.list(Filter(kind="session"))
     assert record.context["session"]["outcome_score"] == 0.8
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("learn", {"insight": "Wet glasses slip.", "collection": "b"}),
+        ("learn", {"insight": "Wet glasses slip.", "session": "b"}),
+        ("learn", {"insight": "Wet glasses slip.", "colour": "red"}),
+        ("save_perception", {"description": "a glass", "collection": "b"}),
+        ("save_perception", {"description": "a glass", "session": "b"}),
+        ("update", {"id": "glass", "text": "other"}),
+        ("update", {"id": "glass", "collection": "b"}),
+        ("recall", {"query": "glass", "k": 3}),
+        ("recall", {"query": "glass", "recipe": "default"}),
+        ("recall", {"query": "glass", "colour": "red"}),
+    ],
+)
+def test_an_argument_that_a_method_does_not_have_is_an_error(
+    mind: Mind, method: str, options: dict[str, object]
+) -> None:
+    robot = Robot(mind)
+    robot.learn("A glass.", id="glass")
+    with pytest.raises(InvalidInput, match=f"'{[*options][1]}'"):
+        getattr(robot, method)(**options)
+    assert [memory.id for memory in mind.list()] == ["glass"]
