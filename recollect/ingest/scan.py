@@ -204,7 +204,7 @@ def read_file(file: FoundFile, max_bytes: int) -> FileContent:
         info = os.fstat(stream.fileno())
         if info.st_size > max_bytes:
             return FileContent(
-                "", b"", f"it has {info.st_size:,} bytes, which is more than max_file_bytes ({max_bytes:,})"
+                "", b"", f"it has {info.st_size:,} bytes, more than max_file_bytes ({max_bytes:,})"
             )
         data = stream.read(BINARY_PREFIX_BYTES)
         if b"\0" in data and not data.startswith(UTF16_MARKS):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from recollect.embed import VocabularyEmbedder
 from recollect.recall.bm25 import frequencies
 from recollect.store.base import Term
-from recollect.store.text_fields import FIELDS
+from recollect.store.text_fields import TEXT_FIELDS
 from recollect.text.classify import is_lookup
 from recollect.text.stopwords import STOP
 from recollect.text.trigrams import edit_distance
@@ -112,7 +112,7 @@ def _documents(words: Sequence[str], match: Literal["stem", "exact", "prefix"], 
     if not words:
         return []
     terms = [Term(word.lower(), match=match) for word in words]
-    return frequencies(run.snapshot, run.scope, terms, dict.fromkeys(FIELDS, 1.0))
+    return frequencies(run.snapshot, run.scope, terms, dict.fromkeys(TEXT_FIELDS, 1.0))
 
 
 @dataclass(frozen=True, slots=True)

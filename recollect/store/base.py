@@ -1,63 +1,101 @@
-"""The store protocol: what recall and the mind ask of any house, SQLite or another.
+"""The store protocol: what every store offers to the rest of Recollect.
 
-A *row* is the store's own whole number for a memory; ids are what users see. A *view* is one snapshot for one
-recall: everything asked of it agrees. A *change* is one transaction: all of it lands, or nothing.
+A *store* is the source of truth: transactions, operations, history and files. A *snapshot* is what one recall reads,
+all of one version. Stores propose candidates and return raw numbers; scoring happens in ``recollect.recall``.
+
+A *row* is the store's own positive integer for a memory; users see ids. Every store and everything read through it is
+limited to its *bound*: memories beyond it do not exist for the caller.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import EmbeddingError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
-from recollect.model.filter import AnyFilter
-from recollect.text.query_language import Leaf, Phrase, Prefix, Tree
+from recollect.model.filter import Filter, FilterExpression
+from recollect.text.query_language import Leaf, Phrase, Prefix, QueryTree
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Encoded = tuple[NDArray[np.float32], bytes]  # a text's vector, and the sketch of its tokens if its model makes one
-T = TypeVar("T")
+Flags = NDArray[np.bool_]
+EncodedText = tuple[NDArray[np.float32], bytes]  # a text's vector, and the sketch of its tokens if its model makes one
+Version = str  # compared for equality only: several writers may exist
+PageOrder = Literal["newest", "oldest", "stored"]
+UseCounter = Literal["access", "return", "recall"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A boundary: only memories with these values can be read, changed, counted, named or undone. None: any value."""
+
+    collection: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    session: str | None = None
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The fields that are bound, with their value."""
+        named = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return {name: value for name, value in named if value is not None}
+
+    @property
+    def filter(self) -> Filter | None:
+        values: dict[str, Any] = {**self.values}
+        return Filter(**values) if values else None
+
+    def contains(self, memory: Memory) -> bool:
+        return all(getattr(memory, name) == value for name, value in self.values.items())
+
+    def contains_relation(self, edge: EntityEdge) -> bool:
+        """A relation has a collection and a user; a bound by agent or session contains it if those two agree."""
+        both = ((name, value) for name, value in self.values.items() if name in ("collection", "user"))
+        return all(getattr(edge, name) == value for name, value in both)
+
+    def format_query(self) -> str:
+        return ", ".join(f"{name} {value!r}" for name, value in self.values.items()) or "everything"
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The model that made a set of vectors."""
+    """The model that made a set of vectors. ``dim`` is 0 while it is not known yet."""
 
     name: str
     dim: int
 
 
-def check_space(held: Space | None, given: Space, path: str) -> None:
-    """Refuse an embedder whose vectors could not be compared with those in the file; dim 0 is not known yet."""
-    if held is not None and (held.name != given.name or given.dim not in (0, held.dim)):
+def check_space(stored: Space | None, given: Space, path: str) -> None:
+    """Raise an EmbeddingError if the vectors of a model cannot be compared with the stored ones."""
+    if stored is not None and (stored.name != given.name or given.dim not in (0, stored.dim)):
         raise EmbeddingError(
-            f"The vectors in {path} were made by {held.name!r} ({held.dim} dimensions), not by {given.name!r} "
-            f"({given.dim}). Open it with that embedder, or with embedder=None (words alone), or make all vectors "
-            "anew with Mind.reembed(path, embedder=…) or 'recollect reembed'."
+            f"The vectors in {path} were made by {stored.name!r} ({stored.dim} dimensions), not by {given.name!r} "
+            f"({given.dim}). Open it with that embedder, or with embedder=None (words only), or make all vectors "
+            "again with Mind.reembed(path, embedder=…) or 'recollect reembed'."
         )
+
+
+# Reading.
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One word of a question, as the lexicon looks it up: with its relatives, or just as it is written.
-
-    Or the beginning of words, or several words in their order.
-    """
+    """One word to look up: by its stem, as written, as a prefix, or several words as a phrase."""
 
     word: str
     weight: float = 1.0
     match: Literal["stem", "exact", "prefix", "phrase"] = "stem"
 
 
-def as_term(leaf: Leaf) -> Term:
-    """How a leaf of the query language is looked up."""
+def leaf_term(leaf: Leaf) -> Term:
+    """The term of a leaf of the query tree."""
     match leaf:
         case Prefix():
             return Term(leaf.text, match="prefix")
@@ -68,37 +106,49 @@ def as_term(leaf: Leaf) -> Term:
 
 
 @dataclass(frozen=True, slots=True)
-class WordQuery:
-    """What the lexicon scores: terms over weighted fields, by BM25 with k1 and b."""
+class TermStatistics:
+    """What BM25 needs to know about terms, over all memories of the bound that are not forgotten."""
+
+    documents: int  # memories in the bound
+    average_length: float  # in words, of the fields that count
+    frequencies: list[int]  # by term: memories of the bound that have it
+    occurs: list[bool]  # by term: does any memory in scope have it?
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalQuery:
+    """What a store ranks its lexical candidates by.
+
+    Σ weight × tf × (k1 + 1) ÷ (tf + k1 × (1 − b + b × length ÷ average)).
+
+    ``weights`` are those of the terms, idf included. The result is scored again by the caller.
+    """
 
     terms: tuple[Term, ...]
-    fields: Mapping[str, float]
-    k1: float = 1.2
-    b: float = 0.75
-    every: bool = False  # a memory must have all terms
-    where: Tree | None = None  # a memory must be what this query asks for
+    weights: tuple[float, ...]
+    fields: Mapping[str, float]  # weight of each text field
+    average_length: float
+    k1: float
+    b: float
+    require_all: bool = False  # a candidate has all terms
+    where: QueryTree | None = None  # a candidate fulfils this query tree
 
 
 @dataclass(frozen=True, slots=True)
-class TermMatch:
-    """How one term scored the rows of a WordMatches: weight × idf × saturation, row by row."""
-
-    term: Term
-    documents: int  # memories in the scope that have the term
-    here: int  # memories that may come back and have it
-    idf: float
-    saturation: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class WordMatches:
-    """Rows, best first, with their scores and every term's part in them."""
+class Proposal:
+    """Candidate rows, at least the best n that were asked for, in no particular order."""
 
     rows: Rows
-    scores: Floats
-    terms: list[TermMatch]
-    documents: int  # memories in the scope
-    found: int  # memories that matched, before the cut
+    total: int  # how many matched before the cut
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSketches:
+    """The token sketches of some rows, one after another: ``counts[i]`` rows of ``bits`` belong to the i-th."""
+
+    bits: NDArray[np.uint8]  # a row for each token, one bit for each dimension
+    counts: NDArray[np.int64]  # 0 for a row without a sketch
+    dim: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +163,7 @@ class EdgeArrays:
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """Why a memory may not come back: in words and, where there is one, the number and what it should have been."""
+    """Why a memory is not in scope; where numbers are compared, the value and the threshold."""
 
     reason: str
     value: float | None = None
@@ -121,119 +171,130 @@ class Exclusion:
 
 
 class Scope(Protocol):
-    """The memories that may come back in this recall. Only the view that made it can use it."""
+    """The memories that a recall may return: a compiled filter. Only the snapshot that made it can use it."""
 
     @property
     def count(self) -> int: ...
 
-    def has(self, rows: Rows) -> NDArray[np.bool_]:
-        """Which of these rows may come back."""
+    def contains(self, rows: Rows) -> Flags:
+        """Which of these rows are in scope."""
 
-    def unknown(self, row: int) -> bool:
-        """Is the row none of the memories that this mask was made of?"""
+    def knows(self, row: int) -> bool:
+        """Was this row stored when the scope was made?"""
 
-    def reason(self, row: int) -> Exclusion | None:
-        """Why this row may not: the first condition that it fails, with its number where there is one."""
-
-
-class Lexicon(Protocol):
-    """The words of all memories. Statistics are those of the mask's collections, not of the whole file."""
-
-    def search(self, query: WordQuery, scope: Any, limit: int) -> WordMatches: ...
-
-    def score(self, query: WordQuery, scope: Any, rows: Rows) -> WordMatches:
-        """The same scores for given rows, in their order; 0 where nothing matches."""
-
-    def without(self, tree: Tree, fields: Mapping[str, float], scope: Any) -> Scope:
-        """The mask less the memories that a query describes; it gives that as the reason for them."""
-
-    def alike(self, word: str, scope: Any, least: float, limit: int) -> list[tuple[str, float]]:
-        """Words of memories that may come back that share 3-grams with this one, most similar first."""
+    def exclusion(self, row: int) -> Exclusion | None:
+        """The first condition that this row fails; None for a row in scope."""
 
 
 class Snapshot(Protocol):
-    """One snapshot, for one recall."""
+    """One version of the memories, for one recall. Nothing here is a score."""
 
     @property
-    def version(self) -> int: ...
+    def version(self) -> Version: ...
 
     @property
-    def lexicon(self) -> Lexicon: ...
+    def space(self) -> Space | None:
+        """The model whose vectors are searched."""
 
-    def check_space(self, space: Space) -> None:
-        """Refuse a model whose vectors could not be compared with those that are here."""
+    # What may come back.
 
     def scope(
         self,
-        filter: AnyFilter | None,
+        filter: FilterExpression | None,
         statuses: Sequence[str],
         now: datetime,
         as_of: bool = False,
         hidden: bool = False,
     ) -> Scope:
-        """``as_of`` takes ``now`` as the moment at which memories must hold; ``hidden`` lets in what no recall
-        returns: the expired, and the forgotten when their status is asked for."""
+        """Compile a filter. With ``as_of`` memories must be valid at ``now``. With ``hidden`` the scope has memories
+        that no recall returns: expired ones, and forgotten ones if that status is asked for."""
 
-    def nearest(self, vector: NDArray[np.float32], scope: Any, limit: int) -> tuple[Rows, Floats]:
-        """Rows and cosines, nearest first."""
+    def excluding(self, tree: QueryTree, fields: Mapping[str, float], scope: Scope) -> Scope:
+        """The scope without the memories that fulfil a query tree."""
 
-    def cosines(self, vector: NDArray[np.float32], rows: Rows) -> Floats:
-        """The cosine of each row; NaN for a row without a vector."""
+    # Candidates. Asking for more never changes the first ones.
+
+    def lexical_candidates(self, query: LexicalQuery, scope: Scope, n: int) -> Proposal: ...
+
+    def nearest(self, vector: NDArray[np.float32], scope: Scope, n: int) -> Proposal:
+        """At least the n rows with the highest cosine; ``total`` counts the rows in scope that have a vector."""
+
+    def signature_candidates(self, signature: NDArray[np.uint8], scope: Scope, min_similarity: float) -> Rows:
+        """Rows in scope whose bit signature agrees in at least this share of its bits."""
+
+    def slug_candidates(self, tokens: Sequence[str], scope: Scope, min_similarity: float) -> Rows:
+        """Rows in scope whose slug shares that many 3-grams with any of the tokens (see text/slugs.py)."""
+
+    def similar_words(self, word: str, scope: Scope, min_similarity: float, n: int) -> list[tuple[str, float]]:
+        """Words of memories in scope that are spelled like this one, most similar first."""
+
+    def page(self, scope: Scope, order: PageOrder, limit: int, offset: int = 0) -> Rows:
+        """Rows in scope, by creation (equals in the order in which they were written), or in the order of writing."""
+
+    # Values of rows, in the order of the rows.
+
+    def term_statistics(self, terms: Sequence[Term], fields: Mapping[str, float], scope: Scope) -> TermStatistics: ...
+
+    def term_frequencies(self, terms: Sequence[Term], fields: Mapping[str, float], rows: Rows) -> Floats:
+        """By term (down) and row (across): Σ field weight × how often the term occurs in that field."""
+
+    def field_lengths(self, fields: Mapping[str, float], rows: Rows) -> Floats:
+        """Words of each row in the fields with a weight above 0."""
+
+    def matches(self, tree: QueryTree, fields: Mapping[str, float], rows: Rows) -> Flags:
+        """Which rows fulfil a query tree."""
 
     def vectors(self, rows: Rows) -> NDArray[np.float32]:
         """The vector of each row, of unit length; NaN for a row without one."""
 
-    def token_likeness(self, tokens: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
-        """For each row (down) and token of a question (across) the highest likeness to any token of the row's text;
-        NaN for a row without a sketch."""
-
-    def around(self, rows: Rows, reach: int) -> NDArray[np.int64]:
-        """The memories that come before and after each row in its session: ``reach`` columns before it, nearest first,
-        then as many after it; −1 where there is none. Without sessions, in the order of its collection, where memories
-        that follow one another are about the same things."""
+    def token_sketches(self, rows: Rows) -> TokenSketches: ...
 
     def signatures(self, bits: int, rows: Rows) -> NDArray[np.uint8]:
         """Each row's text as a packed bit signature (see text/signatures.py)."""
 
+    def neighbours(self, rows: Rows, reach: int) -> NDArray[np.int64]:
+        """The rows before and after each row in its session: ``reach`` columns before it, nearest first, then as many
+        after it; −1 where there is none. Without sessions: in the order of its collection, if memories that follow one
+        another there are about the same things."""
+
     def numbers(self, name: str, rows: Rows) -> Floats:
-        """A field of each row: NaN where there is none, a moment in microseconds since 1970."""
+        """A number or moment (microseconds since 1970) of each row; NaN where there is none."""
 
     def strings(self, name: str, rows: Rows) -> list[str]:
-        """A field of each row that holds a word: its status, topic, session, …"""
+        """A keyword field of each row: its status, topic, session, …"""
 
     def contexts(self, rows: Rows) -> list[JsonObject]:
-        """The context of each row, to look at and not to change."""
+        """The context of each row, not to be changed."""
 
-    def links(self, rows: Rows, kinds: Sequence[str] | None = None) -> EdgeArrays:
-        """Edges from or to any of these rows, in a fixed order."""
+    def uses(self, rows: Rows) -> list[Use]: ...
 
     def use_numbers(self, name: str, rows: Rows) -> Floats:
-        """One number of each row's use: a count, or a moment in microseconds; NaN where there is none."""
-
-    def uses(self, rows: Rows) -> list[Use]:
-        """How each row has been used."""
-
-    def texts(self, rows: Rows) -> list[str]:
-        """What each row says: far less to read than whole memories."""
+        """One counter or moment of each row's use; NaN where there is none."""
 
     def ids(self, rows: Rows) -> list[str]: ...
 
+    def texts(self, rows: Rows) -> list[str]: ...
+
     def paths(self, rows: Rows) -> list[str]:
         """The path of each row; without one, the slug of its title; without that, its id."""
-
-    def kept(self, key: str, make: Callable[[], T]) -> T:
-        """What was made under this key for this version of the file; made now when it is the first time."""
-
-    def relations(self, names: Sequence[str]) -> list[EntityEdge]:
-        """Edges between names that begin or end at one of these (compared without case)."""
 
     def memories(self, rows: Rows) -> list[Memory]: ...
 
     def row(self, id: str) -> int | None: ...
 
-    def all_rows(self, scope: Any) -> Rows: ...
+    # Connections and time.
 
-    def newest(self, scope: Any) -> Rows: ...
+    def edges(self, rows: Rows, kinds: Sequence[str] | None = None) -> EdgeArrays:
+        """Edges from or to any of these rows, in a fixed order."""
+
+    def relations(self, names: Sequence[str]) -> list[EntityEdge]:
+        """Relations that begin or end at one of these entity names, compared without case."""
+
+    def next_validity_change(self, now: datetime) -> float:
+        """The next moment after now (microseconds) at which a memory becomes valid, ceases to be, or expires; inf."""
+
+
+# Writing.
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +303,7 @@ class WriteResult:
 
     row: int
     id: str
-    what: Literal["added", "changed", "same"]
+    action: Literal["added", "changed", "same"]
     at: datetime
 
 
@@ -252,7 +313,7 @@ class FileState:
 
     path: str
     size: int
-    modified: int  # nanoseconds since 1970; 0 when the next look should not trust it
+    modified: int  # nanoseconds since 1970; 0 when the next scan must read it again
     inode: int
     hash: bytes  # of its content; empty when it is not indexed
     problem: str = ""  # why it is not indexed, or what was wrong with it
@@ -268,7 +329,8 @@ class StoredChunk:
 
 
 class FileTransaction(Protocol):
-    """Folders and files inside one change. Their chunks are derived: they go for good, and undo leaves them alone."""
+    """Folders and files inside one transaction. Their chunks are derived: they are deleted for good, and undo does not
+    restore them."""
 
     def folder(self, collection: str) -> JsonObject | None: ...
 
@@ -279,55 +341,62 @@ class FileTransaction(Protocol):
     def chunks(self, collection: str, path: str) -> list[StoredChunk]:
         """The chunks of a file, oldest first."""
 
-    def keep(self, collection: str, state: FileState, was: str = "") -> int:
-        """Note a file as it is now, under a new path if it ``was`` elsewhere; its number."""
+    def save(self, collection: str, state: FileState, previous_path: str = "") -> int:
+        """Record a file as it is now, also if it was renamed; its number."""
 
-    def own(self, file: int, rows: Sequence[int], digests: Sequence[bytes]) -> None:
-        """Note that these memories are chunks of a file."""
+    def add_chunks(self, file: int, rows: Sequence[int], digests: Sequence[bytes]) -> None:
+        """Record that these memories are chunks of a file."""
 
-    def adopt(self, row: int, digest: bytes) -> bool:
+    def copy_vectors(self, row: int, digest: bytes) -> bool:
         """Give a memory the vectors of another chunk with this digest, if there is one."""
 
-    def drop(self, collection: str, paths: Sequence[str]) -> int:
-        """Remove files with their chunks; how many chunks there were."""
+    def delete(self, collection: str, paths: Sequence[str]) -> int:
+        """Delete files with their chunks; how many chunks there were."""
 
-    def clear(self, collection: str) -> int:
-        """Remove a folder with its files and their chunks; how many chunks there were."""
+    def delete_folder(self, collection: str) -> int:
+        """Delete a folder with its files and their chunks; how many chunks there were."""
 
-    def switch(self, staged: str, collection: str) -> None:
-        """Put a folder that was built under another name, out of sight, into the place of this one."""
+    def replace_folder(self, staged: str, collection: str) -> None:
+        """Put a folder that was built under another collection name in the place of this one."""
 
 
 class Transaction(Protocol):
-    """One transaction, one entry in the history, one undo."""
+    """One transaction of an operation: all of it is written, or nothing."""
+
+    @property
+    def operation(self) -> int | None:
+        """The operation that this transaction belongs to, None while it has changed nothing; pass it on to continue it
+        in another transaction."""
 
     @property
     def files(self) -> FileTransaction: ...
 
+    def find(self, memory: Memory) -> Memory | None:
+        """The stored memory that ``remember`` would update: the one with its id or external id."""
+
     def remember(self, memory: Memory) -> WriteResult:
-        """Add it, or update the one with its id or external id; equal content changes nothing."""
+        """Add a memory, or update the one with its id or external id; equal content changes nothing."""
 
     def revise(self, id: str, revision: Callable[[Memory], Memory]) -> WriteResult:
-        """Change a memory as it is now, inside the transaction."""
+        """Change a memory, given as it is now inside the transaction."""
 
-    def decay(self, rate: float, collection: str | None) -> int:
-        """strength × exp(−rate × days since the last decay, or creation if later), of all or of one collection's
-        memories; how many changed."""
+    def decay(self, rate: float) -> int:
+        """strength × exp(−rate × days since the last decay, or since creation if later); how many changed."""
 
-    def remove(self, rows: Sequence[int]) -> None:
-        """Delete memories for good, with all that belongs to them: nothing brings them back."""
+    def delete(self, rows: Sequence[int]) -> None:
+        """Delete memories for good, with all that belongs to them; undo does not restore them."""
 
     def row(self, id: str) -> int: ...
 
     def row_with(self, id: str, text: str) -> int | None:
-        """The row of a memory, if this is still what an embedder reads of it."""
+        """The row of a memory, if this is still the text that is embedded for it."""
 
     def set_use(self, row: int, use: Use) -> None: ...
 
-    def set_former(self, row: int, memory: Memory, until: datetime) -> None:
-        """What a memory that this change adds said before, elsewhere, and until when; the oldest first."""
+    def add_history(self, row: int, memory: Memory, until: datetime) -> None:
+        """An earlier version of a memory that this transaction adds, and when it ended; the oldest first."""
 
-    def embed(self, rows: Sequence[int], texts: Sequence[Encoded], space: Space) -> None: ...
+    def embed(self, rows: Sequence[int], texts: Sequence[EncodedText], space: Space) -> None: ...
 
     def link(self, edge: Edge) -> None: ...
 
@@ -335,14 +404,20 @@ class Transaction(Protocol):
 
     def relate(self, edge: EntityEdge) -> None: ...
 
+    def undo(self, operation: int | None = None) -> UndoResult | None:
+        """Take back this operation, or the last one inside the bound."""
+
+    def undo_texts(self, operation: int | None = None) -> dict[str, str]:
+        """As ``Store.undo_texts``, inside the transaction."""
+
 
 @dataclass(frozen=True, slots=True)
-class Touch:
-    """A mark that a recall leaves on what it returned."""
+class UseRecord:
+    """The use of memories by one recall."""
 
     rows: list[int]
     at: datetime
-    counters: tuple[Literal["access", "return", "recall"], ...] = ("access",)
+    counters: tuple[UseCounter, ...] = ("access",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,18 +426,18 @@ class UndoResult:
 
     verb: str
     at: datetime
-    removed: int  # memories that are gone again
+    removed: int  # memories that it deleted again
     restored: int  # memories and edges that are as before
-    ids: tuple[str, ...] = ()  # of the memories among them
+    ids: tuple[str, ...] = ()  # of the restored memories
 
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """What the file holds."""
+    """What a store contains, within its bound."""
 
     path: str
     bytes: int
-    version: int
+    version: Version
     readonly: bool
     memories: dict[str, int] = field(default_factory=dict)  # by status
     collections: dict[str, int] = field(default_factory=dict)
@@ -375,23 +450,38 @@ class StoreStatus:
 
 
 class Store(Protocol):
-    """A house for memories."""
+    """The source of truth. All methods see only what is inside ``bound``."""
+
+    @property
+    def path(self) -> str:
+        """Where the memories are: a file, or a URL without secrets; for messages."""
 
     @property
     def readonly(self) -> bool: ...
 
+    @property
+    def bound(self) -> Bound: ...
+
+    def within(self, bound: Bound) -> Store:
+        """The same store, limited to a bound. A bound cannot be widened."""
+
     def snapshot(self) -> AbstractContextManager[Snapshot]: ...
 
-    def transaction(self, verb: str, note: str = "", durable: bool = True) -> AbstractContextManager[Transaction]:
-        """``durable=False`` does not wait for the disk: a pulled plug may take the change back, whole."""
+    def transaction(
+        self, verb: str, note: str = "", *, durable: bool = True, operation: int | None = None
+    ) -> AbstractContextManager[Transaction]:
+        """``durable=False`` does not wait for the disk: a power cut may undo the transaction, as a whole.
+        ``operation`` continues an operation that an earlier transaction began."""
 
-    def undo(self) -> UndoResult | None: ...
+    def undo_texts(self, operation: int | None = None) -> dict[str, str]:
+        """What an undo of this operation, or of the last one, would restore: the text to embed, by id, of the memories
+        whose text it would change."""
 
     def check_space(self, space: Space) -> None:
-        """Refuse a model whose vectors could not be compared with those that are here."""
+        """Raise an EmbeddingError if the vectors of a model cannot be compared with those in the store."""
 
     def resolve(self, ids: Sequence[str]) -> list[str]:
-        """Whole ids for ids or their unique beginnings; NotFound for an unknown one."""
+        """Full ids for ids or their unique beginnings; NotFound for an unknown one."""
 
     def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Memory]: ...
 
@@ -399,14 +489,16 @@ class Store(Protocol):
 
     def entity_edges(self) -> list[EntityEdge]: ...
 
-    def former(self, id: str) -> list[tuple[datetime, Memory]]:
-        """Earlier contents of a memory, oldest first: kept, but not searchable."""
+    def history(self, id: str) -> list[tuple[datetime, Memory]]:
+        """Earlier versions of a memory, oldest first, each with the moment it ended; they cannot be searched."""
 
-    def unembedded(self, space: Space, among: Sequence[str] | None = None, tokens: bool = False) -> list[str]:
-        """Ids of the memories (all, or some) that this model has no vector for, or, with ``tokens``, no sketch."""
+    def unembedded(
+        self, space: Space, among: Sequence[str] | None = None, tokens: bool = False, limit: int | None = None
+    ) -> list[str]:
+        """Ids of the memories (all, or some) without a vector of this model or, with ``tokens``, without a sketch."""
 
     def folders(self) -> dict[str, JsonObject]:
-        """What is known of the folders that are indexed here, by collection."""
+        """The records of the indexed folders, by collection."""
 
     def files(self, collection: str) -> dict[str, FileState]:
         """The files of a folder as they were when last read, by path."""
@@ -415,14 +507,14 @@ class Store(Protocol):
         """The ids of the memories that are chunks of a folder's files."""
 
     def embedded(self, digests: Sequence[bytes]) -> set[bytes]:
-        """Which of these digests have a vector that another chunk can adopt."""
+        """Which of these digests have a vector that another chunk can copy."""
 
-    def switch(self, space: Space, without: Collection[str] = ()) -> int:
-        """Search this model's vectors from now on and let those of others go; how many are missing, if any are (beside
-        those of the ids ``without``): then nothing is changed."""
+    def switch_space(self, space: Space, without: Collection[str] = ()) -> int:
+        """Search this model's vectors from now on and delete those of others. If memories beside the ids ``without``
+        lack a vector, nothing is changed and their number is returned."""
 
-    def touch(self, mark: Touch) -> None:
-        """Note a use; it may be written a little later, and never fails a recall."""
+    def record_use(self, use: UseRecord) -> None:
+        """Record a use; it may be written a little later, and never fails a recall."""
 
     def status(self) -> StoreStatus: ...
 

@@ -7,18 +7,18 @@ from functools import lru_cache
 from operator import attrgetter
 
 from recollect.model import Memory
-from recollect.model.memory import FIELDS as MEMORY_FIELDS
+from recollect.model.memory import FIELDS
 from recollect.text.words import words
 
 # The numbers of text fields are stored: the order never changes, and new ones are appended.
-FIELDS = ("text", "title", "summary", "keywords", "tags", "entities", "path", "speaker", "original")
-NUMBER = {name: at for at, name in enumerate(FIELDS)}
+TEXT_FIELDS = ("text", "title", "summary", "keywords", "tags", "entities", "path", "speaker", "original")
+TEXT_FIELD_NUMBERS = {name: at for at, name in enumerate(TEXT_FIELDS)}
 SHORT = 200  # characters
 
 # Which fields of a memory are searched as each text field, and whether they are lists.
 _SOURCES = [
-    (at, [(attrgetter(field.name), field.kind == "list") for field in MEMORY_FIELDS.values() if field.words == name])
-    for at, name in enumerate(FIELDS)
+    (at, [(attrgetter(field.name), field.kind == "list") for field in FIELDS.values() if field.words == name])
+    for at, name in enumerate(TEXT_FIELDS)
 ]
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from recollect.errors import InvalidInput
+from recollect.model import JsonObject
 
 Source = str | PathLike[str]  # a path, or - for stdin
 READ_CHARACTERS = 1 << 18  # at a time; more when one value needs more

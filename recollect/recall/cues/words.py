@@ -13,9 +13,9 @@ from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows, Term
-from recollect.store.text_fields import FIELDS
+from recollect.store.text_fields import TEXT_FIELDS
 
-ALL_FIELDS = dict.fromkeys(FIELDS, 1.0)
+ALL_FIELDS = dict.fromkeys(TEXT_FIELDS, 1.0)
 
 
 @dataclass(frozen=True, slots=True)

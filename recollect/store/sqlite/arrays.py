@@ -1,4 +1,4 @@
-"""Small array tools: arrays that grow at their end, and picking the best."""
+"""Array tools: arrays that grow at their end, and a linear-time sort."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Growing:
+class GrowingArray:
     """An array that grows at its end. Views handed out before stay valid and unchanged."""
 
     def __init__(self, dtype: Any, width: int | None = None) -> None:
@@ -32,20 +32,6 @@ class Growing:
         self._buffer[self._used : needed] = block
         self._used = needed
         return self._buffer[:needed]
-
-
-def best(scores: NDArray[Any], keys: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
-    """Positions of the highest scores, best first; equal scores by key, so that ties never depend on layout."""
-    count = len(scores)
-    if limit <= 0 or not count:
-        return np.empty(0, dtype=np.int64)
-    if limit < count:
-        floor = np.partition(scores, count - limit)[count - limit]
-        chosen = np.flatnonzero(scores >= floor)
-    else:
-        chosen = np.arange(count)
-    order = np.lexsort((keys[chosen], -scores[chosen]))
-    return chosen[order][:limit]
 
 
 def stable_order(values: NDArray[np.uint32]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Fading: strengths decay with time, all at once, and the file knows since when."""
+"""Decay: what the passing of time makes of the strengths of memories."""
 
 from __future__ import annotations
 
@@ -8,43 +8,47 @@ from dataclasses import dataclass
 import apsw
 import numpy as np
 
-from recollect.store.base import Floats
+from recollect.store.base import Bound, Floats
+from recollect.store.sqlite.bounds import bound_condition, is_inside
 from recollect.store.sqlite.connections import fetch
 
 DAY = 86_400e6  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
-class Faded:
-    """The rows whose strength is another now, with what it was and what it is."""
+class StrengthChanges:
+    """The rows whose strength changes, with it before and after."""
 
     rows: list[int]
-    former: list[float]
-    strength: list[float]
+    before: list[float]
+    after: list[float]
 
 
-def faded(strength: Floats, days: Floats, rate: float) -> Floats:
+def decayed(strength: Floats, days: Floats, rate: float) -> Floats:
     """strength × exp(−rate × days)."""
     return np.asarray(strength * np.exp(-rate * days))
 
 
-def scope_note(collection: str | None) -> str:
-    """How a decay's entry in the history says whom it was for: everybody, or one collection."""
-    return "" if collection is None else json.dumps(collection)
-
-
-def fade(connection: apsw.Connection, now: int, rate: float, collection: str | None) -> Faded:
-    """What a decay does now to the memories of a collection, or to all: days count since the last one that
-    they have seen, or since their creation when that came later."""
+def decayed_strengths(connection: apsw.Connection, now: int, rate: float, bound: Bound) -> StrengthChanges:
+    """What a decay does now to the memories of a bound. Days count since the last decay that included a memory, or
+    since its creation if that was later."""
     sql = "SELECT note, max(at) FROM changes WHERE verb = 'decay' AND NOT undone GROUP BY note"
-    last = dict(fetch(connection, sql))
-    chosen, asked = ("", ()) if collection is None else ("WHERE collection = ?", (collection,))
-    held = fetch(connection, f"SELECT row, strength, created, collection FROM memories {chosen} ORDER BY row", asked)
-    never = -np.inf
-    since = {name: max(last.get("", never), last.get(scope_note(name), never)) for name in {each[3] for each in held}}
-    begin = np.array([max(since[name], created) for _, _, created, name in held], dtype=np.float64)
-    former = np.array([each[1] for each in held], dtype=np.float64)
-    latter = faded(former, np.maximum(0.0, now - begin) / DAY, rate)
-    moved = np.flatnonzero(latter != former)
-    rows = np.array([each[0] for each in held], dtype=np.int64)
-    return Faded(rows[moved].tolist(), former[moved].tolist(), latter[moved].tolist())
+    decays = [(_noted_bound(note), at) for note, at in fetch(connection, sql)]
+    condition, values = bound_condition(bound)
+    columns = "row, strength, created, collection, user, agent, session"
+    sql = f"SELECT {columns} FROM memories WHERE true{condition} ORDER BY row"
+    stored = fetch(connection, sql, values)
+    owners = {tuple(each[3:]) for each in stored}
+    last = {owner: max((at for noted, at in decays if is_inside(owner, noted)), default=-np.inf) for owner in owners}
+    begin = np.array([max(last[tuple(owner)], created) for _, _, created, *owner in stored], dtype=np.float64)
+    before = np.array([each[1] for each in stored], dtype=np.float64)
+    after = decayed(before, np.maximum(0.0, now - begin) / DAY, rate)
+    changed = np.flatnonzero(after != before)
+    rows = np.array([each[0] for each in stored], dtype=np.int64)
+    return StrengthChanges(rows[changed].tolist(), before[changed].tolist(), after[changed].tolist())
+
+
+def _noted_bound(note: str) -> Bound:
+    """The bound in the history entry of a decay; version 0.1 wrote the collection alone."""
+    noted = json.loads(note) if note else {}
+    return Bound(collection=noted) if isinstance(noted, str) else Bound(**noted)

@@ -47,7 +47,7 @@ class SqliteFileTransaction:
     """What may be done to folders and files inside one transaction."""
 
     def __init__(self, transaction: SqliteTransaction) -> None:
-        self.change = transaction
+        self.transaction = transaction
         self.connection = transaction.connection
 
     def folder(self, collection: str) -> JsonObject | None:
@@ -70,10 +70,10 @@ class SqliteFileTransaction:
         )
         return [StoredChunk(*each) for each in fetch(self.connection, sql, (collection, path))]
 
-    def keep(self, collection: str, state: FileState, was: str = "") -> int:
-        if was and was != state.path:
+    def save(self, collection: str, state: FileState, previous_path: str = "") -> int:
+        if previous_path and previous_path != state.path:
             sql = "UPDATE files SET path = ? WHERE collection = ? AND path = ?"
-            self.connection.execute(sql, (state.path, collection, was))
+            self.connection.execute(sql, (state.path, collection, previous_path))
         values = (state.size, state.modified, state.inode, state.hash, state.problem)
         self.connection.execute(
             f"INSERT INTO files (collection, {STATE}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
@@ -84,44 +84,45 @@ class SqliteFileTransaction:
         sql = "SELECT file FROM files WHERE collection = ? AND path = ?"
         return int(self.connection.execute(sql, (collection, state.path)).get)
 
-    def own(self, file: int, rows: Sequence[int], digests: Sequence[bytes]) -> None:
+    def add_chunks(self, file: int, rows: Sequence[int], digests: Sequence[bytes]) -> None:
         self.connection.executemany(
             "INSERT OR REPLACE INTO chunks VALUES (?, ?, ?)",
             ((row, file, digest) for row, digest in zip(rows, digests, strict=True)),
         )
 
-    def adopt(self, row: int, digest: bytes) -> bool:
+    def copy_vectors(self, row: int, digest: bytes) -> bool:
         before = self.connection.total_changes()
-        for table, held in ENCODED.items():
+        for table, column in ENCODED.items():
             sql = (
-                f"INSERT OR REPLACE INTO {table} SELECT v.space, ?1, v.{held} FROM chunks c "
+                f"INSERT OR REPLACE INTO {table} SELECT v.space, ?1, v.{column} FROM chunks c "
                 f"CROSS JOIN {table} v ON v.row = c.row AND v.space IN (SELECT space FROM spaces) "  # c first
                 "WHERE c.digest = ?2 AND c.row <> ?1 GROUP BY v.space"
             )
             self.connection.execute(sql, (row, digest))
         return self.connection.total_changes() > before
 
-    def drop(self, collection: str, paths: Sequence[str]) -> int:
+    def delete(self, collection: str, paths: Sequence[str]) -> int:
         among = "collection = ? AND path IN (SELECT value FROM json_each(?))"
         chosen = (collection, json.dumps(list(paths)))
         sql = f"SELECT row FROM chunks WHERE file IN (SELECT file FROM files WHERE {among})"
         rows = [row for (row,) in fetch(self.connection, sql, chosen)]
-        self.change.remove(rows)
+        self.transaction.delete(rows)
         self.connection.execute(f"DELETE FROM files WHERE {among}", chosen)
         return len(rows)
 
-    def clear(self, collection: str) -> int:
+    def delete_folder(self, collection: str) -> int:
         rows = [row for (row,) in fetch(self.connection, OF_FILES, (collection,))]
-        self.change.remove(rows)
+        self.transaction.delete(rows)
         for table in ("files", "folders"):
             self.connection.execute(f"DELETE FROM {table} WHERE collection = ?", (collection,))
         return len(rows)
 
-    def switch(self, staged: str, collection: str) -> None:
-        self.clear(collection)
+    def replace_folder(self, staged: str, collection: str) -> None:
+        self.delete_folder(collection)
+        self.transaction.touch((staged, "", "", ""), (collection, "", "", ""))
         self.connection.execute(
             f"UPDATE memories SET collection = ?, status = 'active', changed = ? WHERE row IN ({OF_FILES})",
-            (collection, self.change.version, staged),
+            (collection, self.transaction.version, staged),
         )
         for table in ("files", "folders"):
             self.connection.execute(f"UPDATE {table} SET collection = ? WHERE collection = ?", (collection, staged))

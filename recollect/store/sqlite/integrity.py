@@ -23,7 +23,7 @@ from recollect.store.sqlite.migrations import MIGRATIONS
 from recollect.store.sqlite.postings import ENTRY
 from recollect.store.sqlite.rows import ENCODED, from_row, select_columns
 from recollect.store.sqlite.store import SqliteStore
-from recollect.store.sqlite.transaction import MOST_TIMES, SqliteTransaction
+from recollect.store.sqlite.transaction import MAX_OCCURRENCES, SqliteTransaction
 from recollect.store.text_fields import embedding_text, field_words
 from recollect.text.words import stem
 
@@ -145,7 +145,9 @@ def _misworded(connection: apsw.Connection, _: int) -> Finding | None:
 
 def _words(memory: Memory) -> dict[tuple[int, str], int]:
     return {
-        (field, word): min(times, MOST_TIMES) for field, counts in field_words(memory) for word, times in counts.items()
+        (field, word): min(times, MAX_OCCURRENCES)
+        for field, counts in field_words(memory)
+        for word, times in counts.items()
     }
 
 
@@ -300,9 +302,9 @@ def empty_log(path: str) -> None:
 
 
 def _finish(transaction: SqliteTransaction) -> None:
-    """Let every image be made anew, and undo pass this change by: there is nothing in it to take back."""
-    transaction.connection.execute("UPDATE memories SET changed = ?", (transaction.begin(),))
-    transaction.connection.execute("UPDATE changes SET undone = 1 WHERE version = ?", (transaction.begin(),))
+    """Make every index be built again. There is nothing in a repair that undo could take back."""
+    transaction.connection.execute("UPDATE memories SET changed = ?", (transaction.version,))
+    transaction.undoable = False
 
 
 def _memories(connection: apsw.Connection) -> Iterator[tuple[int, Memory]]:

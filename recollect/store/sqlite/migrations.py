@@ -134,10 +134,21 @@ DELETE FROM together;
 DROP TABLE together;
 """
 
-# Fields that a memory has since version 0.2. A file of version 0.1 that is only read has none of them: see rows.py.
-FIELDS_0_2 = """
+# Version 0.2. Fields: a file of version 0.1 that is only read has none of them (see rows.py). Changes get a random
+# token, which tells copies of a file apart; the operation that they belong to; and whose memories they touched (JSON,
+# null for any). External ids are unique for a user and an agent of a collection.
+VERSION_0_2 = """
 ALTER TABLE memories ADD COLUMN agent TEXT NOT NULL DEFAULT '';
 ALTER TABLE memories ADD COLUMN mentions INTEGER NOT NULL DEFAULT 1;
+DROP INDEX IF EXISTS memories_external;
+CREATE UNIQUE INDEX memories_external ON memories (collection, user, agent, external_id) WHERE external_id <> '';
+
+ALTER TABLE changes ADD COLUMN token INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE changes ADD COLUMN operation INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE changes ADD COLUMN bounds TEXT NOT NULL DEFAULT '[[null,null,null,null]]';
+UPDATE changes SET undone = 1 WHERE verb IN ('undo', 'embed', 'reembed', 'sync');
+UPDATE changes SET operation = version, token = (random() & 4611686018427387903) | 1;
+CREATE INDEX changes_operation ON changes (operation);
 """
 
 MIGRATIONS: dict[str, str] = {
@@ -145,7 +156,7 @@ MIGRATIONS: dict[str, str] = {
     "0002_files": FILES,
     "0003_tokens": TOKENS,
     "0004_sketches": SKETCHES,
-    "0005_fields": FIELDS_0_2,
+    "0005_version_0_2": VERSION_0_2,
 }
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from recollect.store.base import Floats
 from recollect.store.sqlite.arrays import stable_order
-from recollect.store.text_fields import FIELDS
+from recollect.store.text_fields import TEXT_FIELDS
 
 # One word of one memory: which, where and how often (7 bytes).
 ENTRY = np.dtype([("term", "<u4"), ("field", "u1"), ("times", "<u2")])
@@ -46,15 +46,15 @@ class Postings:
         entries = np.frombuffer(b"".join(blobs), dtype=ENTRY)
         counts = np.array([len(blob) // ENTRY.itemsize for blob in blobs], dtype=np.int64)
         local = np.repeat(np.arange(len(blobs), dtype=np.int32), counts)
-        cells = local.astype(np.int64) * len(FIELDS) + entries["field"]
-        lengths = np.bincount(cells, weights=entries["times"], minlength=len(blobs) * len(FIELDS))
+        cells = local.astype(np.int64) * len(TEXT_FIELDS) + entries["field"]
+        lengths = np.bincount(cells, weights=entries["times"], minlength=len(blobs) * len(TEXT_FIELDS))
         added = _segment(
             entries["term"].copy(), local + np.int32(first_slot), entries["field"].copy(), entries["times"].copy()
         )
         segments = [*self.segments, added]
         while len(segments) > 1 and len(segments[-2].slots) <= 2 * len(segments[-1].slots):
             segments[-2:] = [_merged(segments[-2], segments[-1])]
-        return Postings(tuple(segments)), lengths.reshape(len(blobs), len(FIELDS)).astype(np.uint32)
+        return Postings(tuple(segments)), lengths.reshape(len(blobs), len(TEXT_FIELDS)).astype(np.uint32)
 
     def times(self, groups: Groups, weights: NDArray[np.float64]) -> list[tuple[NDArray[np.int32], Floats]]:
         """For each group: slots that have any of its terms in a field with weight, ascending, and Σ weight × times."""

@@ -1,4 +1,4 @@
-"""The filter mask of one recall: which slots may come back, and for the others, what keeps them out."""
+"""Scopes: which slots a recall may return, and for the others, the condition that they fail."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
@@ -26,13 +25,14 @@ from recollect.model.filter import (
 )
 from recollect.model.matching import match_context, match_near
 from recollect.model.memory import KEYWORD_FIELDS, STATUSES
-from recollect.store.base import Exclusion, Floats, Rows
-from recollect.store.sqlite.index import Image
-from recollect.store.sqlite.refusals import refusal
+from recollect.store.base import Bound, Exclusion, Flags, Floats, Rows
+from recollect.store.sqlite.exclusions import explain_exclusion
+from recollect.store.sqlite.index import Index
 
+NOT_STORED = "it is not in the store"
 HOUR = 3_600e6  # microseconds
-MOST_MEMOS = 64  # answers kept for a version
-Slots = NDArray[np.bool_]
+MAX_DERIVED = 64  # entries kept for a version
+Slots = Flags
 
 
 Condition = tuple[str, Slots, str, Any]  # what it is, who passes, and of a filter's: its name and what it wants
@@ -40,56 +40,71 @@ Condition = tuple[str, Slots, str, Any]  # what it is, who passes, and of a filt
 
 @dataclass(slots=True)
 class SlotScope:
-    """Slots that pass every condition. Conditions keep their names, so that a refusal can be explained."""
+    """Slots that pass every condition. Conditions keep their names, so that an exclusion can be explained."""
 
-    image: Image
+    index: Index
     slots: Slots
-    bound_slots: Slots  # the collections asked for: what word statistics are made of
-    bound_key: tuple[str, ...]
+    bound_slots: Slots  # the bound, and the collections asked for: what word statistics are made of
+    bound_key: Hashable
     conditions: list[Condition] = field(default_factory=list)
 
     @property
     def count(self) -> int:
         return int(np.count_nonzero(self.slots))
 
-    def has(self, rows: Rows) -> Slots:
-        slots = self.image.slots(rows)
+    def contains(self, rows: Rows) -> Slots:
+        slots = self.index.slots(rows)
         return np.asarray((slots >= 0) & self.slots[slots]) if len(self.slots) else slots >= 0
 
-    def unknown(self, row: int) -> bool:
-        return int(self.image.slots(np.array([row]))[0]) < 0
+    def knows(self, row: int) -> bool:
+        slot = int(self.index.slots(np.array([row]))[0])
+        return slot >= 0 and bool(self.conditions[0][1][slot])
 
-    def reason(self, row: int) -> Exclusion | None:
-        slot = int(self.image.slots(np.array([row]))[0])
+    def exclusion(self, row: int) -> Exclusion | None:
+        slot = int(self.index.slots(np.array([row]))[0])
         if slot < 0:
-            return Exclusion("it is not in the store")
+            return Exclusion(NOT_STORED)
         for label, passing, name, wanted in self.conditions:
             if not passing[slot]:
-                return refusal(self.image, slot, label, name, wanted) if name else Exclusion(label)
+                return explain_exclusion(self.index, slot, label, name, wanted) if name else Exclusion(label)
         return None
+
+    def restricted(self, reason: str, passing: Slots) -> SlotScope:
+        """The scope with one more condition."""
+        conditions = [*self.conditions, (reason, passing, "", None)]
+        return SlotScope(self.index, self.slots & passing, self.bound_slots, self.bound_key, conditions)
 
 
 class ScopeBuilder:
     """Evaluates filters over an image. Every answer is two masks: certainly yes, certainly no."""
 
     def __init__(
-        self, image: Image, column: Callable[[str], Any], last_accessed: Callable[[], tuple[Rows, Floats]]
+        self,
+        index: Index,
+        column: Callable[[str], Any],
+        last_accessed: Callable[[], tuple[Rows, Floats]],
+        bound: Bound,
     ) -> None:
-        self.image = image
+        self.index = index
+        self.bound = bound
         self.column = column
         self.last_accessed = last_accessed
         self.now = 0
-        self.size = len(image.rows)
+        self.size = len(index.rows)
 
-    def make(
+    def build(
         self, filter: FilterExpression | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
     ) -> SlotScope:
         """The mask for a filter; where time has no say in it, the same one again until something is written."""
         self.now = check.micros(now)
-        key = None if as_of or hidden or self._dated() or _fades(filter) else ("mask", repr(filter), tuple(statuses))
+        key = (
+            None
+            if as_of or hidden or self._dated() or _fades(filter)
+            else ("scope", self.bound, repr(filter), tuple(statuses))
+        )
         if key is None:
             return self._made(filter, statuses, now, as_of, hidden)
-        known: SlotScope | None = self.image.memo.get(key)
+        known: SlotScope | None = self.index.derived.get(key)
         if known is None:
             known = self._made(filter, statuses, now, as_of, hidden)
             self._keep(key, known)
@@ -97,17 +112,18 @@ class ScopeBuilder:
 
     def _dated(self) -> bool:
         """Is there any memory whose time begins or ends?"""
-        dated: bool | None = self.image.memo.get("dated")
+        dated: bool | None = self.index.derived.get("dated")
         if dated is None:
             moments = (self.column(name) for name in ("valid_from", "valid_to", "expires"))
-            dated = self.image.memo["dated"] = not all(np.isnan(each).all() for each in moments)
+            dated = self.index.derived["dated"] = not all(np.isnan(each).all() for each in moments)
         return dated
 
     def _made(
         self, filter: FilterExpression | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
     ) -> SlotScope:
         forgotten = self._coded("status", ("forgotten",))
-        conditions: list[Condition] = [("it is not in the store", self.image.alive, "", None)]
+        inside = self.bound_slots()
+        conditions: list[Condition] = [(NOT_STORED, inside, "", None)]
         if not hidden:
             conditions.append(("it was forgotten", ~forgotten, "", None))
         asked = _positive(filter, "status", tuple(statuses))
@@ -124,10 +140,21 @@ class ScopeBuilder:
         for _, passing, _, _ in conditions[1:]:
             slots &= passing
         collections = _positive(filter, "collection")
-        bound_slots = self.image.alive & ~forgotten
+        bound_slots = inside & ~forgotten
         if collections:
             bound_slots &= self._coded("collection", collections)
-        return SlotScope(self.image, slots, bound_slots, tuple(sorted(set(collections))), conditions)
+        return SlotScope(self.index, slots, bound_slots, (self.bound, *sorted(set(collections))), conditions)
+
+    def bound_slots(self) -> Slots:
+        """The slots of stored memories inside the bound, forgotten ones too."""
+        key = ("bound", self.bound)
+        known: Slots | None = self.index.derived.get(key)
+        if known is None:
+            known = self.index.alive.copy()
+            for name, value in self.bound.values.items():
+                known &= self._coded(name, (value,))
+            self._keep(key, known)
+        return known
 
     def _named(self, filter: FilterExpression | None) -> list[tuple[str, tuple[Slots, Slots], str, Any]]:
         """The conditions joined by AND at the top, one by one, so that each can be named."""
@@ -142,11 +169,11 @@ class ScopeBuilder:
                 for part_yes, part_no in map(self._all, filter.of):
                     yes |= part_yes
                     no &= part_no
-                return [(describe(filter), (yes, no), "or", filter.of)]
+                return [(describe_filter(filter), (yes, no), "or", filter.of)]
             case Not():
                 _check_no_expired(filter)
                 yes, no = self._all(filter.of)
-                return [(f"not ({describe(filter.of)})", (no, yes), "not", filter.of)]
+                return [(f"not ({describe_filter(filter.of)})", (no, yes), "not", filter.of)]
             case Filter():
                 if filter.expired not in (None, True, False):
                     raise InvalidInput(f"expired must be true or false, not {check.short_repr(filter.expired)}.")
@@ -198,7 +225,7 @@ class ScopeBuilder:
 
     def _coded(self, name: str, values: Sequence[str]) -> Slots:
         column = self.column(name)
-        index = self.image.codes[name]
+        index = self.index.codes[name]
         known = [index[value] for value in values if value in index]
         if len(known) == 1:
             return np.asarray(column == known[0])
@@ -212,9 +239,9 @@ class ScopeBuilder:
         return self._where(slot for slot, has in list(held.items()) if slot < self.size and wanted <= set(has))
 
     def _under(self, path: str) -> Slots:
-        index = dict(self.image.codes["path"]) if "path" in self.image.columns else None
+        index = dict(self.index.codes["path"]) if "path" in self.index.columns else None
         column = self.column("path")
-        index = index if index is not None else dict(self.image.codes["path"])
+        index = index if index is not None else dict(self.index.codes["path"])
         matching = [
             code for held, code in index.items() if held == path or (path[-1:] == "/" and held.startswith(path))
         ]
@@ -222,7 +249,7 @@ class ScopeBuilder:
 
     def _judged(self, key: str, judgement: Callable[[Any], bool | None]) -> tuple[Slots, Slots]:
         """Judged once a version; an empty context is judged too."""
-        known: tuple[Slots, Slots] | None = self.image.memo.get(key)
+        known: tuple[Slots, Slots] | None = self.index.derived.get(key)
         if known is None:
             contexts = self.column("context")
             answers = {slot: judgement(held) for slot, held in list(contexts.items()) if slot < self.size}
@@ -236,9 +263,9 @@ class ScopeBuilder:
 
     def _keep(self, key: Hashable, answer: Any) -> None:
         """For as long as nothing is written, and not too many are kept; other threads may clear them at any time."""
-        if len(self.image.memo) > MOST_MEMOS:
-            self.image.memo.clear()
-        self.image.memo[key] = answer
+        if len(self.index.derived) > MAX_DERIVED:
+            self.index.derived.clear()
+        self.index.derived[key] = answer
 
     def _confident(self, least: float, decay: float) -> Slots:
         """confidence × decay ^ days ≥ least, days since the last access, or since creation without one.
@@ -253,7 +280,7 @@ class ScopeBuilder:
             return np.asarray(passing)
         seen = self.column("created").copy()
         rows, moments = self.last_accessed()
-        slots = self.image.slots(rows)
+        slots = self.index.slots(rows)
         known = slots >= 0
         seen[slots[known]] = np.maximum(seen[slots[known]], moments[known])
         return np.asarray(self._unfaded(seen, confidence, decay) >= least)
@@ -298,16 +325,16 @@ def shown(value: Any) -> str:
             return check.short_repr(value, 120)
 
 
-def describe(filter: FilterExpression) -> str:
+def describe_filter(filter: FilterExpression) -> str:
     match filter:
         case Filter():
             return " and ".join(f"{name}={shown(value)}" for name, value in conditions_of(filter))
         case Not():
-            return f"not ({describe(filter.of)})"
+            return f"not ({describe_filter(filter.of)})"
         case AllOf():
-            return " and ".join(map(describe, filter.of))
+            return " and ".join(map(describe_filter, filter.of))
         case AnyOf():
-            return " or ".join(f"({describe(part)})" for part in filter.of)
+            return " or ".join(f"({describe_filter(part)})" for part in filter.of)
 
 
 def _fades(filter: FilterExpression | None) -> bool:

@@ -1,4 +1,4 @@
-"""What came before and after: the memories of a session in their order."""
+"""Session order: which memories come before and after each other in a session."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.sqlite.index import Image
+from recollect.store.sqlite.index import Index
 
-# Without sessions, is a memory about what the one before it was about? In talks and diaries two that follow one another
-# are nearer in meaning, by .13 to .38 of a cosine, than two at random; in collections of documents by −.01 to .09.
+# Without sessions, is a memory about what the one before it was about? In conversations and diaries the cosine of two
+# that follow one another is .13 to .38 above that of two at random; in collections of documents −.01 to .09.
 COHERENT = 0.1
 SAMPLE = 2000  # pairs that are compared
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """All slots in the order of their sessions. A name is another session in another collection or for another user."""
+class SessionOrder:
+    """All slots in the order of their sessions. A session name means another session for another user or collection."""
 
     sequence: NDArray[np.int64]  # slots, session by session
     place: NDArray[np.int64]  # of each slot in the sequence
-    run: NDArray[np.int64]  # of each place: which session; −1 where the order says nothing
+    run: NDArray[np.int64]  # of each place: which session; −1 where the order means nothing
 
     @classmethod
-    def of(cls, image: Image, users: NDArray[Any], sessions: NDArray[Any], positions: NDArray[Any]) -> Order:
-        alive = np.flatnonzero(image.alive)
-        rows, created = image.rows[alive], image.columns["created"][alive]
-        where = np.where(np.isnan(positions[alive]), 0.0, positions[alive])
-        whose = np.stack([sessions, users, image.columns["collection"]])
-        sequence = alive[np.lexsort((rows, created, where, *whose[:, alive]))]
-        told = whose[:, sequence]
-        begins = np.append(True, (told[:, 1:] != told[:, :-1]).any(axis=0))[: len(sequence)]
+    def of(cls, index: Index, users: NDArray[Any], sessions: NDArray[Any], positions: NDArray[Any]) -> SessionOrder:
+        alive = np.flatnonzero(index.alive)
+        rows, created = index.rows[alive], index.columns["created"][alive]
+        position = np.where(np.isnan(positions[alive]), 0.0, positions[alive])
+        owner = np.stack([sessions, users, index.columns["collection"]])
+        sequence = alive[np.lexsort((rows, created, position, *owner[:, alive]))]
+        ordered = owner[:, sequence]
+        begins = np.append(True, (ordered[:, 1:] != ordered[:, :-1]).any(axis=0))[: len(sequence)]
         run = np.cumsum(begins)
-        none = image.codes["session"].get("", -1)
+        none = index.codes["session"].get("", -1)
         for start, end in pairwise([*np.flatnonzero(begins).tolist(), len(sequence)]):
-            if told[0, start] == none and not _coherent(image, sequence[start:end]):
+            if ordered[0, start] == none and not _is_coherent(index, sequence[start:end]):
                 run[start:end] = -1
-        place = np.full(len(image.rows), -1, dtype=np.int64)
+        place = np.full(len(index.rows), -1, dtype=np.int64)
         place[sequence] = np.arange(len(sequence))
         return cls(sequence, place, run)
 
-    def around(self, slots: NDArray[np.int64], reach: int) -> NDArray[np.int64]:
-        """So many slots before each and after it, −1 where there is none."""
+    def neighbours(self, slots: NDArray[np.int64], reach: int) -> NDArray[np.int64]:
+        """The slots before each slot, nearest first, and those after it; −1 where there is none."""
         steps = np.concatenate([-np.arange(1, reach + 1), np.arange(1, reach + 1)])
         if not len(self.sequence):
             return np.full((len(slots), len(steps)), -1, dtype=np.int64)
@@ -56,12 +56,12 @@ class Order:
         return np.where(inside, self.sequence[there], -1)
 
 
-def _coherent(image: Image, slots: NDArray[np.int64]) -> bool:
-    """Are memories that follow one another nearer in meaning than any two?"""
-    slots = slots[image.has_vector[slots]][:SAMPLE]
+def _is_coherent(index: Index, slots: NDArray[np.int64]) -> bool:
+    """Are memories that follow one another more similar than any two?"""
+    slots = slots[index.has_vector[slots]][:SAMPLE]
     if len(slots) < 8:
         return False
-    vectors = image.matrix[slots]
+    vectors = index.matrix[slots]
     following = np.einsum("ij,ij->i", vectors[1:], vectors[:-1]).mean()
     mean = vectors.mean(axis=0)
     return bool(following - mean @ mean > COHERENT)

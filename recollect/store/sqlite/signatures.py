@@ -1,4 +1,4 @@
-"""The bit signatures of an image's memories, made from their words when first asked for."""
+"""Bit signatures of the memories in an index, computed from their words when first asked for."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.sqlite.connections import fetch
-from recollect.store.sqlite.index import Image
-from recollect.store.text_fields import NUMBER
-from recollect.text.signatures import Signature, directions, packed
+from recollect.store.sqlite.index import Index
+from recollect.store.text_fields import TEXT_FIELD_NUMBERS
+from recollect.text.signatures import Signature, word_directions, pack_signs
 
 AT_ONCE = 1 << 10  # words whose directions are summed at a time: few enough to stay near the processor
 
 
-def signatures(image: Image, connection: apsw.Connection, bits: int) -> Signature:
+def signatures(index: Index, connection: apsw.Connection, bits: int) -> Signature:
     """A signature for every slot, of the words of its text.
 
     They are not stored: the words are, and a question may ask for any number of bits. A slot never changes, so what is
     made for one version stays true in the next, and only new slots are read again.
     """
     key = ("signatures", bits)
-    known: Signature = image.lasting.get(key, np.zeros((0, bits // 8), dtype=np.uint8))
-    if len(known) < len(image.rows):
-        known = np.concatenate([known, _made(image, connection, bits, len(known))])
-        image.lasting[key] = known
-    return known[: len(image.rows)]
+    known: Signature = index.by_slot.get(key, np.zeros((0, bits // 8), dtype=np.uint8))
+    if len(known) < len(index.rows):
+        known = np.concatenate([known, _compute(index, connection, bits, len(known))])
+        index.by_slot[key] = known
+    return known[: len(index.rows)]
 
 
-def _made(image: Image, connection: apsw.Connection, bits: int, first: int) -> Signature:
+def _compute(index: Index, connection: apsw.Connection, bits: int, first: int) -> Signature:
     """The signatures of the slots from ``first`` on."""
-    terms, slots = _entries(image, first)
+    terms, slots = _entries(index, first)
     distinct, which = np.unique(terms, return_inverse=True)
     sql = "SELECT term, word FROM vocabulary WHERE term IN (SELECT value FROM json_each(?))"
     words = dict(fetch(connection, sql, (json.dumps(distinct.tolist()),)))
-    table = directions([words.get(term, "") for term in distinct.tolist()], bits)
-    sums = np.zeros((len(image.rows) - first, bits), dtype=np.int32)
+    table = word_directions([words.get(term, "") for term in distinct.tolist()], bits)
+    sums = np.zeros((len(index.rows) - first, bits), dtype=np.int32)
     starts = np.flatnonzero(np.append(True, slots[1:] != slots[:-1])[: len(slots)])
     cuts = np.searchsorted(starts, np.arange(0, len(slots), AT_ONCE)).tolist()  # whole slots at a time
     for one, next in pairwise(sorted({*cuts, len(starts)})):
@@ -47,14 +47,14 @@ def _made(image: Image, connection: apsw.Connection, bits: int, first: int) -> S
         sums[slots[starts[one:next]] - first] = np.add.reduceat(
             table[which[begin:end]], starts[one:next] - begin, axis=0, dtype=np.int32
         )
-    return packed(sums)
+    return pack_signs(sums)
 
 
-def _entries(image: Image, first: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def _entries(index: Index, first: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """The words of the texts of new slots: term and slot, in the order of slots."""
     terms, slots = [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
-    for segment in image.postings.segments:
-        mine = np.flatnonzero((segment.slots >= first) & (segment.fields == NUMBER["text"]))
+    for segment in index.postings.segments:
+        mine = np.flatnonzero((segment.slots >= first) & (segment.fields == TEXT_FIELD_NUMBERS["text"]))
         terms.append(np.repeat(segment.terms, np.diff(segment.starts))[mine])
         slots.append(segment.slots[mine].astype(np.int64))
     owner = np.concatenate(slots)

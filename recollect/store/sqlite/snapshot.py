@@ -1,10 +1,13 @@
-"""One snapshot of the file, for one recall: masks, words, vectors, columns and edges that agree with each other."""
+"""One version of the file for one recall: scopes, candidates, columns and edges that agree with each other."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial, reduce
+from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
 import apsw
@@ -13,37 +16,101 @@ from numpy.typing import NDArray
 
 from recollect.model import EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import FilterExpression
-from recollect.model.validation import from_micros
-from recollect.store.base import EdgeArrays, Floats, Rows, Space, check_space
-from recollect.store.sqlite.arrays import best
+from recollect.model.validation import from_micros, micros
+from recollect.store.base import (
+    Bound,
+    EdgeArrays,
+    Flags,
+    Floats,
+    LexicalQuery,
+    PageOrder,
+    Proposal,
+    Rows,
+    Scope,
+    Space,
+    Term,
+    TermStatistics,
+    TokenSketches,
+    Version,
+    leaf_term,
+)
 from recollect.store.sqlite.connections import fetch
-from recollect.store.sqlite.index import Follower, Image
-from recollect.store.sqlite.lexicon import SqliteLexicon
+from recollect.store.sqlite.index import Index, IndexUpdater
 from recollect.store.sqlite.rows import SELECT_USE, from_row, read_use, select_columns
 from recollect.store.sqlite.scope import ScopeBuilder, SlotScope
-from recollect.store.sqlite.session_order import Order
+from recollect.store.sqlite.session_order import SessionOrder
 from recollect.store.sqlite.signatures import signatures
-from recollect.text.slugs import path_or_name
+from recollect.store.sqlite.vocabulary import (
+    Vocabulary,
+    phrase_frequencies,
+    term_form,
+    word_numbers,
+    written_numbers,
+)
+from recollect.store.text_fields import TEXT_FIELDS
+from recollect.text.query_language import And, Or, QueryTree, AndNot, format_query
+from recollect.text.signatures import hamming_similarity
+from recollect.text.slugs import SlugIndex, path_or_name
+from recollect.text.words import fold, words
 
 ROUNDING = 1e-5  # more than a float32 product of unit vectors is ever off
-SPARSE = 8  # a mask with fewer than 1 in so many slots is scanned alone
+SPARSE = 8  # a scope with fewer than 1 in so many slots is scanned alone
+NO_SLOTS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+NO_ROWS: Rows = np.empty(0, dtype=np.int64)
+AMONG = "IN (SELECT value FROM json_each(?1))"
 UNUSED = Use()
 T = TypeVar("T")
 
 
-class SqliteSnapshot:
-    """One snapshot of the file and the image that belongs to it."""
+@dataclass(frozen=True, slots=True)
+class TermPostings:
+    """The slots that have each of some terms: a run of slots for each term, ascending, all runs in one array."""
 
-    def __init__(self, path: str, image: Image, connection: apsw.Connection, follower: Follower) -> None:
+    slots: NDArray[np.int32]
+    frequencies: Floats  # Σ field weight × occurrences
+    ends: list[int]  # of each term's run
+
+    def runs(self) -> list[NDArray[np.int32]]:
+        return [self.slots[start:end] for start, end in pairwise([0, *self.ends])]
+
+    def term_numbers(self) -> NDArray[np.int64]:
+        """For each entry, the position of its term."""
+        return np.repeat(np.arange(len(self.ends)), np.diff([0, *self.ends]))
+
+    def at(self, slots: NDArray[np.int64]) -> Floats:
+        """By term and slot: its frequency, 0 where the term does not occur."""
+        if not len(self.slots):
+            return np.zeros((len(self.ends), len(slots)))
+        entries = (self.term_numbers() << 32) + self.slots
+        wanted = (np.arange(len(self.ends))[:, None] << 32) + slots
+        place = np.minimum(np.searchsorted(entries, wanted), len(entries) - 1)
+        return np.where(entries[place] == wanted, self.frequencies[place], 0.0)
+
+
+class SqliteSnapshot:
+    """A read transaction and the in-memory index of the same version."""
+
+    def __init__(
+        self, path: str, index: Index, connection: apsw.Connection, updater: IndexUpdater, bound: Bound
+    ) -> None:
         self.path = path
-        self.image = image
-        self.connection = connection
-        self.follower = follower
-        self.lexicon = SqliteLexicon(image, connection, follower.kept)
+        self._index = index
+        self._connection = connection
+        self._updater = updater
+        self._bound = bound
+        # One recall asks for the same terms several times: for statistics, for candidates, and for scores.
+        self._postings_of: dict[Hashable, TermPostings] = {}
+        self._similar: dict[Hashable, list[tuple[str, float]]] = {}
 
     @property
-    def version(self) -> int:
-        return self.image.version
+    def version(self) -> Version:
+        return str(self._index.version)
+
+    @property
+    def space(self) -> Space | None:
+        return self._index.space
+
+    # What may come back.
 
     def scope(
         self,
@@ -53,193 +120,384 @@ class SqliteSnapshot:
         as_of: bool = False,
         hidden: bool = False,
     ) -> SlotScope:
-        return ScopeBuilder(self.image, self._column, self._last_accessed).make(filter, statuses, now, as_of, hidden)
+        builder = ScopeBuilder(self._index, self._column, self._last_accessed, self._bound)
+        return builder.build(filter, statuses, now, as_of, hidden)
 
-    def check_space(self, space: Space) -> None:
-        check_space(self.image.space, space, self.path)
+    def excluding(self, tree: QueryTree, fields: Mapping[str, float], scope: Scope) -> SlotScope:
+        scope = _own(scope)
+        others = ~self._fulfilling(tree, fields, scope.bound_slots)
+        return scope.restricted(f"the query excludes it: NOT {format_query(tree)}", others)
 
-    def nearest(self, vector: NDArray[np.float32], scope: SlotScope, limit: int) -> tuple[Rows, Floats]:
-        image = self.image
-        allowed = scope.slots & image.has_vector
+    def _within_bound(self, slots: NDArray[np.int64]) -> Flags:
+        """Which slots exist and belong to the bound."""
+        inside = slots >= 0
+        if self._bound.values and len(inside):
+            inside &= self._bound_slots()[slots]
+        return inside
+
+    def _bound_slots(self) -> Flags:
+        """By slot: is it inside the bound?"""
+        return ScopeBuilder(self._index, self._column, self._last_accessed, self._bound).bound_slots()
+
+    # Candidates.
+
+    def lexical_candidates(self, query: LexicalQuery, scope: Scope, n: int) -> Proposal:
+        scope = _own(scope)
+        index, count = self._index, len(self._index.rows)
+        postings = self._postings(query.terms, query.fields, scope.bound_slots)
+        length = self._lengths(query.fields)[postings.slots]
+        frequency = postings.frequencies
+        damped = frequency + query.k1 * (1 - query.b + query.b * length / query.average_length)
+        weights = np.asarray(query.weights)[postings.term_numbers()]
+        parts = weights * (frequency * (query.k1 + 1) / damped)
+        scores = np.bincount(postings.slots, parts, count).astype(np.float64)
+        passing = scores > 0
+        if query.require_all:
+            passing &= np.bincount(postings.slots, minlength=count) == len(query.terms)
+        if query.where is not None:
+            passing = self._fulfilling(query.where, query.fields, scope.bound_slots)
+        found = np.flatnonzero(passing & scope.slots)
+        return Proposal(index.rows[found[_at_least_best(scores[found], n)]], len(found))
+
+    def nearest(self, vector: NDArray[np.float32], scope: Scope, n: int) -> Proposal:
+        scope = _own(scope)
+        index = self._index
+        allowed = scope.slots & index.has_vector
         count = int(np.count_nonzero(allowed))
-        if not count:
-            return np.empty(0, np.int64), np.empty(0)
-        if count * SPARSE < len(image.rows):
+        if not count or n <= 0:
+            return Proposal(NO_ROWS, count)
+        if count * SPARSE < len(index.rows):
             slots = np.flatnonzero(allowed)
-            rough = image.matrix[slots] @ vector
+            rough = index.matrix[slots] @ vector
         else:
             slots = None
-            rough = np.einsum(
-                "ij,j->i", image.matrix, vector
-            )  # twice as fast as BLAS at 384 dimensions, beyond the cache
+            # Beyond the cache twice as fast as BLAS at 384 dimensions.
+            rough = np.einsum("ij,j->i", index.matrix, vector)
             if count < len(rough):
                 rough[~allowed] = -np.inf
-        # The scan rounds, and not alike from place to place: what could be among the nearest gets an exact product.
-        size = len(rough)
-        floor = np.partition(rough, size - limit)[size - limit] - ROUNDING if limit < count else -2.0
+        floor = np.partition(rough, len(rough) - n)[len(rough) - n] - ROUNDING if n < count else -2.0
         near = np.flatnonzero(rough >= floor)
-        near = near if slots is None else slots[near]
-        exact = _dot(image.matrix[near], vector)
-        chosen = best(exact, image.rows[near], limit)
-        return image.rows[near[chosen]], exact[chosen]
+        return Proposal(index.rows[near if slots is None else slots[near]], count)
 
-    def cosines(self, vector: NDArray[np.float32], rows: Rows) -> Floats:
-        slots, known = self._with_vectors(rows)
-        cosines = np.full(len(rows), np.nan)
-        cosines[known] = _dot(self.image.matrix[slots], vector)
-        return cosines
+    def signature_candidates(self, signature: NDArray[np.uint8], scope: Scope, min_similarity: float) -> Rows:
+        scope = _own(scope)
+        slots = np.flatnonzero(scope.slots)
+        bits = len(signature) * 8
+        agreeing = hamming_similarity(signature, signatures(self._index, self._connection, bits)[slots], bits)
+        return np.asarray(self._index.rows[slots[agreeing >= min_similarity]])
+
+    def slug_candidates(self, tokens: Sequence[str], scope: Scope, min_similarity: float) -> Rows:
+        scope = _own(scope)
+        rows, slugs = self._derived("slugs", self._read_slugs)
+        similar = np.max([slugs.similar(token) for token in tokens], axis=0)
+        near = rows[similar >= min_similarity]
+        return np.asarray(near[scope.contains(near)])
+
+    def _read_slugs(self) -> tuple[Rows, SlugIndex]:
+        rows = np.sort(self._index.rows[self._index.alive])
+        return rows, SlugIndex(self.paths(rows))
+
+    def similar_words(self, word: str, scope: Scope, min_similarity: float, n: int) -> list[tuple[str, float]]:
+        scope = _own(scope)
+        key = (word, id(scope), min_similarity, n)
+        if key not in self._similar:
+            self._similar[key] = self._similar_words(word, scope, min_similarity, n)
+        return self._similar[key]
+
+    def _similar_words(self, word: str, scope: SlotScope, min_similarity: float, n: int) -> list[tuple[str, float]]:
+        vocabulary = self._vocabulary()
+        similar = vocabulary.similar(word, min_similarity)
+        found: list[tuple[str, float]] = []
+        for start in range(0, len(similar), n):
+            some = similar[start : start + n]
+            occurs = self._index.postings.occur([vocabulary.numbers[other] for other, _ in some], scope.slots)
+            found += [each for each, here in zip(some, occurs, strict=True) if here]
+            if len(found) >= n:
+                break
+        return found[:n]
+
+    def page(self, scope: Scope, order: PageOrder, limit: int, offset: int = 0) -> Rows:
+        scope = _own(scope)
+        slots = np.flatnonzero(scope.slots)
+        rows = self._index.rows[slots]
+        if order == "stored":
+            return np.sort(rows)[offset : offset + limit]
+        created = self._column("created")[slots]
+        places = np.lexsort((rows, created))
+        return rows[places[::-1] if order == "newest" else places][offset : offset + limit]
+
+    # Words.
+
+    def term_statistics(self, terms: Sequence[Term], fields: Mapping[str, float], scope: Scope) -> TermStatistics:
+        scope = _own(scope)
+        postings = self._postings(terms, fields, scope.bound_slots)
+        documents, average = self._average_length(fields, scope)
+        runs = postings.runs()
+        return TermStatistics(
+            documents,
+            average,
+            [int(np.count_nonzero(scope.bound_slots[run])) for run in runs],
+            [bool(scope.slots[run].any()) for run in runs],
+        )
+
+    def term_frequencies(self, terms: Sequence[Term], fields: Mapping[str, float], rows: Rows) -> Floats:
+        return self._postings(terms, fields, None).at(self._index.slots(rows))
+
+    def field_lengths(self, fields: Mapping[str, float], rows: Rows) -> Floats:
+        slots = self._index.slots(rows)
+        return np.where(slots < 0, 0.0, self._lengths(fields)[slots]) if len(self._index.rows) else np.zeros(len(rows))
+
+    def matches(self, tree: QueryTree, fields: Mapping[str, float], rows: Rows) -> Flags:
+        slots = self._index.slots(rows)
+        if not len(self._index.rows):
+            return np.zeros(len(rows), dtype=np.bool_)
+        return np.asarray((slots >= 0) & self._fulfilling(tree, fields, None)[slots])
+
+    def _postings(self, terms: Sequence[Term], fields: Mapping[str, float], within: Flags | None) -> TermPostings:
+        """The postings of terms; phrases are looked for ``within`` these slots, or where an earlier call looked."""
+        key = (tuple(terms), tuple(fields.items()))
+        if key not in self._postings_of:
+            weights = np.array([fields.get(name, 0.0) for name in TEXT_FIELDS])
+            runs = self._index.postings.times(self._numbers(terms), weights)
+            for at, term in enumerate(terms):
+                if term.match == "phrase":
+                    runs[at] = self._phrase(words(term.word, whole=True), weights, within)
+            slots = np.concatenate([NO_SLOTS, *(slots for slots, _ in runs)])
+            frequencies = np.concatenate([np.empty(0), *(frequencies for _, frequencies in runs)])
+            ends = list(accumulate(len(slots) for slots, _ in runs))
+            self._postings_of[key] = TermPostings(slots, frequencies, ends)
+        return self._postings_of[key]
+
+    def _phrase(
+        self, phrase: list[str], weights: Floats, within: Flags | None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The slots where these words occur in this order, ascending, and Σ weight × how often."""
+        folded = [fold(word) for word in phrase]
+        runs = self._index.postings.times(written_numbers(self._connection, folded), weights)
+        if len(runs) < 2:
+            return runs[0] if runs else (NO_SLOTS, np.empty(0))
+        slots = reduce(partial(np.intersect1d, assume_unique=True), [having for having, _ in runs])
+        slots = slots[(self._index.alive if within is None else within)[slots]]
+        if not len(slots):
+            return NO_SLOTS, np.empty(0)
+        frequencies = phrase_frequencies(self._connection, self._index.rows[slots], folded, weights)
+        return slots[frequencies > 0], frequencies[frequencies > 0]
+
+    def _fulfilling(self, tree: QueryTree, fields: Mapping[str, float], within: Flags | None) -> Flags:
+        """By slot: does it fulfil a query tree?"""
+        match tree:
+            case And(of):
+                return reduce(np.logical_and, [self._fulfilling(each, fields, within) for each in of])
+            case Or(of):
+                return reduce(np.logical_or, [self._fulfilling(each, fields, within) for each in of])
+            case AndNot(these, those):
+                return self._fulfilling(these, fields, within) & ~self._fulfilling(those, fields, within)
+        fulfilling = np.zeros(len(self._index.rows), dtype=np.bool_)
+        fulfilling[self._postings((leaf_term(tree),), fields, within).slots] = True
+        return fulfilling
+
+    def _numbers(self, terms: Sequence[Term]) -> list[list[int]]:
+        """The numbers, in the vocabulary, of every word that each term stands for."""
+        found = word_numbers(self._connection, terms)
+        for term in terms:
+            if term.match == "prefix":
+                found["prefix", term.word] = self._vocabulary().starting_with(fold(term.word))
+        return [found.get((term.match, term_form(term)), []) for term in terms]
+
+    def _vocabulary(self) -> Vocabulary:
+        last = self._connection.execute("SELECT max(term) FROM vocabulary").get or 0
+        known = self._updater.vocabulary  # other threads may be at another version
+        if known is None or known[0] != last:
+            known = last, Vocabulary(fetch(self._connection, "SELECT term, word FROM vocabulary"))
+            self._updater.vocabulary = known
+        return known[1]
+
+    def _lengths(self, fields: Mapping[str, float]) -> Floats:
+        """By slot: its words in the fields that count."""
+        counted = tuple(at for at, name in enumerate(TEXT_FIELDS) if fields.get(name, 0.0) > 0)
+        return self._derived(
+            ("lengths", counted), lambda: self._index.lengths[:, list(counted)].sum(axis=1).astype(np.float64)
+        )
+
+    def _average_length(self, fields: Mapping[str, float], scope: SlotScope) -> tuple[int, float]:
+        """How many memories the bound has, and their average length."""
+
+        def compute() -> tuple[int, float]:
+            documents = int(np.count_nonzero(scope.bound_slots))
+            average = float(self._lengths(fields)[scope.bound_slots].mean()) if documents else 0.0
+            return documents, average or 1.0
+
+        names = tuple(name for name in TEXT_FIELDS if fields.get(name, 0.0) > 0)
+        return self._derived(("average length", names, scope.bound_key), compute)
+
+    # Vectors, sketches and signatures.
 
     def vectors(self, rows: Rows) -> NDArray[np.float32]:
-        slots, known = self._with_vectors(rows)
-        vectors = np.full((len(rows), self.image.matrix.shape[1]), np.nan, dtype=np.float32)
-        vectors[known] = self.image.matrix[slots]
+        slots = self._index.slots(rows)
+        known = slots >= 0
+        known[known] = self._index.has_vector[slots[known]]
+        vectors = np.full((len(rows), self._index.matrix.shape[1]), np.nan, dtype=np.float32)
+        vectors[known] = self._index.matrix[slots[known]]
         return vectors
 
-    def _with_vectors(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The slots that have a vector, and which of the rows those are."""
-        slots = self.image.slots(rows)
-        known = slots >= 0
-        known[known] = self.image.has_vector[slots[known]]
-        return slots[known], known
-
-    def token_likeness(self, tokens: NDArray[np.float32], rows: Rows) -> NDArray[np.float32]:
-        return self.follower.shelf(self.image, self.connection).likeness(tokens, self.image.slots(rows))
-
-    def around(self, rows: Rows, reach: int) -> NDArray[np.int64]:
-        image = self.image
-        order = image.memo.get("order")
-        if order is None:
-            columns = (self._column(name) for name in ("user", "session", "position"))
-            order = image.memo["order"] = Order.of(image, *columns)
-        slots = order.around(image.slots(rows), reach)
-        return np.where(slots < 0, -1, image.rows[slots]) if len(image.rows) else slots
+    def token_sketches(self, rows: Rows) -> TokenSketches:
+        return self._updater.sketches(self._index, self._connection).select(self._index.slots(rows))
 
     def signatures(self, bits: int, rows: Rows) -> NDArray[np.uint8]:
-        return signatures(self.image, self.connection, bits)[self.image.slots(rows)]
+        return signatures(self._index, self._connection, bits)[self._index.slots(rows)]
+
+    # Columns.
+
+    def neighbours(self, rows: Rows, reach: int) -> NDArray[np.int64]:
+        index = self._index
+
+        def compute() -> SessionOrder:
+            return SessionOrder.of(index, *(self._column(name) for name in ("user", "session", "position")))
+
+        slots = self._derived("session order", compute).neighbours(index.slots(rows), reach)
+        if not len(index.rows):
+            return slots
+        inside = self._within_bound(slots.ravel()).reshape(slots.shape)
+        return np.where(inside, index.rows[slots], -1)
 
     def numbers(self, name: str, rows: Rows) -> Floats:
-        slots = self.image.slots(rows)
-        if not len(self.image.rows):
+        slots = self._index.slots(rows)
+        if not len(self._index.rows):
             return np.full(len(rows), np.nan)
         return np.where(slots < 0, np.nan, self._column(name)[slots])
 
     def strings(self, name: str, rows: Rows) -> list[str]:
-        slots = self.image.slots(rows)
-        if not len(self.image.rows):
+        slots = self._index.slots(rows)
+        if not len(self._index.rows):
             return [""] * len(rows)
         codes = np.where(slots < 0, -1, self._column(name)[slots])
-        words = [*self.image.codes[name], ""]
-        return [words[code] for code in codes.tolist()]
+        strings = [*self._index.codes[name], ""]
+        return [strings[code] for code in codes.tolist()]
 
     def contexts(self, rows: Rows) -> list[JsonObject]:
-        held: dict[int, JsonObject] = self._column("context")
-        return [held.get(slot, {}) for slot in self.image.slots(rows).tolist()]
-
-    def links(self, rows: Rows, kinds: Sequence[str] | None = None) -> EdgeArrays:
-        if kinds is not None and not set(kinds) & self.kept("kinds of edges", self._kinds):
-            return EdgeArrays(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), [])
-        among = "IN (SELECT value FROM json_each(?1))"
-        sql = f"SELECT source, target, weight, kind FROM edges WHERE source {among} "
-        sql += f"UNION SELECT source, target, weight, kind FROM edges WHERE target {among} ORDER BY 1, 4, 2"
-        found = fetch(self.connection, sql, (_listed(rows),))
-        chosen = [each for each in found if kinds is None or each[3] in kinds]
-        return EdgeArrays(
-            np.array([each[0] for each in chosen], dtype=np.int64),
-            np.array([each[1] for each in chosen], dtype=np.int64),
-            np.array([each[2] for each in chosen], dtype=np.float64),
-            [each[3] for each in chosen],
-        )
-
-    def _kinds(self) -> set[str]:
-        return {kind for (kind,) in fetch(self.connection, "SELECT DISTINCT kind FROM edges")} | {""}
+        contexts: dict[int, JsonObject] = self._column("context")
+        return [contexts.get(slot, {}) for slot in self._index.slots(rows).tolist()]
 
     def uses(self, rows: Rows) -> list[Use]:
-        sql = f"SELECT u.row, {SELECT_USE} FROM use u WHERE u.row IN (SELECT value FROM json_each(?))"
-        found = {row: read_use(values) for row, *values in fetch(self.connection, sql, (_listed(rows),))}
+        sql = f"SELECT u.row, {SELECT_USE} FROM use u WHERE u.row {AMONG}"
+        found = {row: read_use(values) for row, *values in self._fetch(sql, rows)}
         return [found.get(row, UNUSED) for row in rows.tolist()]
 
-    def texts(self, rows: Rows) -> list[str]:
-        return self._written("text", rows)
+    def use_numbers(self, name: str, rows: Rows) -> Floats:
+        sql = f"SELECT u.row, u.{name} FROM json_each(?1) wanted CROSS JOIN use u ON u.row = wanted.value"
+        found = dict(self._fetch(sql, rows))
+        return np.array([found.get(row) for row in rows.tolist()], dtype=np.float64)
 
     def ids(self, rows: Rows) -> list[str]:
-        return self._written("id", rows)
+        return self._read("id", rows)
 
-    def _written(self, name: str, rows: Rows) -> list[str]:
-        """A column of the file, which the image does not hold."""
-        sql = f"SELECT row, {name} FROM memories WHERE row IN (SELECT value FROM json_each(?))"
-        found = dict(fetch(self.connection, sql, (_listed(rows),)))
-        return [found.get(row, "") for row in rows.tolist()]
+    def texts(self, rows: Rows) -> list[str]:
+        return self._read("text", rows)
 
     def paths(self, rows: Rows) -> list[str]:
-        # Where there is neither path nor title the id stands for both, and no slug need be made.
-        place = "iif(path = '' AND title = '', id, path)"
-        sql = f"SELECT row, {place}, title, id FROM memories WHERE row IN (SELECT value FROM json_each(?))"
-        named = fetch(self.connection, sql, (_listed(rows),))
-        found = {row: path or path_or_name(path, title, id) for row, path, title, id in named}
+        # Where there is neither path nor title, the id is the path, and no slug need be made.
+        path = "iif(path = '' AND title = '', id, path)"
+        stored = self._fetch(f"SELECT row, {path}, title, id FROM memories WHERE row {AMONG}", rows)
+        found = {row: path or path_or_name(path, title, id) for row, path, title, id in stored}
         return [found.get(row, "") for row in rows.tolist()]
 
-    def kept(self, key: str, make: Callable[[], T]) -> T:
-        known: T | None = self.image.memo.get(("kept", key))  # others may clear the memo at any time
-        if known is None:
-            known = self.image.memo["kept", key] = make()
-        return known
+    def memories(self, rows: Rows) -> list[Memory]:
+        sql = (
+            f"SELECT m.row, {select_columns(self._connection)}, {SELECT_USE} FROM memories m "
+            f"LEFT JOIN use u ON u.row = m.row WHERE m.row {AMONG}"
+        )
+        found = {row: from_row(values) for row, *values in self._fetch(sql, rows)}
+        return [found[row] for row in rows.tolist() if row in found]
+
+    def row(self, id: str) -> int | None:
+        row: int | None = self._connection.execute("SELECT row FROM memories WHERE id = ?", (id,)).get
+        return row if row is not None and self._within_bound(self._index.slots(np.array([row])))[0] else None
+
+    # Connections and time.
+
+    def edges(self, rows: Rows, kinds: Sequence[str] | None = None) -> EdgeArrays:
+        if kinds is not None and not set(kinds) & self._derived("kinds of edges", self._edge_kinds):
+            return EdgeArrays(NO_ROWS, NO_ROWS, np.empty(0), [])
+        sql = f"SELECT source, target, weight, kind FROM edges WHERE source {AMONG} "
+        sql += f"UNION SELECT source, target, weight, kind FROM edges WHERE target {AMONG} ORDER BY 1, 4, 2"
+        found = [each for each in self._fetch(sql, rows) if kinds is None or each[3] in kinds]
+        ends = np.array([each[:2] for each in found], dtype=np.int64).reshape(-1, 2)
+        if self._bound.values and len(found):
+            slots = self._index.slots(ends.ravel())
+            inside = np.asarray(self._within_bound(slots).reshape(ends.shape).all(axis=1))
+            ends, found = ends[inside], [each for each, here in zip(found, inside.tolist(), strict=True) if here]
+        weights = np.array([each[2] for each in found], dtype=np.float64)
+        return EdgeArrays(ends[:, 0], ends[:, 1], weights, [each[3] for each in found])
+
+    def _edge_kinds(self) -> set[str]:
+        return {kind for (kind,) in fetch(self._connection, "SELECT DISTINCT kind FROM edges")} | {""}
 
     def relations(self, names: Sequence[str]) -> list[EntityEdge]:
         wanted = {name.casefold() for name in names}
         return [
             edge
-            for edge in read_relations(self.connection)
+            for edge in read_relations(self._connection, self._bound)
             if edge.subject.casefold() in wanted or edge.object.casefold() in wanted
         ]
 
-    def memories(self, rows: Rows) -> list[Memory]:
-        sql = (
-            f"SELECT m.row, {select_columns(self.connection)}, {SELECT_USE} "
-            "FROM memories m LEFT JOIN use u ON u.row = m.row WHERE m.row IN (SELECT value FROM json_each(?))"
-        )
-        found = {row: from_row(values) for row, *values in self.connection.execute(sql, (_listed(rows),))}
-        return [found[row] for row in rows.tolist() if row in found]
+    def next_validity_change(self, now: datetime) -> float:
+        def compute() -> Floats:
+            inside = self._index.alive & self._bound_slots() if self._bound.values else self._index.alive
+            moments = np.concatenate([self._column(name)[inside] for name in ("valid_from", "valid_to", "expires")])
+            return np.sort(moments[~np.isnan(moments)])
 
-    def use_numbers(self, name: str, rows: Rows) -> Floats:
-        sql = f"SELECT u.row, u.{name} FROM json_each(?) asked CROSS JOIN use u ON u.row = asked.value"
-        found = dict(fetch(self.connection, sql, (_listed(rows),)))
-        return np.array([found.get(row) for row in rows.tolist()], dtype=np.float64)
+        moments = self._derived(("validity changes", self._bound), compute)
+        at = int(np.searchsorted(moments, micros(now), side="right"))
+        return float(moments[at]) if at < len(moments) else np.inf
+
+    # Reading.
+
+    def _derived(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What was computed under this key for this version of the file; other threads may clear it at any time."""
+        known: T | None = self._index.derived.get(("derived", key))
+        if known is None:
+            known = self._index.derived["derived", key] = compute()
+        return known
 
     def _last_accessed(self) -> tuple[Rows, Floats]:
         """All rows that were ever accessed, and when."""
-        found = fetch(self.connection, "SELECT row, last_accessed FROM use WHERE last_accessed IS NOT NULL")
+        found = fetch(self._connection, "SELECT row, last_accessed FROM use WHERE last_accessed IS NOT NULL")
         pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
         return pairs[:, 0], pairs[:, 1].astype(np.float64)
 
     def _column(self, name: str) -> Any:
-        return self.follower.column(self.image, self.connection, name)
+        return self._updater.column(self._index, self._connection, name)
 
-    def row(self, id: str) -> int | None:
-        row: int | None = self.connection.execute("SELECT row FROM memories WHERE id = ?", (id,)).get
-        return row
+    def _read(self, name: str, rows: Rows) -> list[str]:
+        """A column of the file that the index does not hold."""
+        found = dict(self._fetch(f"SELECT row, {name} FROM memories WHERE row {AMONG}", rows))
+        return [found.get(row, "") for row in rows.tolist()]
 
-    def all_rows(self, scope: SlotScope) -> Rows:
-        return np.sort(self.image.rows[scope.slots])
-
-    def newest(self, scope: SlotScope) -> Rows:
-        slots = np.flatnonzero(scope.slots)
-        created = self._column("created")[slots]
-        return self.image.rows[slots[np.lexsort((-self.image.rows[slots], -created))]]
+    def _fetch(self, sql: str, rows: Rows) -> list[Any]:
+        return fetch(self._connection, sql, (json.dumps(rows.tolist()),))
 
 
-def _dot(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> Floats:
-    """Row by row in double precision: the same bits wherever a row lies."""
-    return np.asarray(np.einsum("ij,j->i", matrix.astype(np.float64), vector.astype(np.float64)))
+def _own(scope: Scope) -> SlotScope:
+    if not isinstance(scope, SlotScope):
+        raise TypeError("A scope can be used only with the snapshot that made it.")
+    return scope
 
 
-def _listed(rows: Rows) -> str:
-    return json.dumps(rows.tolist())
+def _at_least_best(scores: Floats, n: int) -> NDArray[np.int64]:
+    """Positions of the n highest scores and of all that are as high as the last of them."""
+    if n <= 0 or not len(scores):
+        return np.empty(0, dtype=np.int64)
+    if n >= len(scores):
+        return np.arange(len(scores))
+    floor = np.partition(scores, len(scores) - n)[len(scores) - n]
+    return np.flatnonzero(scores >= floor * (1 - 1e-12))
 
 
-def read_relations(connection: apsw.Connection) -> list[EntityEdge]:
+def read_relations(connection: apsw.Connection, bound: Bound) -> list[EntityEdge]:
     names = ("subject", "relation", "object", "weight", "collection", "user", "classification", "source")
     sql = f"SELECT created, {', '.join(names)} FROM entity_edges ORDER BY collection, user, subject, relation, object"
-    return [
+    edges = (
         EntityEdge(**dict(zip(names, values, strict=True)), created=from_micros(at))
         for at, *values in fetch(connection, sql)
-    ]
+    )
+    return [edge for edge in edges if bound.contains_relation(edge)]

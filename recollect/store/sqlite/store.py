@@ -1,4 +1,4 @@
-"""The SQLite store: views for recalls, changes for writers, and marks of use beside them."""
+"""The SQLite store: one file with snapshots for readers, transactions for writers, and use counters beside them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from datetime import datetime
 from functools import cached_property
 from itertools import count
 from threading import Lock
+from typing import Any
 
 import apsw
+import numpy as np
 
 from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory
 from recollect.model import validation as check
 from recollect.model.validation import from_micros, micros
-from recollect.store.base import FileState, Space, StoreStatus, Touch, UndoResult, check_space
+from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord, check_space
+from recollect.store.sqlite.bounds import bound_condition
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, gate, saying
 from recollect.store.sqlite.files import read_chunk_ids, read_embedded, read_files, read_folders
-from recollect.store.sqlite.index import Follower, active_space
+from recollect.store.sqlite.index import IndexUpdater, active_space, read_version
+from recollect.store.sqlite.postings import ENTRY
 from recollect.store.sqlite.rows import ENCODED, SELECT_USE, as_values, from_row, select_columns
 from recollect.store.sqlite.snapshot import SqliteSnapshot, read_relations
 from recollect.store.sqlite.transaction import SqliteTransaction
@@ -30,245 +34,325 @@ from recollect.store.sqlite.transaction import SqliteTransaction
 log = logging.getLogger("recollect")
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
 MOMENT_OF = {"access": "last_accessed", "recall": "last_recalled"}
+AMONG = "IN (SELECT value FROM json_each(?))"
+
+
+class SqliteFile:
+    """What all stores on one file share: connections, the index, and use that waits to be written."""
+
+    def __init__(self, path: str, clock: Callable[[], datetime], readonly: bool, durable: bool) -> None:
+        self.path = path
+        self.clock = clock
+        self.connections = Connections(path, readonly, durable)
+        self.updater = IndexUpdater()
+        self.word_numbers: dict[str, int] = {}
+        self.pending_use: list[UseRecord] = []
+        self.pending_lock = Lock()
+
+    @cached_property
+    def unsynced(self) -> Connections:
+        """Connections whose commits do not wait for the disk."""
+        return Connections(self.path, readonly=False, durable=False)
+
+    def close(self) -> None:
+        self.connections.close()
+        if "unsynced" in self.__dict__:
+            self.unsynced.close()
 
 
 class SqliteStore:
-    """One file. Many readers and one writer at a time, from any number of threads and processes."""
+    """One file, or what a bound contains of it. Many readers and one writer at a time, from any thread or process."""
 
     def __init__(
-        self, path: str, clock: Callable[[], datetime], readonly: bool = False, durability: str = "full"
+        self,
+        path: str,
+        clock: Callable[[], datetime],
+        readonly: bool = False,
+        durability: str = "full",
+        bound: Bound | None = None,
     ) -> None:
         if durability not in ("full", "fast"):
             raise InvalidInput(f"durability must be 'full' or 'fast', not {durability!r}.")
-        self.path = path
-        self.clock = clock
-        self._connections = Connections(path, readonly, durable=durability == "full")
-        self._follower = Follower()
-        self._vocabulary: dict[str, int] = {}
-        self._pending: list[Touch] = []
-        self._pending_lock = Lock()
+        self.bound = bound or Bound()
+        self._file = SqliteFile(path, clock, readonly, durable=durability == "full")
+
+    @property
+    def path(self) -> str:
+        return self._file.path
 
     @property
     def readonly(self) -> bool:
-        return self._connections.readonly
+        return self._file.connections.readonly
+
+    def within(self, bound: Bound) -> SqliteStore:
+        values = {**self.bound.values, **bound.values}
+        if any(values[name] != value for name, value in self.bound.values.items()):
+            raise InvalidInput(
+                f"A store bound to {self.bound.format_query()} cannot be bound to {bound.format_query()}."
+            )
+        store = SqliteStore.__new__(SqliteStore)
+        store.bound = Bound(**values)
+        store._file = self._file
+        return store
 
     @contextmanager
     def snapshot(self) -> Iterator[SqliteSnapshot]:
-        connection = self._connections.get()
+        file = self._file
+        connection = file.connections.get()
         with saying(self.path), gate.inside():
             for attempt in count():
                 connection.execute("BEGIN")
                 try:
-                    image = self._follower.at(connection, _version(connection))
-                    if image is not None:
-                        yield SqliteSnapshot(self.path, image, connection, self._follower)
+                    index = file.updater.at(connection, read_version(connection))
+                    if index is not None:
+                        yield SqliteSnapshot(self.path, index, connection, file.updater, self.bound)
                         return
                 finally:
                     connection.execute("COMMIT")
                 if attempt > 2:  # another thread is ahead once, not always: an older file was put in this one's place
-                    self._follower.restart()
-                    self._vocabulary.clear()
+                    file.updater.restart()
+                    file.word_numbers.clear()
 
     @contextmanager
-    def transaction(self, verb: str, note: str = "", durable: bool = True) -> Iterator[SqliteTransaction]:
+    def transaction(
+        self, verb: str, note: str = "", *, durable: bool = True, operation: int | None = None
+    ) -> Iterator[SqliteTransaction]:
         if self.readonly:
             raise StoreError(f"{self.path} is read-only; nothing was written.")
-        connection = self._connections.get() if durable else self._marking.get()
+        file = self._file
+        connection = file.connections.get() if durable else file.unsynced.get()
         if not durable:
             connection.set_busy_timeout(BUSY_MILLISECONDS)
         with saying(self.path), gate.inside():
             connection.execute("BEGIN IMMEDIATE")
             try:
-                transaction = SqliteTransaction(connection, self.path, verb, note, self.clock(), self._vocabulary)
+                now, words = file.clock(), file.word_numbers
+                transaction = SqliteTransaction(connection, self.path, verb, note, now, words, self.bound, operation)
                 yield transaction
+                transaction.finish()
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-            self._vocabulary.update(transaction.learned)
+            file.word_numbers.update(transaction.words)
 
-    def undo(self) -> UndoResult | None:
-        with self.transaction("undo") as transaction:
-            return transaction.undo()
+    def undo_texts(self, operation: int | None = None) -> dict[str, str]:
+        with saying(self.path):
+            file = self._file
+            connection, now = file.connections.get(), file.clock()
+            return SqliteTransaction(connection, self.path, "undo", "", now, {}, self.bound).undo_texts(operation)
 
     def check_space(self, space: Space) -> None:
         with saying(self.path):
-            held = active_space(self._connections.get())
-        check_space(held[1] if held else None, space, self.path)
+            active = active_space(self._file.connections.get())
+        check_space(active[1] if active else None, space, self.path)
 
     def resolve(self, ids: Sequence[str]) -> list[str]:
-        connection, whole = self._connections.get(), []
+        connection, resolved = self._file.connections.get(), []
+        condition, values = bound_condition(self.bound)
         with saying(self.path):
             for id in (check.identifier(id, "id") for id in ids):
-                if connection.execute("SELECT 1 FROM memories WHERE id = ?", (id,)).get:
-                    whole.append(id)
+                if connection.execute(f"SELECT 1 FROM memories WHERE id = ?{condition}", (id, *values)).get:
+                    resolved.append(id)
                     continue
-                sql = "SELECT id FROM memories WHERE id >= ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT 6"
-                near = [held for (held,) in fetch(connection, sql, (id,))] if id else []
+                prefixed = f"id >= ? AND id < ? || char(1114111){condition} ORDER BY id LIMIT 6"
+                sql = f"SELECT id FROM memories WHERE {prefixed}"
+                near = [each for (each,) in fetch(connection, sql, (id, id, *values))] if id else []
                 if not near:
                     raise NotFound(f"There is no memory with the id {id!r}.")
                 if len(near) > 1:
                     some = ", ".join(near[:5]) + (", …" if len(near) > 5 else "")
                     raise InvalidInput(f"Several ids begin with {id!r}: {some}. Give more of it.")
-                whole.append(near[0])
-        return whole
+                resolved.append(near[0])
+        return resolved
 
     def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Memory]:
+        connection = self._file.connections.get()
+        condition, values = bound_condition(self.bound, "m.")
+        sql = (
+            f"SELECT {select_columns(connection)}, {SELECT_USE} FROM memories m LEFT JOIN use u ON u.row = m.row "
+            f"WHERE m.id = ?{condition}"
+        )
         with saying(self.path):
-            connection = self._connections.get()
-            columns = f"{select_columns(connection)}, {SELECT_USE}"
-            sql = f"SELECT {columns} FROM memories m LEFT JOIN use u ON u.row = m.row WHERE m.id = ?"
-            found = [connection.execute(sql, (id,)).fetchall() for id in ids]
+            found = [connection.execute(sql, (id, *values)).fetchall() for id in ids]
         missing = [id for id, rows in zip(ids, found, strict=True) if not rows]
         if missing and not missing_ok:
             raise NotFound(f"There is no memory with the id {missing[0]!r}.")
         return [from_row(rows[0]) for rows in found if rows]
 
     def edges(self, ids: Sequence[str] | None = None) -> list[Edge]:
-        among = "IN (SELECT value FROM json_each(?1))"
-        chosen = "" if ids is None else f"WHERE s.id {among} OR t.id {among}"
+        (source, values), (target, _) = (bound_condition(self.bound, prefix) for prefix in ("s.", "t."))
+        chosen = "" if ids is None else f" AND (s.id {AMONG} OR t.id {AMONG})"
         sql = (
             "SELECT s.id, t.id, e.kind, e.weight, e.created FROM edges e "
-            f"JOIN memories s ON s.row = e.source JOIN memories t ON t.row = e.target {chosen} "
-            "ORDER BY e.source, e.kind, e.target"
+            f"JOIN memories s ON s.row = e.source JOIN memories t ON t.row = e.target "
+            f"WHERE true{source}{target}{chosen} ORDER BY e.source, e.kind, e.target"
         )
+        listed = () if ids is None else (json.dumps(list(ids)),) * 2
         with saying(self.path):
-            found = self._connections.get().execute(sql, () if ids is None else (json.dumps(list(ids)),))
+            found = self._file.connections.get().execute(sql, (*values, *values, *listed))
             return [Edge(a, b, kind, weight, from_micros(at)) for a, b, kind, weight, at in found]
 
     def entity_edges(self) -> list[EntityEdge]:
         with saying(self.path):
-            return read_relations(self._connections.get())
+            return read_relations(self._file.connections.get(), self.bound)
 
-    def former(self, id: str) -> list[tuple[datetime, Memory]]:
+    def history(self, id: str) -> list[tuple[datetime, Memory]]:
+        condition, values = bound_condition(self.bound)
         sql = (
-            "SELECT c.at, f.record FROM former f JOIN changes c ON c.version = f.version "
-            "WHERE f.what = 'memory' AND f.row = (SELECT row FROM memories WHERE id = ?) ORDER BY f.version, f._rowid_"
+            "SELECT c.at, f.record FROM former f JOIN changes c ON c.version = f.version WHERE f.what = 'memory' "
+            f"AND f.row = (SELECT row FROM memories WHERE id = ?{condition}) ORDER BY f.version, f._rowid_"
         )
         with saying(self.path):
-            found = fetch(self._connections.get(), sql, (id,))
-        kept = ((at, json.loads(record)) for at, record in found)  # what an import brought says itself when it ended
-        return [(from_micros(record.get("until", at)), from_row(as_values(record))) for at, record in kept]
+            found = fetch(self._file.connections.get(), sql, (id, *values))
+        records = ((at, json.loads(record)) for at, record in found)  # an imported one has its own end
+        versions = [(from_micros(record.get("until", at)), from_row(as_values(record))) for at, record in records]
+        return [(until, memory) for until, memory in versions if self.bound.contains(memory)]
 
-    def unembedded(self, space: Space, among: Sequence[str] | None = None, tokens: bool = False) -> list[str]:
-        chosen = "" if among is None else "id IN (SELECT value FROM json_each(?3)) AND "
-        whole = "JOIN sketches k ON k.space = v.space AND k.row = v.row AND length(k.sketch) > 0 " if tokens else ""
+    def unembedded(
+        self, space: Space, among: Sequence[str] | None = None, tokens: bool = False, limit: int | None = None
+    ) -> list[str]:
+        chosen = "" if among is None else f"id {AMONG} AND "
+        sketch = "JOIN sketches k ON k.space = v.space AND k.row = v.row AND length(k.sketch) > 0 " if tokens else ""
+        condition, values = bound_condition(self.bound)
         sql = (
-            f"SELECT id FROM memories m WHERE {chosen}status <> 'forgotten' AND NOT EXISTS (SELECT 1 FROM spaces s "
-            f"JOIN vectors v ON v.space = s.space AND v.row = m.row {whole}WHERE s.name = ?1 AND s.dim = ?2)"
+            f"SELECT id FROM memories m WHERE {chosen}status <> 'forgotten'{condition} AND NOT EXISTS (SELECT 1 FROM "
+            f"spaces s JOIN vectors v ON v.space = s.space AND v.row = m.row {sketch}WHERE s.name = ? AND s.dim = ?) "
+            "LIMIT ?"
         )
+        listed = () if among is None else (json.dumps(list(among)),)
         with saying(self.path):
-            asked = () if among is None else (json.dumps(list(among)),)
-            return [id for (id,) in fetch(self._connections.get(), sql, (space.name, space.dim, *asked))]
+            wanted = (*listed, *values, space.name, space.dim, -1 if limit is None else limit)
+            return [id for (id,) in fetch(self._file.connections.get(), sql, wanted)]
+
+    # Folders belong to a collection as a whole: a bound by anything else contains none.
 
     def folders(self) -> dict[str, JsonObject]:
         with saying(self.path):
-            return read_folders(self._connections.get())
+            found = read_folders(self._file.connections.get())
+        return {name: record for name, record in found.items() if self._has_folder(name)}
 
     def files(self, collection: str) -> dict[str, FileState]:
         with saying(self.path):
-            return read_files(self._connections.get(), collection)
+            return read_files(self._file.connections.get(), collection) if self._has_folder(collection) else {}
 
     def chunk_ids(self, collection: str) -> list[str]:
         with saying(self.path):
-            return read_chunk_ids(self._connections.get(), collection)
+            return read_chunk_ids(self._file.connections.get(), collection) if self._has_folder(collection) else []
+
+    def _has_folder(self, collection: str) -> bool:
+        return self.bound in (Bound(), Bound(collection=collection))
 
     def embedded(self, digests: Sequence[bytes]) -> set[bytes]:
         with saying(self.path):
-            return read_embedded(self._connections.get(), digests)
+            return read_embedded(self._file.connections.get(), digests)
 
-    def switch(self, space: Space, without: Collection[str] = ()) -> int:
+    def switch_space(self, space: Space, without: Collection[str] = ()) -> int:
+        if self.bound.values:
+            raise StoreError("The embedding model of a file can be changed without a bound only.")
         with self.transaction("reembed") as transaction:
             missing = len({*self.unembedded(space)}.difference(without))
             if missing:
                 return missing
             number = transaction.space(space)
-            transaction.begin()  # images must notice
+            _ = transaction.version  # indexes must notice
             transaction.connection.execute("UPDATE spaces SET active = (space = ?)", (number,))
             for table in (*ENCODED, "spaces"):
                 transaction.connection.execute(f"DELETE FROM {table} WHERE space <> ?", (number,))
         return 0
 
-    # Use: written beside the content, without waiting for the disk or for other writers.
+    # Use is written beside the content, without waiting for the disk or for other writers.
 
-    @cached_property
-    def _marking(self) -> Connections:
-        return Connections(self.path, readonly=False, durable=False)
-
-    def touch(self, mark: Touch) -> None:
-        """Note a use. When another process is writing, the note waits for the next one; it never fails a recall."""
-        if self.readonly or not mark.rows:
+    def record_use(self, use: UseRecord) -> None:
+        if self.readonly or not use.rows:
             return
-        with gate.inside(), self._pending_lock:
-            self._pending.append(mark)
-            self._write_marks(wait=False)
+        file = self._file
+        with gate.inside(), file.pending_lock:
+            file.pending_use.append(use)
+            self._write_use(wait=False)
 
-    def _write_marks(self, wait: bool) -> None:
-        connection = self._marking.get()
+    def _write_use(self, wait: bool) -> None:
+        """Write what is pending. While another process is writing it waits for the next call."""
+        file = self._file
+        connection = file.unsynced.get()
         connection.set_busy_timeout(2000 if wait else 0)
         try:
             connection.execute("BEGIN IMMEDIATE")
-            for mark in self._pending:
-                _mark(connection, mark)
+            for use in file.pending_use:
+                _record_use(connection, use)
             connection.execute("COMMIT")
-            self._pending.clear()
+            file.pending_use.clear()
         except apsw.Error as problem:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             log.info("use of %s not recorded yet: %s", self.path, problem)
 
     def status(self) -> StoreStatus:
-        connection = self._connections.get()
+        connection = self._file.connections.get()
+        condition, values = bound_condition(self.bound)
+        inside = f"(SELECT row FROM memories WHERE true{condition})" if values else ""
+
+        def get(sql: str, *more: Any) -> Any:
+            return connection.execute(sql, more).get
+
         with saying(self.path):
-
-            def counts(sql: str) -> dict[str, int]:
-                return dict(fetch(connection, sql))
-
+            among = f" AND v.row IN {inside}" if values else ""
+            vectors = f"(SELECT count(*) FROM vectors v WHERE v.space = s.space{among})"
             spaces = [
-                {"name": name, "dim": dim, "active": bool(active), "vectors": vectors}
-                for name, dim, active, vectors in connection.execute(
-                    "SELECT name, dim, active, (SELECT count(*) FROM vectors v WHERE v.space = s.space) FROM spaces s"
+                {"name": name, "dim": dim, "active": bool(active), "vectors": count}
+                for name, dim, active, count in connection.execute(
+                    f"SELECT name, dim, active, {vectors} FROM spaces s", values
                 )
             ]
-            memories = counts("SELECT status, count(*) FROM memories GROUP BY status")
-            held = active_space(connection)
-            last = connection.execute("SELECT max(at) FROM changes").get
+            active = active_space(connection)
+            last = get(
+                f"SELECT max(updated) FROM memories WHERE true{condition}" if values else "SELECT max(at) FROM changes",
+                *values,
+            )
+            by_status = f"SELECT status, count(*) FROM memories WHERE true{condition} GROUP BY status"
+            by_collection = (
+                f"SELECT collection, count(*) FROM memories WHERE status <> 'forgotten'{condition} GROUP BY collection"
+            )
+            edges = f"WHERE source IN {inside} AND target IN {inside}" if values else ""
             return StoreStatus(
                 path=self.path,
                 bytes=sum(os.path.getsize(p) for p in (self.path, self.path + "-wal") if os.path.exists(p)),
-                version=_version(connection),
+                version=str(read_version(connection)),
                 readonly=self.readonly,
-                memories=memories,
-                collections=counts(
-                    "SELECT collection, count(*) FROM memories WHERE status <> 'forgotten' GROUP BY collection"
-                ),
-                edges=connection.execute("SELECT count(*) FROM edges").get,
-                entity_edges=connection.execute("SELECT count(*) FROM entity_edges").get,
-                words=connection.execute("SELECT count(*) FROM vocabulary").get,
+                memories=dict(fetch(connection, by_status, values)),
+                collections=dict(fetch(connection, by_collection, values)),
+                edges=get(f"SELECT count(*) FROM edges {edges}", *values, *values if values else ()),
+                entity_edges=len(self.entity_edges()),
+                words=_count_words(connection, inside, values),
                 spaces=spaces,
-                without_vector=len(self.unembedded(held[1] if held else Space("", 0))),
+                without_vector=len(self.unembedded(active[1] if active else Space("", 0))),
                 last_change=None if last is None else from_micros(last),
             )
 
     def close(self) -> None:
-        with contextlib.suppress(StoreError), self._pending_lock:
-            if self._pending:
-                self._write_marks(wait=True)
-        self._connections.close()
-        if "_marking" in self.__dict__:
-            self._marking.close()
+        file = self._file
+        with contextlib.suppress(StoreError), file.pending_lock:
+            if file.pending_use:
+                self._write_use(wait=True)
+        file.close()
 
 
-def _version(connection: apsw.Connection) -> int:
-    return connection.execute("SELECT max(version) FROM changes").get or 0
+def _count_words(connection: apsw.Connection, inside: str, values: Sequence[str]) -> int:
+    """How many distinct words all memories have, or those inside a bound."""
+    if not values:
+        return int(connection.execute("SELECT count(*) FROM vocabulary").get)
+    packed = b"".join(
+        entries for (entries,) in connection.execute(f"SELECT entries FROM words WHERE row IN {inside}", tuple(values))
+    )
+    return len(np.unique(np.frombuffer(packed, dtype=ENTRY)["term"]))
 
 
-def _mark(connection: apsw.Connection, mark: Touch) -> None:
-    """A17, M11, R15: the counters that this mark names, and for recalls the last moments."""
-    at, rows = micros(mark.at), json.dumps(mark.rows)
-    moments = [name for counter, name in MOMENT_OF.items() if counter in mark.counters]
-    counts = [f"{counter}_count" for counter in mark.counters]
+def _record_use(connection: apsw.Connection, use: UseRecord) -> None:
+    """A17, M11, R15: the counters that a recipe uses, and for recalls the last moments."""
+    at, rows = micros(use.at), json.dumps(use.rows)
+    moments = [name for counter, name in MOMENT_OF.items() if counter in use.counters]
+    counts = [f"{counter}_count" for counter in use.counters]
     connection.execute(
         f"INSERT INTO use (row, {', '.join(counts + moments)}) "
         f"SELECT value, {', '.join(['1'] * len(counts) + ['?2'] * len(moments))} FROM json_each(?1) "
@@ -276,8 +360,8 @@ def _mark(connection: apsw.Connection, mark: Touch) -> None:
         + ", ".join([f"{name} = {name} + 1" for name in counts] + [f"{name} = ?2" for name in moments]),
         (rows, at) if moments else (rows,),
     )
-    if "recall" in mark.counters:
-        sql = "SELECT row, recall_times FROM use WHERE row IN (SELECT value FROM json_each(?))"
+    if "recall" in use.counters:
+        sql = f"SELECT row, recall_times FROM use WHERE row {AMONG}"
         for row, times in fetch(connection, sql, (rows,)):
             latest = json.dumps([*json.loads(times), at][-RECALL_TIMES:])
             connection.execute("UPDATE use SET recall_times = ? WHERE row = ?", (latest, row))

@@ -1,10 +1,10 @@
-"""Writing: one change is one transaction, one entry in the history and one undo."""
+"""Writing: a transaction is one entry in the history; one or several are an operation, which undo takes back."""
 
 from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -14,12 +14,14 @@ from typing import Any
 import apsw
 import numpy as np
 
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.model import Edge, EntityEdge, Memory, Use
+from recollect.model.ids import new_id
 from recollect.model.validation import from_micros, micros
-from recollect.store.base import Encoded, Space, UndoResult, WriteResult, check_space
+from recollect.store.base import Bound, EncodedText, Space, UndoResult, WriteResult, check_space
+from recollect.store.sqlite.bounds import bound_condition, is_disjoint, is_inside
 from recollect.store.sqlite.connections import fetch
-from recollect.store.sqlite.decay import fade, scope_note
+from recollect.store.sqlite.decay import decayed_strengths
 from recollect.store.sqlite.files import SqliteFileTransaction
 from recollect.store.sqlite.index import active_space
 from recollect.store.sqlite.rows import (
@@ -40,17 +42,19 @@ from recollect.text.words import stem
 
 INSERT = f"INSERT INTO memories (born, changed, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
 UPDATE = f"UPDATE memories SET changed = ?, {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
-LEARN = "INSERT INTO vocabulary (word, stem) VALUES (?, ?) ON CONFLICT DO NOTHING"  # RETURNING would double its time
-SYNC = "sync"  # the verb of changes that follow files: what they replace can be had from the files, so nothing is kept
-LASTING = ("undo", "embed", "reembed", SYNC)  # changes that undo passes over
+ADD_WORD = "INSERT INTO vocabulary (word, stem) VALUES (?, ?) ON CONFLICT DO NOTHING"  # RETURNING would double its time
+AMONG = "IN (SELECT value FROM json_each(?1))"
+SYNC = "sync"  # the verb of transactions that follow files: what they replace is in the files, so no history is kept
+NOT_UNDOABLE = ("undo", "embed", "reembed", SYNC)
 PARTS = ("memories", "words", "use", "chunks")  # tables with a row for a memory
-LETTERS = b"abcdefghijklmnopqrstuvwxyz234567" * 8  # one for each byte: five bits of it count
-MOST_TIMES = 65_535  # of one word in one field; the field is 16 bits wide
+MAX_OCCURRENCES = 65_535  # of one word in one field; the number is stored in 16 bits
+MAX_BOUNDS = 64  # an operation over more of them counts as one over everything
+
+Owner = tuple[str | None, str | None, str | None, str | None]  # collection, user, agent, session; None: any
 
 
-def new_id() -> str:
-    """80 random bits as 16 small letters and digits."""
-    return secrets.token_bytes(16).translate(LETTERS).decode()
+def _owner(memory: Memory) -> Owner:
+    return memory.collection, memory.user, memory.agent, memory.session
 
 
 @lru_cache(maxsize=512)
@@ -60,13 +64,13 @@ def _packer(entries: int) -> Struct:
 
 
 def _canonical(values: list[Any]) -> list[Any]:
-    """A row whose context is spelt with its keys in order: the order is no content."""
+    """A row whose context has its keys in order: their order is no content."""
     context = json.dumps(json.loads(values[CONTEXT]), sort_keys=True)
     return [*values[:CONTEXT], context, *values[CONTEXT + 1 :]]
 
 
-class Terms(dict[str, int]):
-    """The numbers of the words that a change has met. One that the file does not know yet is added to it."""
+class WordNumbers(dict[str, int]):
+    """The numbers of the words that a transaction has met. Words that the file does not know yet are added to it."""
 
     def __init__(self, connection: apsw.Connection, known: Mapping[str, int]) -> None:
         self.connection = connection
@@ -75,7 +79,7 @@ class Terms(dict[str, int]):
     def __missing__(self, word: str) -> int:
         number = self.known.get(word)
         if number is None:
-            self.connection.execute(LEARN, (word, stem(word)))
+            self.connection.execute(ADD_WORD, (word, stem(word)))
             if self.connection.changes():
                 number = self.connection.last_insert_rowid()
             else:
@@ -85,7 +89,7 @@ class Terms(dict[str, int]):
 
 
 class SqliteTransaction:
-    """What may be done inside one transaction. The history entry is written with the first real change."""
+    """What may be done inside one transaction. It enters the history when it changes something."""
 
     def __init__(
         self,
@@ -95,83 +99,133 @@ class SqliteTransaction:
         note: str,
         now: datetime,
         vocabulary: dict[str, int],
+        bound: Bound,
+        operation: int | None = None,
     ) -> None:
         self.connection = connection
         self.path = path
         self.verb = verb
         self.note = note
         self.now = now
-        self.learned = Terms(connection, vocabulary)  # the latter is a cache that only commits feed
+        self.bound = bound
+        self.undoable = verb not in NOT_UNDOABLE
+        self.words = WordNumbers(connection, vocabulary)  # the latter is a cache that only commits feed
+        self._operation = operation
         self._version: int | None = None
+        self._touched: set[Owner] = set()
 
     @property
     def version(self) -> int:
-        """The number of this change; asking for it enters the change into the history."""
-        return self.begin()
-
-    def begin(self) -> int:
-        """Enter this change into the history, if that is not done yet; its number."""
+        """The number of this transaction in the history; asking for it means that there is a change."""
         if self._version is None:
-            last = self.connection.execute("SELECT max(version) FROM changes").get or 0
-            self._version = last + 1
-            self.connection.execute(
-                "INSERT INTO changes (version, at, verb, note) VALUES (?, ?, ?, ?)",
-                (self._version, micros(self.now), self.verb, self.note),
-            )
+            self._version = (self.connection.execute("SELECT max(version) FROM changes").get or 0) + 1
         return self._version
 
+    @property
+    def operation(self) -> int | None:
+        return self._version if self._operation is None else self._operation
+
+    def finish(self) -> None:
+        """Enter the transaction into the history, if it changed anything. The token tells copies of a file apart."""
+        if self._version is not None:
+            bounds: list[Owner] = sorted(self._touched, key=str)
+            if len(bounds) > MAX_BOUNDS:
+                bounds = [(None, None, None, None)]
+            self.connection.execute(
+                "INSERT INTO changes (version, at, verb, note, undone, token, operation, bounds) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(self._version, micros(self.now), self.verb, self.note, not self.undoable),
+                    *(secrets.randbits(62) | 1, self.operation, json.dumps(bounds, ensure_ascii=False)),
+                ),
+            )
+
+    def touch(self, *owners: Owner) -> None:
+        """Record to whom something belongs that this transaction changes; refuse what is outside the bound."""
+        for owner in owners:
+            if owner not in self._touched:
+                if not is_inside(owner, self.bound):
+                    raise InvalidInput(f"This would write outside the bound ({self.bound.format_query()}).")
+                self._touched.add(owner)
+
+    # Memories.
+
+    def find(self, memory: Memory) -> Memory | None:
+        existing = self._find_existing(memory)
+        return existing[1] if existing is not None and self.bound.contains(existing[1]) else None
+
     def remember(self, memory: Memory) -> WriteResult:
-        known = self._known(memory)
+        known = self._find_existing(memory)
         if known is None:
             return self._add(memory)
-        row, held = known
-        if held.collection != memory.collection:  # one collection must not take a memory from another
+        row, stored = known
+        if not self.bound.contains(stored):
+            id = memory.id or memory.external_id
+            raise InvalidInput(f"The id {id!r} cannot be used here; give another, or none.")
+        if stored.collection != memory.collection:
             raise InvalidInput(
-                f"The id {held.id!r} belongs to a memory of the collection {held.collection!r}; "
-                "give another id, or none, to keep it here, too."
+                f"The id {stored.id!r} belongs to a memory of the collection {stored.collection!r}; "
+                "give another id, or none, to store it here, too."
             )
-        memory = replace(memory, id=held.id, created=memory.created or held.created)
-        return self._rewrite(row, held, memory)
+        memory = replace(memory, id=stored.id, created=memory.created or stored.created)
+        return self._rewrite(row, stored, memory)
 
     def revise(self, id: str, revision: Callable[[Memory], Memory]) -> WriteResult:
         row = self.row(id)
-        held = self._held(row)
-        return self._rewrite(row, held, revision(held))
+        stored = self._stored(row)
+        return self._rewrite(row, stored, revision(stored))
 
-    def decay(self, rate: float, collection: str | None) -> int:
-        """One record for all former strengths; images follow by the entry in the history, not memory by memory."""
-        fading = fade(self.connection, micros(self.now), rate, collection)
-        if fading.rows:
-            self.note = scope_note(collection)
-            self._keep("strengths", 0, [fading.rows, fading.former])
-            self._set_strengths(fading.rows, fading.strength)
-        return len(fading.rows)
+    def decay(self, rate: float) -> int:
+        """One record for all earlier strengths; indexes follow by the entry in the history, not memory by memory."""
+        changed = decayed_strengths(self.connection, micros(self.now), rate, self.bound)
+        if changed.rows:
+            self.note = json.dumps(self.bound.values) if self.bound.values else ""
+            bound = self.bound
+            self.touch((bound.collection, bound.user, bound.agent, bound.session))
+            self._save("strengths", 0, [changed.rows, changed.before])
+            self._set_strengths(changed.rows, changed.after)
+        return len(changed.rows)
 
     def reindex(self, row: int) -> None:
-        """Make the words of a memory anew."""
-        values = (row, self._entries(self._held(row)))
+        """Make the words of a memory again."""
+        values = (row, self._entries(self._stored(row)))
         self.connection.execute("INSERT OR REPLACE INTO words VALUES (?, ?)", values)
 
-    def remove(self, rows: Sequence[int]) -> None:
-        """Its former contents go, too: an undo of an earlier change has nothing left to bring back."""
+    def delete(self, rows: Sequence[int]) -> None:
+        """Its history goes, too: the undo of an earlier operation has nothing left to restore."""
         if rows:
-            self._forget_former(rows, "memory", "edge")
-            self._remove(rows)
+            self.touch(*self._owners(rows))
+            self._delete_history(rows, "memory", "edge")
+            self._delete(rows)
+
+    def set_use(self, row: int, use: Use) -> None:
+        self.connection.execute("INSERT OR REPLACE INTO use VALUES (?, ?, ?, ?, ?, ?, ?)", (row, *use_to_row(use)))
+
+    def add_history(self, row: int, memory: Memory, until: datetime) -> None:
+        self._save("memory", row, to_row(memory), until=micros(until))
+
+    def row(self, id: str) -> int:
+        condition, values = bound_condition(self.bound)
+        row = self.connection.execute(f"SELECT row FROM memories WHERE id = ?{condition}", (id, *values)).get
+        if row is None:
+            raise NotFound(f"There is no memory with the id {id!r}.")
+        return int(row)
+
+    def row_with(self, id: str, text: str) -> int | None:
+        for row, *stored in self.connection.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE id = ?", (id,)):
+            return int(row) if embedding_text(from_row(stored)) == text else None
+        return None
 
     @cached_property
     def files(self) -> SqliteFileTransaction:
         return SqliteFileTransaction(self)
 
-    def set_use(self, row: int, use: Use) -> None:
-        self.connection.execute("INSERT OR REPLACE INTO use VALUES (?, ?, ?, ?, ?, ?, ?)", (row, *use_to_row(use)))
+    # Vectors.
 
-    def set_former(self, row: int, memory: Memory, until: datetime) -> None:
-        self._keep("memory", row, to_row(memory), until=micros(until))
-
-    def embed(self, rows: Sequence[int], texts: Sequence[Encoded], space: Space) -> None:
+    def embed(self, rows: Sequence[int], texts: Sequence[EncodedText], space: Space) -> None:
         if self.verb != "reembed":
-            held = active_space(self.connection)
-            check_space(held[1] if held else None, space, self.path)
+            active = active_space(self.connection)
+            check_space(active[1] if active else None, space, self.path)
         number = self.space(space)
         encoded = [(number, row, *each) for row, each in zip(rows, texts, strict=True)]
         self.connection.executemany(
@@ -186,117 +240,15 @@ class SqliteTransaction:
             "DELETE FROM sketches WHERE space = ? AND row = ?",
             ((number, row) for number, row, _, sketch in encoded if not sketch),
         )
-        held = active_space(self.connection)
-        if held is not None and held[0] == number:  # what is searched has changed
+        active = active_space(self.connection)
+        if active is not None and active[0] == number:  # what is searched has changed
             self.connection.executemany(
                 "UPDATE memories SET changed = ? WHERE row = ? AND changed <> ?",
                 ((self.version, row, self.version) for row in rows),
             )
 
-    def link(self, edge: Edge) -> None:
-        source, target = self.row(edge.source), self.row(edge.target)
-        held = "SELECT weight FROM edges WHERE source = ? AND target = ? AND kind = ?"
-        if self.connection.execute(held, (source, target, edge.kind)).get == edge.weight:
-            return
-        self._keep_edge(source, target, edge.kind)
-        self.connection.execute(
-            "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)",
-            (source, target, edge.kind, edge.weight, micros(edge.created or self.now), self.version),
-        )
-
-    def unlink(self, source: str, target: str, kind: str | None) -> int:
-        ends = (self.row(source), self.row(target))
-        kinds = fetch(self.connection, "SELECT kind FROM edges WHERE source = ? AND target = ?", ends)
-        chosen = [held for (held,) in kinds if kind in (None, held)]
-        for each in chosen:
-            self._keep_edge(*ends, each)
-            self.connection.execute("DELETE FROM edges WHERE source = ? AND target = ? AND kind = ?", (*ends, each))
-        return len(chosen)
-
-    def relate(self, edge: EntityEdge) -> None:
-        key = (edge.collection, edge.user, edge.subject, edge.relation, edge.object)
-        held = self.connection.execute(
-            "SELECT * FROM entity_edges WHERE (collection, user, subject, relation, object) = (?, ?, ?, ?, ?)",
-            key,
-        ).fetchall()
-        for values in held:
-            if (values[3], *values[6:8]) == (edge.weight, edge.classification, edge.source):
-                return
-            self._keep("entity_edge", 0, list(values))
-        self.connection.execute(
-            "INSERT OR REPLACE INTO entity_edges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(edge.subject, edge.relation, edge.object, edge.weight, edge.collection, edge.user),
-                *(edge.classification, edge.source, micros(edge.created or self.now), self.version),
-            ),
-        )
-
-    def _set_strengths(self, rows: Sequence[int], strengths: Sequence[float]) -> None:
-        pairs = zip(strengths, rows, strict=True)
-        self.connection.executemany("UPDATE memories SET strength = ? WHERE row = ?", pairs)
-
-    # How a memory is written.
-
-    def _known(self, memory: Memory) -> tuple[int, Memory] | None:
-        """The stored memory with its id or, when it has none, with its external id in its collection."""
-        values: tuple[str, ...]
-        if memory.id:
-            where, values = "id = ?", (memory.id,)
-        elif memory.external_id:
-            where = "external_id = ? AND external_id <> '' AND collection = ?"  # the second lets the index be used
-            values = (memory.external_id, memory.collection)
-        else:
-            return None
-        for row, *held in self.connection.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE {where}", values):
-            return row, from_row(held)
-        return None
-
-    def _held(self, row: int) -> Memory:
-        for held in self.connection.execute(f"SELECT {SELECT} FROM memories m WHERE row = ?", (row,)):
-            return from_row(held)
-        raise NotFound(f"There is no row {row}.")
-
-    def _add(self, memory: Memory) -> WriteResult:
-        version, now, values = self.version, micros(self.now), to_row(memory)
-        id = values[ID] = memory.id or new_id()
-        values[CREATED] = now if values[CREATED] is None else values[CREATED]
-        values[UPDATED] = now if values[UPDATED] is None else values[UPDATED]
-        self.connection.execute(INSERT, (version, version, *values))
-        row = self.connection.last_insert_rowid()
-        self.connection.execute("INSERT INTO words VALUES (?, ?)", (row, self._entries(memory)))
-        return WriteResult(row, id, "added", self.now)
-
-    def _rewrite(self, row: int, held: Memory, memory: Memory) -> WriteResult:
-        former, latter = to_row(held), to_row(memory)
-        latter[UPDATED] = former[UPDATED] if latter[UPDATED] is None else latter[UPDATED]
-        if latter == former or _canonical(latter) == _canonical(former):
-            return WriteResult(row, held.id, "same", self.now)
-        if self.verb == SYNC:
-            self._forget_former([row], "memory")  # what an undo would bring back is no longer what the file says
-        else:
-            self._keep("memory", row, former)
-        if memory.updated is None or (memory.updated == held.updated and self.verb != SYNC):
-            memory = replace(memory, updated=self.now)
-        self.connection.execute(UPDATE, (self.version, *to_row(memory), row))
-        self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
-        if (memory.text, memory.title) != (held.text, held.title):
-            self._forget_vectors([row])
-        return WriteResult(row, memory.id, "changed", self.now)
-
-    def _entries(self, memory: Memory) -> bytes:
-        """The words of a memory, packed for the postings."""
-        packed = []
-        for number, counts in field_words(memory):
-            times: Iterable[int] = counts.values()
-            if max(times, default=0) > MOST_TIMES:
-                times = [min(each, MOST_TIMES) for each in times]
-            entries = [number] * (3 * len(counts))  # term, field, times; term, field, times; …
-            entries[::3] = map(self.learned.__getitem__, counts)
-            entries[2::3] = times
-            packed.append(_packer(len(counts)).pack(*entries))
-        return b"".join(packed)
-
     def space(self, space: Space) -> int:
+        """The number of a space, which is added if it is new; the first one is searched."""
         for number, name, dim in self.connection.execute("SELECT space, name, dim FROM spaces"):
             if (name, dim) == (space.name, space.dim):
                 return int(number)
@@ -306,97 +258,270 @@ class SqliteTransaction:
         )
         return self.connection.last_insert_rowid()
 
-    def row(self, id: str) -> int:
-        row = self.connection.execute("SELECT row FROM memories WHERE id = ?", (id,)).get
-        if row is None:
-            raise NotFound(f"There is no memory with the id {id!r}.")
-        return int(row)
+    # Edges and relations.
 
-    def _is_here(self, row: int) -> bool:
-        return self.connection.execute("SELECT 1 FROM memories WHERE row = ?", (row,)).get is not None
+    def link(self, edge: Edge) -> None:
+        source, target = self.row(edge.source), self.row(edge.target)
+        ends = [self._stored(row) for row in (source, target)]
+        if ends[0].collection != ends[1].collection:
+            raise InvalidInput(
+                f"Edges stay inside one collection: {edge.source} is in {ends[0].collection!r}, "
+                f"{edge.target} in {ends[1].collection!r}."
+            )
+        weight = "SELECT weight FROM edges WHERE source = ? AND target = ? AND kind = ?"
+        if self.connection.execute(weight, (source, target, edge.kind)).get == edge.weight:
+            return
+        self.touch(*map(_owner, ends))
+        self._save_edge(source, target, edge.kind)
+        self.connection.execute(
+            "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)",
+            (source, target, edge.kind, edge.weight, micros(edge.created or self.now), self.version),
+        )
 
-    def row_with(self, id: str, text: str) -> int | None:
-        for row, *held in self.connection.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE id = ?", (id,)):
-            return int(row) if embedding_text(from_row(held)) == text else None
+    def unlink(self, source: str, target: str, kind: str | None) -> int:
+        ends = (self.row(source), self.row(target))
+        kinds = fetch(self.connection, "SELECT kind FROM edges WHERE source = ? AND target = ?", ends)
+        chosen = [stored for (stored,) in kinds if kind in (None, stored)]
+        if chosen:
+            self.touch(*self._owners(ends))
+        for each in chosen:
+            self._remove_edge(*ends, each)
+        return len(chosen)
+
+    def relate(self, edge: EntityEdge) -> None:
+        if not self.bound.contains_relation(edge):
+            raise InvalidInput(f"This would write outside the bound ({self.bound.format_query()}).")
+        key = (edge.collection, edge.user, edge.subject, edge.relation, edge.object)
+        stored = self.connection.execute(
+            "SELECT * FROM entity_edges WHERE (collection, user, subject, relation, object) = (?, ?, ?, ?, ?)",
+            key,
+        ).fetchall()
+        for values in stored:
+            if (values[3], *values[6:8]) == (edge.weight, edge.classification, edge.source):
+                return
+            self._save("entity_edge", 0, list(values))
+        # A relation belongs to no agent or session: it is in any bound that its collection and user are in.
+        self.touch((edge.collection, edge.user, self.bound.agent or "", self.bound.session or ""))
+        self.connection.execute(
+            "INSERT OR REPLACE INTO entity_edges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(edge.subject, edge.relation, edge.object, edge.weight, edge.collection, edge.user),
+                *(edge.classification, edge.source, micros(edge.created or self.now), self.version),
+            ),
+        )
+
+    # How a memory is written.
+
+    def _find_existing(self, memory: Memory) -> tuple[int, Memory] | None:
+        """The stored memory with its id or, when it has none, with its external id and owner."""
+        values: tuple[str, ...]
+        if memory.id:
+            where, values = "id = ?", (memory.id,)
+        elif memory.external_id:
+            where = "external_id = ? AND external_id <> '' AND (collection, user, agent) = (?, ?, ?)"
+            values = (memory.external_id, memory.collection, memory.user, memory.agent)
+        else:
+            return None
+        for row, *stored in self.connection.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE {where}", values):
+            return row, from_row(stored)
         return None
 
-    # What is kept of what was, so that it can come back.
+    def _stored(self, row: int) -> Memory:
+        for stored in self.connection.execute(f"SELECT {SELECT} FROM memories m WHERE row = ?", (row,)):
+            return from_row(stored)
+        raise NotFound(f"There is no row {row}.")
 
-    def _keep(self, what: str, row: int, values: list[Any], **more: int) -> None:
+    def _add(self, memory: Memory) -> WriteResult:
+        self.touch(_owner(memory))
+        version, now, values = self.version, micros(self.now), to_row(memory)
+        id = values[ID] = memory.id or new_id()
+        values[CREATED] = now if values[CREATED] is None else values[CREATED]
+        values[UPDATED] = now if values[UPDATED] is None else values[UPDATED]
+        self.connection.execute(INSERT, (version, version, *values))
+        row = self.connection.last_insert_rowid()
+        self.connection.execute("INSERT INTO words VALUES (?, ?)", (row, self._entries(memory)))
+        return WriteResult(row, id, "added", self.now)
+
+    def _rewrite(self, row: int, stored: Memory, memory: Memory) -> WriteResult:
+        before, after = to_row(stored), to_row(memory)
+        after[UPDATED] = before[UPDATED] if after[UPDATED] is None else after[UPDATED]
+        if after == before or _canonical(after) == _canonical(before):
+            return WriteResult(row, stored.id, "same", self.now)
+        self.touch(_owner(stored), _owner(memory))
+        if self.verb == SYNC:
+            self._delete_history([row], "memory")  # an undo would restore what the file no longer says
+        else:
+            self._save("memory", row, before)
+        if memory.updated is None or (memory.updated == stored.updated and self.verb != SYNC):
+            memory = replace(memory, updated=self.now)
+        self.connection.execute(UPDATE, (self.version, *to_row(memory), row))
+        self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
+        if (memory.text, memory.title) != (stored.text, stored.title):
+            self._delete_vectors([row])
+        if memory.collection != stored.collection:  # edges stay inside one collection
+            sql = "SELECT source, target, kind FROM edges WHERE ?1 IN (source, target)"
+            for source, target, kind in fetch(self.connection, sql, (row,)):
+                self._remove_edge(source, target, kind)
+        return WriteResult(row, memory.id, "changed", self.now)
+
+    def _entries(self, memory: Memory) -> bytes:
+        """The words of a memory, packed for the postings."""
+        packed = []
+        for number, counts in field_words(memory):
+            times: Iterable[int] = counts.values()
+            if max(times, default=0) > MAX_OCCURRENCES:
+                times = [min(each, MAX_OCCURRENCES) for each in times]
+            entries = [number] * (3 * len(counts))  # word, field, times; word, field, times; …
+            entries[::3] = map(self.words.__getitem__, counts)
+            entries[2::3] = times
+            packed.append(_packer(len(counts)).pack(*entries))
+        return b"".join(packed)
+
+    def _set_strengths(self, rows: Sequence[int], strengths: Sequence[float]) -> None:
+        pairs = zip(strengths, rows, strict=True)
+        self.connection.executemany("UPDATE memories SET strength = ? WHERE row = ?", pairs)
+
+    def _delete_vectors(self, rows: Sequence[int]) -> None:
+        spaces = "space IN (SELECT space FROM spaces)"  # by the index, which begins with the space
+        for table in ENCODED:
+            self.connection.execute(f"DELETE FROM {table} WHERE {spaces} AND row {AMONG}", (json.dumps(rows),))
+
+    def _delete(self, rows: Sequence[int]) -> None:
+        chosen = json.dumps(rows)
+        self._delete_vectors(rows)
+        self.connection.execute(f"DELETE FROM edges WHERE source {AMONG} OR target {AMONG}", (chosen,))
+        for table in reversed(PARTS):
+            self.connection.execute(f"DELETE FROM {table} WHERE row {AMONG}", (chosen,))
+        sql = "INSERT OR REPLACE INTO gone SELECT value, ?2 FROM json_each(?1)"
+        self.connection.execute(sql, (chosen, self.version))
+
+    # The history: what a transaction replaced, so that it can be restored.
+
+    def _save(self, what: str, row: int, values: list[Any], **more: int) -> None:
         named = {**dict(zip(COLUMNS, values, strict=True)), **more} if what == "memory" else values
         record = json.dumps(named, ensure_ascii=False)
         self.connection.execute("INSERT INTO former VALUES (?, ?, ?, ?)", (self.version, what, row, record))
 
-    def _keep_edge(self, source: int, target: int, kind: str) -> None:
-        key = (source, target, kind)
-        for held in self.connection.execute(
-            "SELECT * FROM edges WHERE source = ? AND target = ? AND kind = ?", key
-        ).fetchall():
-            self._keep("edge", source, list(held))
+    def _save_edge(self, source: int, target: int, kind: str) -> None:
+        sql = "SELECT * FROM edges WHERE source = ? AND target = ? AND kind = ?"
+        for stored in fetch(self.connection, sql, (source, target, kind)):
+            self._save("edge", source, list(stored))
 
-    def undo(self) -> UndoResult | None:
-        """Take the last change back: what it added goes, what it replaced returns."""
-        last = fetch(
-            self.connection,
-            f"SELECT version, at, verb FROM changes WHERE NOT undone AND verb NOT IN {LASTING} "
-            "ORDER BY version DESC LIMIT 1",
-        )
-        if not last:
+    def _remove_edge(self, source: int, target: int, kind: str) -> None:
+        self._save_edge(source, target, kind)
+        sql = "DELETE FROM edges WHERE source = ? AND target = ? AND kind = ?"
+        self.connection.execute(sql, (source, target, kind))
+
+    def _delete_history(self, rows: Sequence[int], *what: str) -> None:
+        sql = f"DELETE FROM former WHERE row {AMONG} AND what IN (SELECT value FROM json_each(?2))"
+        self.connection.execute(sql, (json.dumps(rows), json.dumps(what)))
+
+    # Undo.
+
+    def undo(self, operation: int | None = None) -> UndoResult | None:
+        versions = list(self._transactions_of(operation))
+        if not versions:
             return None
-        version, at, verb = last[0]
-        added = fetch(self.connection, "SELECT row FROM memories WHERE born = ?", (version,))
-        self._remove([row for (row,) in added])
+        first = versions[-1]
+        self._refuse_if_touched_later([version for version, _, _ in versions])
+        removed = restored = 0
+        ids: dict[str, None] = {}
+        for version, _, _ in versions:
+            more_removed, more_restored, more_ids = self._undo_version(version)
+            removed, restored = removed + more_removed, restored + more_restored
+            ids.update(dict.fromkeys(more_ids))
+        sql = f"UPDATE changes SET undone = 1 WHERE version {AMONG}"
+        self.connection.execute(sql, (json.dumps([version for version, _, _ in versions]),))
+        _ = self.version  # the undo is a change of its own, which indexes follow
+        return UndoResult(first[2], from_micros(first[1]), removed, restored, tuple(ids))
+
+    def undo_texts(self, operation: int | None = None) -> dict[str, str]:
+        """By id: what an undo would have to embed, as it changes the text or title of that memory."""
+        earliest: dict[int, Memory] = {}
+        sql = "SELECT row, record FROM former WHERE version = ? AND what = 'memory' ORDER BY _rowid_ DESC"
+        for version, _, _ in self._transactions_of(operation):
+            for row, record in fetch(self.connection, sql, (version,)):
+                earliest[row] = from_row(as_values(json.loads(record)))
+        return {
+            memory.id: embedding_text(memory)
+            for row, memory in earliest.items()
+            if self._exists(row) and embedding_text(self._stored(row)) != embedding_text(memory)
+        }
+
+    def _transactions_of(self, operation: int | None) -> Iterator[tuple[int, int, str]]:
+        """Version, moment and verb of each transaction of an operation (None: the last one inside the bound), the latest
+        first."""
+        if operation is None:
+            sql = "SELECT operation, bounds FROM changes WHERE NOT undone ORDER BY version DESC"
+            operation = next((each for each, bounds in self.connection.execute(sql) if self._concerns(bounds)), None)
+        sql = "SELECT version, at, verb, bounds FROM changes WHERE operation = ? AND NOT undone ORDER BY version DESC"
+        for version, at, verb, bounds in fetch(self.connection, sql, (operation,)):
+            if not all(is_inside(tuple(owner), self.bound) for owner in json.loads(bounds)):
+                raise StoreError(
+                    f"The last change here also changed something outside the bound ({self.bound.format_query()}). "
+                    "It can be undone without that bound only; nothing was changed."
+                )
+            yield version, at, verb
+
+    def _concerns(self, bounds: str) -> bool:
+        """Does an operation that touched these owners touch anything inside the bound?"""
+        return not all(is_disjoint(owner, self.bound) for owner in json.loads(bounds)) or bounds == "[]"
+
+    def _refuse_if_touched_later(self, versions: Sequence[int]) -> None:
+        """What another operation has built upon since must not be pulled away."""
+        listed, last = json.dumps(versions), max(versions)
+        added = f"SELECT row FROM memories WHERE born {AMONG}"
+        changed = f"SELECT row FROM former WHERE what = 'memory' AND version {AMONG}"
+        later = (
+            f"SELECT 1 FROM former WHERE what = 'memory' AND version > ?2 AND row IN ({added} UNION {changed}) "
+            f"UNION ALL SELECT 1 FROM edges WHERE born > ?2 AND (source IN ({added}) OR target IN ({added})) LIMIT 1"
+        )
+        if self.connection.execute(later, (listed, last)).get is not None:
+            raise StoreError(
+                "The last change here cannot be undone: a later change, made elsewhere, touched the same memory. "
+                "Nothing was changed."
+            )
+
+    def _undo_version(self, version: int) -> tuple[int, int, list[str]]:
+        """Remove what a transaction added and restore what it replaced: how many, how many, and the restored ids."""
+        added = [row for (row,) in fetch(self.connection, "SELECT row FROM memories WHERE born = ?", (version,))]
+        self.touch(*self._owners(added))
+        self._delete(added)
         self.connection.execute("DELETE FROM edges WHERE born = ?", (version,))
         self.connection.execute("DELETE FROM entity_edges WHERE born = ?", (version,))
-        kept = fetch(
-            self.connection, "SELECT what, row, record FROM former WHERE version = ? ORDER BY _rowid_ DESC", (version,)
-        )
-        fresh, restored, ids = {row for (row,) in added}, 0, []
-        for what, row, record in kept:
+        sql = "SELECT what, row, record FROM former WHERE version = ? ORDER BY _rowid_ DESC"
+        restored, ids = 0, []
+        for what, row, record in fetch(self.connection, sql, (version,)):
             values = as_values(json.loads(record))
-            if values[-1] != version if what != "memory" else row not in fresh:  # not of this change itself
+            if values[-1] != version if what != "memory" else row not in added:  # not of this transaction itself
                 restored += len(values[0]) if what == "strengths" else 1
-                self._return(what, row, values)
+                self._restore(what, row, values)
                 if what == "memory":
                     ids.append(values[ID])
         self.connection.execute("DELETE FROM former WHERE version = ?", (version,))
-        self.connection.execute("UPDATE changes SET undone = 1 WHERE version = ?", (version,))
-        self.begin()  # the undo is a change of its own, which images follow
-        return UndoResult(verb, from_micros(at), len(added), restored, tuple(ids))
+        return len(added), restored, ids
 
-    def _forget_vectors(self, rows: Sequence[int]) -> None:
-        spaces = "space IN (SELECT space FROM spaces)"  # by the index, which begins with the space
-        among = "row IN (SELECT value FROM json_each(?))"
-        for table in ENCODED:
-            self.connection.execute(f"DELETE FROM {table} WHERE {spaces} AND {among}", (json.dumps(rows),))
-
-    def _remove(self, rows: Sequence[int]) -> None:
-        among, chosen = "IN (SELECT value FROM json_each(?1))", json.dumps(rows)
-        for table in PARTS:
-            self.connection.execute(f"DELETE FROM {table} WHERE row {among}", (chosen,))
-        self._forget_vectors(rows)
-        self.connection.execute(f"DELETE FROM edges WHERE source {among} OR target {among}", (chosen,))
-        sql = "INSERT OR REPLACE INTO gone SELECT value, ?2 FROM json_each(?1)"
-        self.connection.execute(sql, (chosen, self.version))
-
-    def _forget_former(self, rows: Sequence[int], *what: str) -> None:
-        among = "IN (SELECT value FROM json_each(?))"
-        sql = f"DELETE FROM former WHERE what {among} AND row {among}"
-        self.connection.execute(sql, (json.dumps(what), json.dumps(rows)))
-
-    def _return(self, what: str, row: int, values: list[Any]) -> None:
+    def _restore(self, what: str, row: int, values: list[Any]) -> None:
         match what:
             case "memory":
-                memory, current = from_row(values), self._held(row)
+                memory, current = from_row(values), self._stored(row)
+                self.touch(_owner(memory), _owner(current))
                 self.connection.execute(UPDATE, (self.version, *values, row))
                 self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
                 if (memory.text, memory.title) != (current.text, current.title):
-                    self._forget_vectors([row])
+                    self._delete_vectors([row])
             case "strengths":
                 self._set_strengths(*values)
             case "edge":
-                if all(self._is_here(end) for end in values[:2]):
+                if all(self._exists(end) for end in values[:2]):
                     self.connection.execute("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)", values)
             case _:
                 places = ", ".join("?" * len(values))
                 self.connection.execute(f"INSERT OR REPLACE INTO entity_edges VALUES ({places})", values)
+
+    def _owners(self, rows: Sequence[int]) -> list[Owner]:
+        sql = f"SELECT DISTINCT collection, user, agent, session FROM memories WHERE row {AMONG}"
+        return [tuple(owner) for owner in fetch(self.connection, sql, (json.dumps(list(rows)),))]
+
+    def _exists(self, row: int) -> bool:
+        return self.connection.execute("SELECT 1 FROM memories WHERE row = ?", (row,)).get is not None

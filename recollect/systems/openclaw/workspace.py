@@ -12,7 +12,7 @@ from threading import RLock, Thread
 from types import TracebackType
 from typing import Any, Literal, get_args
 
-from recollect.embed import Embedder, embed_texts, resolve_embedder
+from recollect.embed import Embedder, embed_texts, model_name, provider_name, resolve_embedder
 from recollect.errors import EmbeddingError, InvalidInput, RecollectError, StoreError
 from recollect.ingest.folder import (
     Folder,
@@ -230,8 +230,8 @@ class Workspace:
         model = self.mind.embedder
         return {
             "results": [_search_result(result, query, cite) for result in recall],
-            "provider": "none" if model is None else getattr(model, "provider", "local"),
-            "model": None if model is None else getattr(model, "model", model.name),
+            "provider": "none" if model is None else provider_name(model),
+            "model": None if model is None else model_name(model),
             "citations": self.search_settings.citations,
         }
 

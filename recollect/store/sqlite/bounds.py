@@ -1,0 +1,27 @@
+"""Bounds in SQL, and how the bounds of an operation relate to that of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recollect.store.base import Bound
+
+NAMES = ("collection", "user", "agent", "session")
+
+
+def bound_condition(bound: Bound, prefix: str = "") -> tuple[str, tuple[str, ...]]:
+    """`` AND collection = ? …`` for a WHERE clause, and its values."""
+    return "".join(f" AND {prefix}{name} = ?" for name in bound.values), tuple(bound.values.values())
+
+
+def is_inside(owner: Sequence[str | None], bound: Bound) -> bool:
+    """Does something that belongs to this collection, user, agent and session (None: any) lie inside a bound?"""
+    values = bound.values
+    return all(value == values[name] for name, value in zip(NAMES, owner, strict=True) if name in values)
+
+
+def is_disjoint(owner: Sequence[str | None], bound: Bound) -> bool:
+    """Does nothing of it lie inside a bound?"""
+    values = bound.values
+    named = zip(NAMES, owner, strict=True)
+    return any(value is not None and value != values[name] for name, value in named if name in values)

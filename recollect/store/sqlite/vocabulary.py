@@ -1,0 +1,137 @@
+"""The vocabulary of a file: which words it has, by stem, prefix and spelling, and where phrases occur."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cached_property
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.store.base import Floats, Rows, Term
+from recollect.store.sqlite.connections import fetch
+from recollect.store.text_fields import TEXT_FIELDS
+from recollect.text.trigrams import TrigramIndex, letter_bitmasks, is_one_edit_apart
+from recollect.text.words import fold, stem, words
+
+LISTS = ("keywords", "tags", "entities")
+
+
+class Vocabulary:
+    """All words without their diacritics, sorted, and the numbers of the words that each stands for."""
+
+    def __init__(self, known: Sequence[tuple[int, str]]) -> None:
+        self.numbers: dict[str, list[int]] = {}
+        for number, word in known:
+            self.numbers.setdefault(fold(word), []).append(number)
+        self.words = sorted(self.numbers)
+
+    def starting_with(self, prefix: str) -> list[int]:
+        """The numbers of all words with this prefix."""
+        first, last = (bisect_left(self.words, prefix + end) for end in ("", "\U0010ffff"))
+        return [number for word in self.words[first:last] for number in self.numbers[word]]
+
+    def similar(self, word: str, min_similarity: float) -> list[tuple[str, float]]:
+        """Words with 3-grams in common, words that contain this one, and words one typo away; most similar first."""
+        word, grams = fold(word), self._grams
+        similarity = grams.similar(word)
+        # A part of a word counts by its share of the word; one or two letters are too few for 3-grams.
+        if len(word) < 3:
+            containing = [at for at, other in enumerate(self.words) if word in other]
+        else:
+            containing = [at for at in np.flatnonzero(grams.containing(word)).tolist() if word in self.words[at]]
+        for at in containing:
+            similarity[at] = max(similarity[at], min_similarity, len(word) / len(self.words[at]))
+        for at in self._one_typo_from(word):
+            similarity[at] = max(similarity[at], 1 - 1 / max(len(word), len(self.words[at])))
+        near: list[int] = np.flatnonzero(similarity >= min_similarity).tolist()
+        near.sort(key=lambda at: (-similarity[at], self.words[at]))
+        return [(self.words[at], float(similarity[at])) for at in near]
+
+    def _one_typo_from(self, word: str) -> list[int]:
+        """Places of the words that are one typo away and begin with its first letter, or its second."""
+        if len(word) < 3 or not self.words:
+            return []
+        lengths, letters = self._shapes
+        (own,) = letter_bitmasks([word])
+        found: list[int] = []
+        for letter in sorted(set(word[:2])):
+            first, last = (bisect_left(self.words, letter + end) for end in ("", "\U0010ffff"))
+            apart = letters[first:last] ^ own
+            apart &= apart - np.uint64(1)  # without its lowest bit, twice: 0 where at most two letters differ
+            apart &= apart - np.uint64(1)
+            likely = np.flatnonzero((np.abs(lengths[first:last] - len(word)) < 2) & (apart == 0)) + first
+            found += [at for at in likely.tolist() if is_one_edit_apart(word, self.words[at])]
+        return found
+
+    @cached_property
+    def _grams(self) -> TrigramIndex:
+        return TrigramIndex(self.words)
+
+    @cached_property
+    def _shapes(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        return np.array([len(word) for word in self.words], dtype=np.int64), letter_bitmasks(self.words)
+
+
+def term_form(term: Term) -> str:
+    """What a term is looked up by."""
+    return stem(term.word) if term.match == "stem" else term.word
+
+
+def word_numbers(connection: apsw.Connection, terms: Sequence[Term]) -> dict[tuple[str, str], list[int]]:
+    """The numbers of the words that exact and stem terms stand for, by match and form."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for column, match in (("word", "exact"), ("stem", "stem")):
+        forms = [term_form(term) for term in terms if term.match == match]
+        if forms:
+            sql = f"SELECT {column}, term FROM vocabulary WHERE {column} IN (SELECT value FROM json_each(?))"
+            for form, number in fetch(connection, sql, (json.dumps(forms),)):
+                found.setdefault((match, form), []).append(number)
+    return found
+
+
+def written_numbers(connection: apsw.Connection, folded: Sequence[str]) -> list[list[int]]:
+    """The numbers of the words that are written like each of these, apart from diacritics. They share a stem."""
+    sql = "SELECT term, word FROM vocabulary WHERE stem IN (SELECT value FROM json_each(?))"
+    found: dict[str, list[int]] = {}
+    for number, word in fetch(connection, sql, (json.dumps([stem(word) for word in folded]),)):
+        found.setdefault(fold(word), []).append(number)
+    return [found.get(word, []) for word in folded]
+
+
+def phrase_frequencies(connection: apsw.Connection, rows: Rows, phrase: list[str], weights: Floats) -> Floats:
+    """Σ field weight × how often the (folded) words occur in this order, for each row. Postings have no positions, so
+    the texts are read."""
+    counted = [(name, weight) for name, weight in zip(TEXT_FIELDS, weights.tolist(), strict=True) if weight > 0]
+    columns = ", ".join(name for name, _ in counted)
+    sql = f"SELECT row, files, {columns} FROM memories WHERE row IN (SELECT value FROM json_each(?))"
+    wanted = _delimited(phrase)
+    found: dict[int, float] = {}
+    for row, files, *texts in fetch(connection, sql, (json.dumps(rows.tolist()),)):
+        frequency = 0.0
+        for (name, weight), text in zip(counted, texts, strict=True):
+            for piece in _pieces(name, text, files):
+                frequency += weight * _delimited(_folded_words(piece)).count(wanted)
+        found[row] = frequency
+    return np.array([found.get(row, 0.0) for row in rows.tolist()], dtype=np.float64)
+
+
+def _pieces(name: str, text: str, files: str) -> list[str]:
+    """A phrase does not reach from one tag into the next."""
+    if name in LISTS:
+        return list(json.loads(text)) if text != "[]" else []
+    pieces = [text] if text else []
+    return [*pieces, *json.loads(files)] if name == "path" and files != "[]" else pieces
+
+
+def _folded_words(text: str) -> list[str]:
+    found = words(text, whole=True)
+    return found if text.isascii() else [fold(word) for word in found]
+
+
+def _delimited(words: list[str]) -> str:
+    """Words between line ends, which no word contains: finding one list in another is then a string search."""
+    return "\n" + "\n\n".join(words) + "\n"
