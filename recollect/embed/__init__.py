@@ -10,7 +10,9 @@ from recollect.embed.base import (
     embed_texts,
     embed_with_tokens,
     known_dim,
+    model_name,
     preferred_batch_size,
+    provider_name,
 )
 from recollect.embed.cache import CachedEmbedder, cache_embeddings
 from recollect.embed.gemini import GeminiEmbedder
@@ -45,6 +47,8 @@ __all__ = [
     "embed_with_sketches",
     "embed_with_tokens",
     "known_dim",
+    "model_name",
     "preferred_batch_size",
+    "provider_name",
     "resolve_embedder",
 ]

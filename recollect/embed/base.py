@@ -115,6 +115,22 @@ class IdentifiedEmbedder(Protocol):
     def fingerprint(self) -> str: ...
 
 
+@runtime_checkable
+class ServiceEmbedder(Protocol):
+    """Has the model's name as its service knows it, without the provider."""
+
+    @property
+    def model(self) -> str: ...
+
+
+def provider_name(embedder: Embedder) -> str:
+    return embedder.provider if isinstance(embedder, IdentifiedEmbedder) else "local"
+
+
+def model_name(embedder: Embedder) -> str:
+    return embedder.model if isinstance(embedder, ServiceEmbedder) else embedder.name
+
+
 def known_dim(embedder: Embedder) -> int | None:
     """The dimensions, or None when a service would have to be asked for them."""
     return embedder.known_dim if isinstance(embedder, LazyEmbedder) else embedder.dim

@@ -23,7 +23,9 @@ from recollect.embed.base import (
     check_tokens,
     embed_texts,
     known_dim,
+    model_name,
     preferred_batch_size,
+    provider_name,
     unit_vectors,
 )
 from recollect.embed.token_sketch import BATCH as TOKEN_BATCH
@@ -89,11 +91,15 @@ class CachedEmbedder:
 
     @property
     def provider(self) -> str:
-        return self._model.provider
+        return provider_name(self.embedder)
+
+    @property
+    def model(self) -> str:
+        return model_name(self.embedder)
 
     @property
     def fingerprint(self) -> str:
-        return self._model.fingerprint
+        return self._model_key.fingerprint
 
     @property
     def distinguishes_queries(self) -> bool:
@@ -132,7 +138,7 @@ class CachedEmbedder:
         return f"{type(self).__name__}({self.embedder!r}, {self.cache!r})"
 
     @property
-    def _model(self) -> ModelKey:
+    def _model_key(self) -> ModelKey:
         if isinstance(self.embedder, IdentifiedEmbedder):
             return ModelKey(self.embedder.provider, self.embedder.name, self.embedder.fingerprint)
         return ModelKey("own", self.embedder.name, "")
@@ -153,14 +159,16 @@ class CachedEmbedder:
 
     def _get(self, hashes: Sequence[bytes]) -> Mapping[bytes, bytes]:
         try:
-            return self.cache.get(self._model, hashes)
+            return self.cache.get(self._model_key, hashes)
         except StoreError as problem:
             log.warning("The embedding cache could not be read: %s", problem)
             return {}
 
     def _put(self, kind: bytes, texts: Sequence[str], entries: Sequence[bytes]) -> None:
         try:
-            self.cache.put(self._model, {_hash(kind, text): entry for text, entry in zip(texts, entries, strict=True)})
+            self.cache.put(
+                self._model_key, {_hash(kind, text): entry for text, entry in zip(texts, entries, strict=True)}
+            )
         except StoreError as problem:
             log.warning("The embedding cache could not be written: %s", problem)
 

@@ -97,7 +97,7 @@ def _score_sets(text: str, count: int) -> Iterator[dict[int, float]]:
 
 
 def _scores_by_number(value: Any, count: int) -> dict[int, float] | None:
-    """Scores by document number, in the forms that models use: {"1": 7}, {"scores": [7, 0]}, [{"number": 1, "score": 7}]."""
+    """Scores by document number, as models write them: {"1": 7}, {"scores": [7, 0]}, [{"number": 1, "score": 7}]."""
     listed = isinstance(value, dict) and isinstance(value.get("scores"), list) and len(value["scores"]) == count
     if isinstance(value, dict):
         value = value.get("scores", value)

@@ -98,7 +98,7 @@ def asks_about_past(text: str) -> bool:
 
 def asks_about_assistant(text: str) -> bool:
     """
-    >>> [asks_about_assistant(each) for each in ("What did you recommend?", "What was your advice?", "Can you tell me?")]
+    >>> [asks_about_assistant(each) for each in ("What did you suggest?", "What was your advice?", "Can you tell me?")]
     [True, True, False]
     """
     return ASSISTANT_SAID.search(text) is not None

@@ -22,7 +22,9 @@ Signature = NDArray[np.uint8]  # eight bits per byte
 
 
 def word_directions(words: Sequence[str], bits: int) -> NDArray[np.int16]:
-    """Each word as a vector: STEM_WEIGHT × the signs of its stem + Σ the signs of its 3-grams, × CONTENT_WEIGHT for content words.
+    """Each word as a vector: STEM_WEIGHT × the signs of its stem + Σ the signs of its 3-grams.
+
+    The vectors of content words are multiplied by CONTENT_WEIGHT.
 
     The signs of a feature are the bits of its hash, as +1 and −1: a signed random projection that is the same on
     every machine.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.text.trigrams import TrigramIndex, word_trigrams
+from recollect.text.trigrams import TrigramIndex, edit_distance, word_trigrams
 
 some_word = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8) | st.text(
     "abc$é東👍", max_size=8
@@ -59,3 +59,9 @@ def test_an_empty_vocabulary_is_like_nothing() -> None:
 
 def test_words_with_lone_surrogates_are_no_trouble() -> None:
     assert TrigramIndex(["a\ud800b", "cup"]).similar("\udfff cup").shape == (2,)
+
+
+def test_the_edit_distance_of_very_long_words_takes_no_time() -> None:
+    long = "ab" * 50_000
+    assert edit_distance(long, long[:-1] + "c", 2) == 1
+    assert edit_distance(long, "x" * len(long), 2) == 3
