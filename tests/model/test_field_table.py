@@ -12,10 +12,11 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from recollect import Filter, Memory, Mind
+from recollect.cli.options import FilterOptions
 from recollect.model.fields import Field
 from recollect.model.memory import FIELDS, JSON_FIELDS, KEYWORD_FIELDS, NUMBER_FIELDS, Changes, Details, Status
-from recollect.store import text_fields
 from recollect.store.sqlite.rows import COLUMNS
+from recollect.store.text_fields import TEXT_FIELDS
 from tests.store.looking import sql
 
 PAGE = Path(__file__).parents[2] / "docs" / "memory-fields.md"
@@ -120,6 +121,11 @@ def test_every_keyword_field_is_a_condition_of_a_filter() -> None:
     assert conditions == named | {"confidence_decay"}
 
 
+def test_every_keyword_field_with_an_option_is_also_an_option_of_recall() -> None:
+    options = {each.name for each in fields(FilterOptions)}
+    assert options >= {name for name in KEYWORD_FIELDS if FIELDS[name].option}
+
+
 def test_every_column_that_is_scanned_has_one_form() -> None:
     groups = [set(KEYWORD_FIELDS), set(NUMBER_FIELDS), set(JSON_FIELDS)]
     others = {name for name, field in FIELDS.items() if field.kind in ("text", "path", "lines", "use")}
@@ -128,4 +134,4 @@ def test_every_column_that_is_scanned_has_one_form() -> None:
 
 
 def test_every_text_field_has_its_source() -> None:
-    assert {field.words for field in FIELDS.values() if field.words} == set(text_fields.FIELDS)
+    assert {field.words for field in FIELDS.values() if field.words} == set(TEXT_FIELDS)
