@@ -249,7 +249,7 @@ def test_awaited_it_is_the_same(mind: Mind) -> None:
     talk(mind, "hello there", "the cup")
 
     async def asked() -> str:
-        async with aio.Mind(mind.path, embedder=None, clock=mind.clock) as other:
+        async with aio.AsyncMind(mind.path, embedder=None, clock=mind.clock) as other:
             return (await other.context("cup", 100, track=False)).text
 
     assert asyncio.run(asked()) == mind.context("cup", 100, track=False).text

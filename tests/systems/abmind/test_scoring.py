@@ -250,7 +250,7 @@ def test_the_order_is_that_of_marginal_relevance_whatever_the_scale(mind: Mind, 
 
 @pytest.mark.contract("A14", "B2")
 def test_a_result_that_diversity_moved_says_so_with_the_numbers(mind: Mind) -> None:
-    mind.remember_many(["red cup", "red cup now", "a red wine"])
+    mind.remember_many(["red cup on shelf", "red cup on shelf now", "a cup of tea in bed", "red"])
     recall = ask(mind, "red cup", search_mode="keyword")
     by_score = sorted(recall, key=lambda each: -each.score)
     assert texts(recall) != [each.text for each in by_score]

@@ -197,7 +197,7 @@ def test_the_original_language_is_not_asked_when_the_others_fill_the_limit(mind:
     assert len(ask(mind, "hotel", k=3, search_mode="keyword")) == 3
     recall = ask(mind, "hotel", k=2, search_mode="keyword")
     assert "A house." not in texts(recall)
-    assert stage(recall, "Sf")["detail"]["original trigrams"] == "not needed: 2 are found"
+    assert stage(recall, "Sf")["detail"]["original trigrams"] == "not needed: 2 found"
 
 
 @pytest.mark.contract("A3", "A16")
@@ -359,7 +359,7 @@ def test_a_full_text_hit_is_scored_by_the_formula(mind: Mind, details: Details) 
     mind.remember_many(CORPUS[1:])
     id = mind.remember(CORPUS[0], **details).id
     (found,) = [each for each in ask(mind, "blue cup", k=9, search_mode="keyword") if each.memory.id == id]
-    (base,) = [node.value for node in nodes(found.why) if node.label == "worth"]
+    (base,) = [node.value for node in nodes(found.why) if node.label == "full-text score"]
     assert base == pytest.approx(worth(bm25("blue cup", CORPUS[0], CORPUS), details), rel=1e-12)
 
 
