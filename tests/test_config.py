@@ -143,8 +143,10 @@ def test_an_unknown_name_is_told_with_those_that_there_are_and_the_nearest(write
     setting = f"did you mean session? Known: {', '.join(signature(default).parameters)}."
     assert told(load(tmp_path)) == [
         f"recollect.yaml:2: recollect.embedder: must be {embedders}, not 'opnai:small'; did you mean openai:small?",
-        "recollect.yaml:3: recollect.recipe: must be the name of a recipe, not 'opneclaw'; "
-        f"did you mean openclaw? Allowed: {recipes}.",
+        (
+            "recollect.yaml:3: recollect.recipe: must be the name of a recipe, not 'opneclaw'; "
+            f"did you mean openclaw? Allowed: {recipes}."
+        ),
         f"recollect.yaml:5: recollect.settings.opnclaw: unknown recipe; did you mean openclaw? Known: {recipes}.",
         "recollect.yaml:6: recollect.settings.default: session must be between 0 and 1, not 7.",
         f"recollect.yaml:7: recollect.settings.default.sesion: unknown setting; {setting}",

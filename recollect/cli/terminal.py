@@ -171,7 +171,9 @@ def report_interrupt(mind: Mind, as_json: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         written = mind.status().store.version != before
         message = (
-            "Everything was written before the stop; undo reverts it." if written else "Stopped: nothing was written."
+            "Stopped after writing: run it again to complete it, or undo it."
+            if written
+            else "Stopped: nothing was written."
         )
         print_error(message, "Interrupted", as_json)
         raise

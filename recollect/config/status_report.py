@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recollect.config import DEFAULT_RECIPE, Config
-from recollect.embed import Embedder, EmbedderChoice, IdentifiedEmbedder, EmbedderChoice, IdentifiedEmbedder
+from recollect.embed import Embedder, EmbedderChoice, IdentifiedEmbedder
 from recollect.store.base import Store, StoreStatus
 from recollect.upkeep.probes import Probe
 

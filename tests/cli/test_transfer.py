@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ def test_plain_objects_are_imported(recollect: Command) -> None:
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        (b'{"text": "a"}\n\n{"text": oops}\n', "stdin, line 3, column 10 is no JSON"),
+        (b'{"text": "a"}\n\n{"text": oops}\n', "stdin, line 3, column 10 is not valid JSON"),
         (b'{"text": "a"}\n\n{"txt": "b"}\n', "stdin, line 3: there is no text (nor content) among its fields: txt"),
         (b'{"text": "a"}\n[1]\n', "stdin, line 2 must be a JSON object"),
         (b'{"text": "a"}\n\xff\xfe\n', "stdin, line 2 is not UTF-8 text: byte 0xff at column 1"),
@@ -63,18 +63,18 @@ def test_a_missing_file_is_bad_input_and_makes_no_memory(recollect: Command, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ctrl_c_in_an_import_says_that_nothing_was_written(
+def test_ctrl_c_in_an_import_says_that_it_can_be_continued(
     recollect: Command, keep: Keep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stopped(mind: Mind, records: Iterable[Any], **options: Any) -> None:
-        next(iter(records))
+    def stopped(mind: Mind, *arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
     keep("before")
-    monkeypatch.setattr(Mind, "import_", stopped)
+    monkeypatch.setattr(Mind, "import_from", stopped)
     outcome = recollect("import", "-", "--json", stdin=b'{"text": "a"}\n')
     assert outcome.code == 130
-    assert json.loads(outcome.err) == {"error": "Stopped: nothing was written.", "kind": "Interrupted"}
+    error = json.loads(outcome.err)
+    assert (error["kind"], "the same import continues from here" in error["error"]) == ("Interrupted", True)
 
 
 def test_the_memory_itself_is_never_exported_over(recollect: Command, keep: Keep) -> None:
