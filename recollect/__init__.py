@@ -1,16 +1,18 @@
-"""Recollect: a memory for agents and robots that says why it remembers.
+"""Recollect: a memory for AI agents and robots that explains what it returns.
 
-The names below are loaded when they are first used, so that importing the package costs nothing.
+The names below are imported when they are first used, so that importing the package costs nothing.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recollect.aio import AsyncMind
     from recollect.embed import Embedder
     from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
     from recollect.ingest.folder import FolderSettings
     from recollect.mind import Mind
+    from recollect.mind import open_mind as open
     from recollect.model import Edge, EntityEdge, Filter, Memory, Near, Not, Use
     from recollect.recall.context import Context
     from recollect.recall.expressions import Explanation
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
+_MODULES: dict[str, tuple[str, ...]] = {
+    "recollect.aio": ("AsyncMind",),
     "recollect.embed": ("Embedder",),
     "recollect.errors": ("EmbeddingError", "InvalidInput", "NotFound", "RecollectError", "StoreError"),
     "recollect.ingest.folder": ("FolderSettings",),
@@ -34,9 +37,10 @@ _HOMES = {
     "recollect.systems.robotmem.robot": ("Robot",),
     "recollect.systems.openclaw.workspace": ("SearchSettings", "Workspace"),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
+_MODULE = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "AsyncMind",
     "Context",
     "Edge",
     "Embedder",
@@ -61,13 +65,17 @@ __all__ = [
     "Use",
     "Verdict",
     "Workspace",
+    "open",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name == "open":
+        value = import_module("recollect.mind").open_mind
+    elif name in _MODULE:
+        value = getattr(import_module(_MODULE[name]), name)
+    else:
         raise AttributeError(f"module 'recollect' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

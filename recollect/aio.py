@@ -1,8 +1,8 @@
-"""The async door: the same Mind for programs that must not wait in place.
+"""AsyncMind: the verbs of Mind for asyncio programs.
 
 Every call runs in a worker thread; nothing is implemented twice.
 
-    async with aio.Mind("memory.db") as mind:
+    async with AsyncMind("memory.db") as mind:
         await mind.remember("The cup is on the shelf.")
         results = await mind.recall("where is the cup?")
 """
@@ -18,11 +18,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import StoreError
-from recollect.ingest.writer import Receipt
-from recollect.mind import Mind as SyncMind
-from recollect.mind import Status
+from recollect.ingest.writer import WriteSummary
+from recollect.mind import Mind, Status
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
-from recollect.recall.compare import Comparison
+from recollect.recall.comparison import Comparison
 from recollect.recall.context import Context
 from recollect.recall.expressions import Explanation
 from recollect.recall.recipe import Recipe
@@ -32,32 +31,32 @@ from recollect.upkeep.consolidate import Period
 from recollect.upkeep.probes import Probes
 
 if TYPE_CHECKING:
-    from recollect.ingest.imports import Imported
+    from recollect.ingest.imports import ImportSummary
     from recollect.upkeep.markdown_export import ExportResult
 
 
-class Mind:
+class AsyncMind:
     """``recollect.Mind`` with awaitable verbs; see there for what each does. Opened by ``async with`` or ``open``."""
 
     def __init__(self, path: str | PathLike[str] = "memory.db", **options: Any) -> None:
-        self._open = lambda: SyncMind(path, **options)
-        self._mind: SyncMind | None = None
+        self._open = lambda: Mind(path, **options)
+        self._mind: Mind | None = None
 
-    async def open(self) -> Mind:
+    async def open(self) -> AsyncMind:
         self._mind = await asyncio.to_thread(self._open)
         return self
 
     @property
-    def sync(self) -> SyncMind:
+    def sync(self) -> Mind:
         """The mind behind this one."""
         if self._mind is None:
-            raise StoreError("This mind is not open yet: use 'async with aio.Mind(…) as mind', or await mind.open().")
+            raise StoreError("This mind is not open yet: use 'async with AsyncMind(…) as mind', or await mind.open().")
         return self._mind
 
     async def remember(self, text: str | Memory, **details: Unpack[Details]) -> Memory:
         return await asyncio.to_thread(self.sync.remember, text, **details)
 
-    async def remember_many(self, items: Iterable[str | Memory | Mapping[str, Any]], **options: Any) -> Receipt:
+    async def remember_many(self, items: Iterable[str | Memory | Mapping[str, Any]], **options: Any) -> WriteSummary:
         return await asyncio.to_thread(self.sync.remember_many, items, **options)
 
     async def recall(self, query: str, k: int | None = None, **options: Any) -> Recall:
@@ -144,10 +143,10 @@ class Mind:
         while (record := await asyncio.to_thread(next, records, None)) is not None:
             yield record
 
-    async def import_(self, records: Iterable[Mapping[str, Any]], **options: Any) -> Receipt:
+    async def import_(self, records: Iterable[Mapping[str, Any]], **options: Any) -> WriteSummary:
         return await asyncio.to_thread(self.sync.import_, records, **options)
 
-    async def import_from(self, source: str | PathLike[str], kind: str | None = None, **options: Any) -> Imported:
+    async def import_from(self, source: str | PathLike[str], kind: str | None = None, **options: Any) -> ImportSummary:
         return await asyncio.to_thread(self.sync.import_from, source, kind, **options)
 
     async def export_markdown(self, folder: str | PathLike[str], **options: Any) -> ExportResult:
@@ -158,12 +157,12 @@ class Mind:
 
     @staticmethod
     async def reembed(path: str | PathLike[str], **options: Any) -> int:
-        return await asyncio.to_thread(SyncMind.reembed, path, **options)
+        return await asyncio.to_thread(Mind.reembed, path, **options)
 
     async def close(self) -> None:
         await asyncio.to_thread(self.sync.close)
 
-    async def __aenter__(self) -> Mind:
+    async def __aenter__(self) -> AsyncMind:
         return await self.open()
 
     async def __aexit__(

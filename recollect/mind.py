@@ -47,6 +47,7 @@ from recollect.recall.recipe import Recipe
 from recollect.recall.registry import get_recipe
 from recollect.recall.results import Recall, Verdict
 from recollect.store.base import Bound, Space, Store, StoreStatus, Transaction, UndoResult, WriteResult
+from recollect.store.registry import find_store
 from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 from recollect.text.entity_names import find_names
@@ -587,6 +588,21 @@ class Mind:
             return self._memory(item)
         except InvalidInput as problem:
             raise InvalidInput(f"Item {number}: {problem}") from None
+
+
+def open_mind(url: str | PathLike[str] = "memory.db", **options: Any) -> Mind:
+    """Open a memory by the path of its file or by the URL of a store; the options are those of Mind.
+
+    ``memory.db`` and ``sqlite:memory.db`` are files, ``memory:`` is a store in the memory of this process. Packages
+    can add schemes of their own.
+    """
+    factory, location = find_store(fspath(url))
+    if factory is None:
+        return Mind(location, **options)
+    clock = _checked_clock(options.pop("clock", None))
+    mind = Mind(store=factory(location, clock), clock=clock, **options)
+    mind._owned_store = mind._store
+    return mind
 
 
 def _checked_clock(clock: Clock | None) -> Clock:

@@ -26,10 +26,10 @@ class Bag:
         return [[float(sum(crc32(w.encode()) % 16 == n for w in text.split())) for n in range(16)] for text in texts]
 
 
-def with_mind(path: Path, use: Callable[[aio.Mind], Awaitable[Any]], **options: Any) -> Any:
+def with_mind(path: Path, use: Callable[[aio.AsyncMind], Awaitable[Any]], **options: Any) -> Any:
     async def run() -> Any:
         usual = {"embedder": Bag(), "durability": "fast", "clock": lambda: NOON}
-        async with aio.Mind(path, **{**usual, **options}) as mind:
+        async with aio.AsyncMind(path, **{**usual, **options}) as mind:
             return await use(mind)
 
     return asyncio.run(run())
@@ -42,18 +42,18 @@ def path(tmp_path: Path) -> Path:
 
 def test_every_public_method_of_a_mind_is_on_the_async_one() -> None:
     public = {name for name, each in inspect.getmembers(recollect.Mind, callable) if not name.startswith("_")}
-    missing = public - set(dir(aio.Mind))
+    missing = public - set(dir(aio.AsyncMind))
     assert missing == set()
 
 
 def test_every_public_method_of_the_async_mind_is_awaitable() -> None:
-    for name, each in inspect.getmembers(aio.Mind, inspect.isfunction):
+    for name, each in inspect.getmembers(aio.AsyncMind, inspect.isfunction):
         if not name.startswith("_"):
             assert inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each), name
 
 
 def test_what_was_remembered_is_recalled(path: Path) -> None:
-    async def use(mind: aio.Mind) -> None:
+    async def use(mind: aio.AsyncMind) -> None:
         cup = await mind.remember("the red cup", tags=["kitchen"])
         receipt = await mind.remember_many(["a door", {"text": "a window", "user": "ada"}])
         assert receipt.added == 2
@@ -68,7 +68,7 @@ def test_what_was_remembered_is_recalled(path: Path) -> None:
 
 
 def test_memories_are_edited_linked_forgotten_and_brought_back(path: Path) -> None:
-    async def use(mind: aio.Mind) -> None:
+    async def use(mind: aio.AsyncMind) -> None:
         a, b = (await mind.remember_many(["one", "two"])).ids
         assert (await mind.edit(a, text="uno", tags=["x"])).text == "uno"
         assert (await mind.show(a)).tags == ("x",)
@@ -89,7 +89,7 @@ def test_memories_are_edited_linked_forgotten_and_brought_back(path: Path) -> No
 
 
 def test_memories_are_superseded_contradicted_strengthened_and_fade(path: Path) -> None:
-    async def use(mind: aio.Mind) -> None:
+    async def use(mind: aio.AsyncMind) -> None:
         old = await mind.remember("in the kitchen", strength=0.5, created="2025-05-01")
         new = await mind.supersede(old.id, "in the hallway", tags=["dock"])
         assert (new.tags, (await mind.show(old.id)).status) == (("dock",), "superseded")
@@ -103,11 +103,11 @@ def test_memories_are_superseded_contradicted_strengthened_and_fade(path: Path) 
 
 
 def test_everything_is_carried_to_another_file(path: Path, tmp_path: Path) -> None:
-    async def give(mind: aio.Mind) -> list[Any]:
+    async def give(mind: aio.AsyncMind) -> list[Any]:
         await mind.remember_many(f"cup {n}" for n in range(300))
         return [record async for record in mind.export()]
 
-    async def take(mind: aio.Mind) -> None:
+    async def take(mind: aio.AsyncMind) -> None:
         assert (await mind.import_(records)).added == 300
         assert (await mind.status()).store.memories == {"active": 300}
         assert await mind.embed_missing() == 0
@@ -119,7 +119,7 @@ def test_everything_is_carried_to_another_file(path: Path, tmp_path: Path) -> No
 def test_many_recalls_at_once_agree_with_one_after_another(path: Path) -> None:
     queries = [f"cup {n % 20} shelf" for n in range(40)]
 
-    async def use(mind: aio.Mind) -> None:
+    async def use(mind: aio.AsyncMind) -> None:
         await mind.remember_many(f"cup {n} on shelf {n % 7}" for n in range(200))
         single = [[(r.memory.id, r.score) for r in await mind.recall(query, track=False)] for query in queries]
         many = await asyncio.gather(*(mind.recall(query) for query in queries))
@@ -132,7 +132,7 @@ def test_many_recalls_at_once_agree_with_one_after_another(path: Path) -> None:
 
 
 def test_recalls_beside_writes_see_whole_states(path: Path) -> None:
-    async def use(mind: aio.Mind) -> None:
+    async def use(mind: aio.AsyncMind) -> None:
         async def write() -> None:
             for n in range(8):
                 await mind.remember_many([f"pair {n} left", f"pair {n} right"])
@@ -156,7 +156,7 @@ def test_the_loop_goes_on_while_a_recall_waits(path: Path) -> None:
                 time.sleep(0.2)
             return super().embed(texts)
 
-    async def use(mind: aio.Mind) -> int:
+    async def use(mind: aio.AsyncMind) -> int:
         await mind.remember("cup")
         waiting = asyncio.create_task(mind.recall("cup"))
         turns = 0
@@ -170,7 +170,7 @@ def test_the_loop_goes_on_while_a_recall_waits(path: Path) -> None:
 
 
 def test_errors_are_those_of_the_mind(path: Path) -> None:
-    async def use(mind: aio.Mind) -> aio.Mind:
+    async def use(mind: aio.AsyncMind) -> aio.AsyncMind:
         with pytest.raises(NotFound):
             await mind.show("nobody")
         return mind
@@ -182,7 +182,7 @@ def test_errors_are_those_of_the_mind(path: Path) -> None:
 
 def test_open_and_close_do_without_a_with(path: Path) -> None:
     async def run() -> int:
-        mind = await aio.Mind(path, embedder=None).open()
+        mind = await aio.AsyncMind(path, embedder=None).open()
         await mind.remember("cup")
         found = len(await mind.recall("cup"))
         await mind.close()
@@ -193,4 +193,4 @@ def test_open_and_close_do_without_a_with(path: Path) -> None:
 
 def test_a_mind_that_was_never_opened_says_how_to_open_it(path: Path) -> None:
     with pytest.raises(StoreError, match="open"):
-        asyncio.run(aio.Mind(path).recall("cup"))
+        asyncio.run(aio.AsyncMind(path).recall("cup"))

@@ -376,7 +376,7 @@ def test_the_caller_can_cancel() -> None:
             return super().rerank(query, texts)
 
     async def cancelled() -> float:
-        async with aio.Mind(":memory:", embedder=None) as mind:
+        async with aio.AsyncMind(":memory:", embedder=None) as mind:
             await mind.remember("a cup")
             start = time.perf_counter()
             task = asyncio.create_task(mind.recall("cup", recipe="jeffsbrain", reranker=Endless()))
