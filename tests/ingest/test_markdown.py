@@ -342,8 +342,8 @@ def test_an_alias_needs_no_list() -> None:
         ("note: {{note}}", "not a text"),
         ("note: @ann", "cannot start any token"),
         ("note: [*aliases]", "aliases"),
-        (f"note: {'[' * 100}{']' * 100}", "lists in lists"),
-        (f"note: {'[' * 50_000}", "lists in lists"),
+        (f"note: {'[' * 100}{']' * 100}", "nested too deep"),
+        (f"note: {'[' * 50_000}", "nested too deep"),
         ("note: \x01", "control characters"),
     ],
 )
@@ -421,7 +421,7 @@ def test_tags_and_links_in_the_text_are_seen_but_not_in_code() -> None:
 
 @pytest.mark.parametrize(("tokens", "overlap"), [(0, 0), (10, 10), (10, -1), (-5, 0)])
 def test_sizes_that_cannot_be_are_refused(tokens: int, overlap: int) -> None:
-    with pytest.raises(InvalidInput, match="at least 1 token"):
+    with pytest.raises(InvalidInput, match="tokens must be at least 1"):
         ChunkSize(tokens, overlap)
 
 

@@ -326,7 +326,7 @@ def test_broken_encodings_are_read_with_what_is_wrong_replaced(root: Path, space
     (root / "wide.md").write_text("Wide otters", "utf-16")
     (root / "marked.md").write_text("# Marked\n\ntext", "utf-8-sig")
     report = space.sync()
-    assert report.problems == {"latin.md": "not all of it is UTF-8: replaced, first on line 2"}
+    assert report.problems == {"latin.md": "it is not valid UTF-8: wrong bytes were replaced, the first on line 2"}
     found = chunks(space)
     assert found["latin.md"] == [((1, 2), "first\ncaf\ufffd au lait")]
     assert found["wide.md"] == [((1, 1), "Wide otters")]
@@ -337,7 +337,7 @@ def test_broken_encodings_are_read_with_what_is_wrong_replaced(root: Path, space
 def test_a_binary_file_is_left_out(root: Path, space: Workspace) -> None:
     (root / "image.md").write_bytes(b"\x89PNG\0\0\0")
     report = space.sync()
-    assert report.skipped == {"image.md": "it is no text (there are zero bytes in it)"}
+    assert report.skipped == {"image.md": "it is not text (it contains NUL bytes)"}
     assert "image.md" not in chunks(space)
     assert space.sync().skipped == report.skipped
 
@@ -354,7 +354,7 @@ def test_a_file_that_is_too_large_is_left_out_and_said_so(root: Path, path: Path
         file.truncate(200_000_000)  # as large as it says, without the bytes
     with Workspace(root, db=path, embedder=None, settings=VAULT) as space:
         report = space.sync()
-        assert report.skipped == {"huge.md": "it has 200,000,000 bytes; files of more than 16,777,216 are left out"}
+        assert report.skipped == {"huge.md": "it has 200,000,000 bytes, more than max_file_bytes (16,777,216)"}
         assert space.sync().changed == []
     (root / "huge.md").write_text("word " * 10)
     tight = replace(VAULT, max_file_bytes=20)
@@ -406,13 +406,13 @@ def test_links_are_followed_as_far_as_the_folder_reaches(root: Path, tmp_path: P
     report = space.sync()
     assert report.added == ["a.md", "deep/er/b.md", "long.md"]
     assert {name: why.split(",")[0] for name, why in report.skipped.items()} == {
-        "loop": "it is a link to a folder around it",
-        "deep/up": "it is a link to a folder around it",
+        "loop": "it is a link to a folder that contains it",
+        "deep/up": "it is a link to a folder that contains it",
         "out": "it is a link out of the folder",
         "out.md": "it is a link out of the folder",
-        "nowhere.md": "it is a link that leads nowhere",
-        "round.md": "it is a link that leads nowhere",
-        "private.md": "it is a link to something hidden",
+        "nowhere.md": "it is a broken or circular link",
+        "round.md": "it is a broken or circular link",
+        "private.md": "it is a link to a hidden file or folder",
     }
     assert set(chunks(space)) == {"a.md", "deep/er/b.md", "long.md"}
 
@@ -440,7 +440,7 @@ def test_what_may_not_be_read_is_said_and_kept_as_it_was() -> None:
         second = sync_as_nobody(root, folder / "memory.db")
     assert second["skipped"] == {
         "a.md": "it cannot be read: Permission denied",
-        "deep": "it cannot be looked at: Permission denied",
+        "deep": "it cannot be read: Permission denied",
     }
     assert second["texts"] == first["texts"] == ["Badgers.", "Otters."]
 
@@ -475,7 +475,7 @@ def test_files_that_go_during_the_sync(root: Path, space: Workspace) -> None:
             file.unlink()
 
     report = space.sync(destroy)
-    assert "it went while the folder was read" in report.skipped.values()
+    assert "it was deleted during the sync" in report.skipped.values()
     space.sync()
     assert_exact(space)
     assert not any(path.startswith("many/") for path in chunks(space))
@@ -486,7 +486,7 @@ def test_a_root_that_is_not_there_takes_nothing_away(root: Path, space: Workspac
     before = chunks(space)
     root.rename(root.parent / "elsewhere")
     report = space.sync()
-    assert report.skipped == {str(root): "the folder is not there; what was read from it before is kept"}
+    assert report.skipped == {str(root): "the folder does not exist; what was read from it before is kept"}
     assert chunks(space) == before
     (root.parent / "elsewhere").rename(root)
     assert space.sync().has_changes is False
@@ -560,7 +560,7 @@ def test_a_collection_follows_one_folder(root: Path, path: Path, tmp_path: Path,
         assert "c.md" not in chunks(space)
     with (
         Workspace(tmp_path / "other", mind=space.mind, collection="vault", settings=VAULT) as wrong,
-        pytest.raises(InvalidInput, match="follows another folder"),
+        pytest.raises(InvalidInput, match="already indexes the folder"),
     ):
         wrong.sync()
 
@@ -658,13 +658,13 @@ def test_a_file_from_another_age(root: Path, space: Workspace, moment: int) -> N
 
 def test_a_name_that_is_no_text_is_left_out(root: Path, space: Workspace) -> None:
     Path(os.fsdecode(bytes(root) + b"/caf\xe9.md")).write_text("text")
-    assert space.sync().skipped == {"caf?.md": "its name is no text (not UTF-8)"}
+    assert space.sync().skipped == {"caf?.md": "its name is not valid UTF-8"}
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="NOT RUN: there are no pipes here")
 def test_a_pipe_is_no_file(root: Path, space: Workspace) -> None:
     os.mkfifo(root / "pipe.md")
-    assert space.sync().skipped == {"pipe.md": "it is no ordinary file"}
+    assert space.sync().skipped == {"pipe.md": "it is not a regular file"}
 
 
 def test_who_searches_while_a_sync_is_under_way_finds_what_is_there(root: Path, path: Path) -> None:
@@ -744,7 +744,7 @@ def test_a_file_in_the_place_of_the_folder_is_told_as_a_folder_that_is_not_there
         space.sync()
         root.rename(root.parent / "elsewhere")
         root.write_text("no folder any more", encoding="utf-8")
-        assert [why.partition(";")[0] for why in space.sync().skipped.values()] == ["the folder is not there"]
+        assert [why.partition(";")[0] for why in space.sync().skipped.values()] == ["the folder does not exist"]
 
 
 class Meddling(Counting):

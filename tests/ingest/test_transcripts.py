@@ -123,7 +123,7 @@ def test_a_session_that_goes_on_is_read_on_and_only_what_is_new_embedded(root: P
             file.write('{"role": "assis')  # the writer is not done yet
         report = space.sync()
         assert (model.texts, report.chunks_kept) == (["Which lake?"], 2)
-        assert report.problems == {"sessions/a.jsonl": "1 of its lines is no JSON"}
+        assert report.problems == {"sessions/a.jsonl": "1 of its lines is not valid JSON"}
         assert space.search("lake", 1)["results"][0]["path"] == "sessions/a.jsonl"
 
 

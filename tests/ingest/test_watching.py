@@ -125,7 +125,7 @@ def test_a_failing_sync_does_not_end_the_watch(root: Path, path: Path) -> None:
     with Workspace(root.parent, db=path, embedder=None, collection="taken", settings=QUICK) as first:
         first.sync()
     with Workspace(root, db=path, embedder=None, collection="taken", settings=QUICK) as space, space.watch() as watch:
-        write(root, **{"b.md": "text"})  # every sync is refused: the collection follows another folder
+        write(root, **{"b.md": "text"})  # every sync is refused: the collection already indexes the folder
         assert watch.wait(0.5) is False
 
 
