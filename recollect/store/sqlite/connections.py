@@ -120,6 +120,7 @@ class Connections:
             connection.pragma("synchronous", "FULL" if self.durable else "NORMAL")
         connection.pragma("temp_store", "memory")
         connection.pragma("secure_delete", True)
+        connection.pragma("foreign_keys", True)
         with self._lock:
             self._all.add(connection)
         return connection

@@ -136,7 +136,8 @@ DROP TABLE together;
 
 # Version 0.2. Fields: a file of version 0.1 that is only read has none of them (see rows.py). Changes get a random
 # token, which tells copies of a file apart; the operation that they belong to; and whose memories they touched (JSON,
-# null for any). External ids are unique for a user and an agent of a collection.
+# null for any). External ids are unique for a user and an agent of a collection. What belongs to a memory refers to it
+# by a foreign key, and goes with it.
 VERSION_0_2 = """
 ALTER TABLE memories ADD COLUMN agent TEXT NOT NULL DEFAULT '';
 ALTER TABLE memories ADD COLUMN mentions INTEGER NOT NULL DEFAULT 1;
@@ -149,6 +150,52 @@ ALTER TABLE changes ADD COLUMN bounds TEXT NOT NULL DEFAULT '[[null,null,null,nu
 UPDATE changes SET undone = 1 WHERE verb IN ('undo', 'embed', 'reembed', 'sync');
 UPDATE changes SET operation = version, token = (random() & 4611686018427387903) | 1;
 CREATE INDEX changes_operation ON changes (operation);
+
+CREATE TABLE new_words (row INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE, entries BLOB NOT NULL);
+INSERT INTO new_words SELECT * FROM words WHERE row IN (SELECT row FROM memories);
+DROP TABLE words;
+ALTER TABLE new_words RENAME TO words;
+
+CREATE TABLE new_vectors (space INTEGER NOT NULL REFERENCES spaces ON DELETE CASCADE,
+    row INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE, vector BLOB NOT NULL);  -- float16, unit length
+INSERT INTO new_vectors SELECT * FROM vectors
+    WHERE row IN (SELECT row FROM memories) AND space IN (SELECT space FROM spaces);
+DROP TABLE vectors;
+ALTER TABLE new_vectors RENAME TO vectors;
+CREATE UNIQUE INDEX vectors_row ON vectors (row, space);
+
+CREATE TABLE new_sketches (space INTEGER NOT NULL REFERENCES spaces ON DELETE CASCADE,
+    row INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE, sketch BLOB NOT NULL);  -- see embed/token_sketch.py
+INSERT INTO new_sketches SELECT * FROM sketches
+    WHERE row IN (SELECT row FROM memories) AND space IN (SELECT space FROM spaces);
+DROP TABLE sketches;
+ALTER TABLE new_sketches RENAME TO sketches;
+CREATE UNIQUE INDEX sketches_row ON sketches (row, space);
+
+CREATE TABLE new_edges (source INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+    target INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE, kind TEXT NOT NULL, weight REAL NOT NULL,
+    created INTEGER NOT NULL, born INTEGER NOT NULL, PRIMARY KEY (source, kind, target)) WITHOUT ROWID;
+INSERT INTO new_edges SELECT * FROM edges
+    WHERE source IN (SELECT row FROM memories) AND target IN (SELECT row FROM memories);
+DROP TABLE edges;
+ALTER TABLE new_edges RENAME TO edges;
+CREATE INDEX edges_target ON edges (target);
+
+CREATE TABLE new_use (row INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE, last_accessed INTEGER,
+    access_count INTEGER NOT NULL DEFAULT 0, return_count INTEGER NOT NULL DEFAULT 0,
+    recall_count INTEGER NOT NULL DEFAULT 0, last_recalled INTEGER, recall_times TEXT NOT NULL DEFAULT '[]');
+INSERT INTO new_use SELECT * FROM use WHERE row IN (SELECT row FROM memories);
+DROP TABLE use;
+ALTER TABLE new_use RENAME TO use;
+
+CREATE TABLE new_chunks (row INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
+    file INTEGER NOT NULL REFERENCES files ON DELETE CASCADE, digest BLOB NOT NULL);
+INSERT INTO new_chunks SELECT * FROM chunks
+    WHERE row IN (SELECT row FROM memories) AND file IN (SELECT file FROM files);
+DROP TABLE chunks;
+ALTER TABLE new_chunks RENAME TO chunks;
+CREATE INDEX chunks_file ON chunks (file);
+CREATE INDEX chunks_digest ON chunks (digest);
 """
 
 MIGRATIONS: dict[str, str] = {

@@ -258,7 +258,7 @@ class SqliteStore:
             number = transaction.space(space)
             _ = transaction.version  # indexes must notice
             transaction.connection.execute("UPDATE spaces SET active = (space = ?)", (number,))
-            for table in (*ENCODED, "spaces"):
+            for table in (*ENCODED, "spaces"):  # all rows at once, not one by one by their foreign keys
                 transaction.connection.execute(f"DELETE FROM {table} WHERE space <> ?", (number,))
         return 0
 
@@ -356,7 +356,7 @@ def _record_use(connection: apsw.Connection, use: UseRecord) -> None:
     connection.execute(
         f"INSERT INTO use (row, {', '.join(counts + moments)}) "
         f"SELECT value, {', '.join(['1'] * len(counts) + ['?2'] * len(moments))} FROM json_each(?1) "
-        "WHERE true ON CONFLICT (row) DO UPDATE SET "
+        "WHERE value IN (SELECT row FROM memories) ON CONFLICT (row) DO UPDATE SET "
         + ", ".join([f"{name} = {name} + 1" for name in counts] + [f"{name} = ?2" for name in moments]),
         (rows, at) if moments else (rows,),
     )

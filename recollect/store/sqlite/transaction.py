@@ -46,7 +46,6 @@ ADD_WORD = "INSERT INTO vocabulary (word, stem) VALUES (?, ?) ON CONFLICT DO NOT
 AMONG = "IN (SELECT value FROM json_each(?1))"
 SYNC = "sync"  # the verb of transactions that follow files: what they replace is in the files, so no history is kept
 NOT_UNDOABLE = ("undo", "embed", "reembed", SYNC)
-PARTS = ("memories", "words", "use", "chunks")  # tables with a row for a memory
 MAX_OCCURRENCES = 65_535  # of one word in one field; the number is stored in 16 bits
 MAX_BOUNDS = 64  # an operation over more of them counts as one over everything
 
@@ -382,18 +381,14 @@ class SqliteTransaction:
         self.connection.executemany("UPDATE memories SET strength = ? WHERE row = ?", pairs)
 
     def _delete_vectors(self, rows: Sequence[int]) -> None:
-        spaces = "space IN (SELECT space FROM spaces)"  # by the index, which begins with the space
         for table in ENCODED:
-            self.connection.execute(f"DELETE FROM {table} WHERE {spaces} AND row {AMONG}", (json.dumps(rows),))
+            self.connection.execute(f"DELETE FROM {table} WHERE row {AMONG}", (json.dumps(rows),))
 
     def _delete(self, rows: Sequence[int]) -> None:
-        chosen = json.dumps(rows)
-        self._delete_vectors(rows)
-        self.connection.execute(f"DELETE FROM edges WHERE source {AMONG} OR target {AMONG}", (chosen,))
-        for table in reversed(PARTS):
-            self.connection.execute(f"DELETE FROM {table} WHERE row {AMONG}", (chosen,))
+        """Words, vectors, edges, use and chunks of a memory go with it, by their foreign keys."""
+        self.connection.execute(f"DELETE FROM memories WHERE row {AMONG}", (json.dumps(rows),))
         sql = "INSERT OR REPLACE INTO gone SELECT value, ?2 FROM json_each(?1)"
-        self.connection.execute(sql, (chosen, self.version))
+        self.connection.execute(sql, (json.dumps(rows), self.version))
 
     # The history: what a transaction replaced, so that it can be restored.
 
