@@ -73,6 +73,8 @@ def _print_results(found: Recall, explain: bool, stages: bool) -> None:
     for line in found.trace.stages() if stages else found.trace.facts.get("stages", ()):
         print_line((line, "dim"))
     if found:
+        if found.low_confidence:
+            print_line((f"Low confidence ({found.confidence:.2f}): probably no memory answers this.", "yellow"))
         print_renderable(render_results(found))
     else:
         timed_out = any(step.reason.startswith("the deadline") for step in found.trace.steps)
@@ -104,22 +106,39 @@ def _print_memory(memory: Memory, before: str = "") -> None:
     print_line((before, "bold"), (short_id(memory.id), "cyan"), "  ", memory.text[:300])
 
 
-def why(options: GlobalOptions, query: Query, id: Id, recall_options: RecallOptions, filters: FilterOptions) -> int:
-    """Run a query again and show how the score of a memory was computed."""
+def why(
+    options: GlobalOptions,
+    query: Query,
+    id: Id,
+    recall_options: RecallOptions,
+    filters: FilterOptions,
+    full: Annotated[bool, typer.Option("--full", help="Show the whole calculation.")] = False,
+) -> int:
+    """Run a query again and explain the score of a memory: in a sentence, or with --full as a tree."""
     with options.open(embed=True) as mind:
         memory = mind.show(id)
         found = mind.recall(query, **recall_options.arguments(filters), track=False)
-        explanation = next((result.why for result in found if result.memory.id == memory.id), None)
-    if explanation is None:
+        result = next((each for each in found if each.memory.id == memory.id), None)
+    if result is None:
         print_error(f"{memory.id} is not among the results; why-not gives the reason.", "NotReturned", options.json)
         return 1
+    explanation = result.why
     if options.json:
-        print_result(True, {"query": query, "id": memory.id, "score": explanation.value, "why": explanation.as_dict()})
+        short = {"summary": explanation.summary(), "shares": dict(explanation.shares()), "notes": result.notes}
+        shown = {"query": query, "id": memory.id, "score": result.score, **short, "why": explanation.as_dict()}
+        print_result(True, shown)
         return 0
-    from recollect.cli.render import render_explanation
+    from recollect.cli.render import render_explanation, render_shares
 
     _print_memory(memory)
-    print_renderable(render_explanation(explanation))
+    print_line((f"rank {result.rank}, score {result.score:.3f}: ", "bold"), explanation.summary())
+    print_renderable(render_shares(explanation))
+    for note in result.notes:
+        print_line((note, "yellow"))
+    if full:
+        print_renderable(render_explanation(explanation))
+    else:
+        print_line(("--full shows the whole calculation.", "dim"))
     return 0
 
 

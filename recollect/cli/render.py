@@ -21,7 +21,6 @@ from recollect.cli.terminal import (
     snippet,
     styled_text,
 )
-from recollect.recall.stages.conversation import WITH_SESSION
 
 if TYPE_CHECKING:
     from recollect.model import Memory
@@ -50,7 +49,9 @@ def render_results(found: Recall) -> Table | Group:
     grid.add_column(overflow="fold")
     best = max(abs(result.score) for result in found) or 1
     for result, id in zip(found, ids, strict=True):
-        score = Text.assemble(f"{result.score:.3f} ", bar(abs(result.score) / best, SCORE_BAR, "green"))
+        score = Text(f"{result.score:.3f}", "dim" if found.low_confidence else "")
+        if not found.low_confidence:
+            score.append(" ").append_text(bar(abs(result.score) / best, SCORE_BAR, "green"))
         grid.add_row(str(result.rank), score, id, _body(result, text_width, many_collections))
     return grid
 
@@ -90,8 +91,8 @@ def summarize(why: Explanation) -> str:
     """The reason in one line, such as ``words 0.50 (cup) + vectors 0.43 × recency 0.97``."""
     node, session = why, ""
     factors: list[Explanation] = []
-    while node.operation == "×" or node.label == WITH_SESSION:
-        if node.label == WITH_SESSION:
+    while node.operation == "×" or _has_session(node):
+        if _has_session(node):
             own, shared = node.parts
             node, session = own.parts[1], f", {shared.label}" if shared.label.startswith("session") else ""
             continue
@@ -102,6 +103,11 @@ def summarize(why: Explanation) -> str:
     effective = [factor for factor in factors if round(factor.value, 2) != 1]
     base = f"({total})" if effective and " + " in total else total
     return base + "".join(f" × {_format_part(factor)}" for factor in effective) + session
+
+
+def _has_session(node: Explanation) -> bool:
+    """Whether a score is the sum of its own share and that of the session, which has no name without a session."""
+    return node.operation == "+" and node.parts[-1].role == "component" and node.parts[-1].name in ("session", "")
 
 
 def _format_part(part: Explanation) -> str:
@@ -117,6 +123,18 @@ def _terms(part: Explanation) -> dict[str, float]:
         return {}
     quoted = QUOTED.search(part.label)
     return {quoted[1]: part.value} if quoted else {word: v for each in part.parts for word, v in _terms(each).items()}
+
+
+def render_shares(explanation: Explanation) -> Text:
+    """A stacked bar of the components of a score, with a legend: ``███▓▓▒  █ words 50%  ▓ vectors 33%  ▒ tags 17%``."""
+    stacked, legend = Text(), Text()
+    styles = zip("█▓▒░", ("green", "blue", "magenta", "cyan"), strict=True)
+    end = 0.0
+    for (name, share), (block, style) in zip(explanation.shares(), [*styles, *[("·", "dim")] * 20], strict=False):
+        start, end = end, end + share
+        stacked.append(block * (round(end * WHY_BAR) - round(start * WHY_BAR)), style)
+        legend.append(f"  {block} ", style).append(f"{printable(name)} {share:.0%}")
+    return stacked.append_text(legend)
 
 
 def render_explanation(explanation: Explanation) -> Table:

@@ -133,7 +133,8 @@ class Explanation:
     def _amounts(self) -> Iterator[tuple[str, float]]:
         """What each component adds to the value."""
         if self.role == "component":
-            yield self.name, self.value
+            if self.name:
+                yield self.name, self.value
         elif self.operation == "+":
             for part in self.parts:
                 yield from part._amounts()
@@ -161,18 +162,18 @@ class Expression:
         self.operation = operation
         self.parts = parts
         self.role: Role = ""
-        self.name = ""
+        self.name: Label = ""
 
-    def tag(self, role: Role, name: str) -> Expression:
-        """Say what these numbers are, for ``Explanation.summary`` and ``shares``."""
+    def tag(self, role: Role, name: Label) -> Expression:
+        """Say what these numbers are, for ``summary`` and ``shares``, which leave out a component without a name."""
         self.role, self.name = role, name
         return self
 
     def at(self, place: int) -> Explanation:
-        label = self.label if isinstance(self.label, str) else self.label(place)
+        label, name = (each if isinstance(each, str) else each(place) for each in (self.label, self.name))
         parts = tuple(part.at(place) for part in self.parts)
         value = float(self.values) if self.values.ndim == 0 else float(self.values[place])
-        return Explanation(value, label, self.operation, parts, self.role, self.name)
+        return Explanation(value, label, self.operation, parts, self.role, name)
 
     def take(self, places: NDArray[np.int64]) -> Expression:
         """The numbers at these places, in this order."""

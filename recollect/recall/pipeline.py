@@ -72,18 +72,20 @@ def search(store: Store, request: Request, start: float) -> SearchOutcome:
     return SearchOutcome(run, shown, memories, confidence)
 
 
-def build_recall(store: Store, request: Request, answer: SearchOutcome, start: float) -> Recall:
+def build_recall(store: Store, request: Request, outcome: SearchOutcome, start: float) -> Recall:
     """Record the use, and turn the hits into results."""
-    run, shown = answer.run, answer.shown
+    run, shown = outcome.run, outcome.shown
     if request.track:
         record_use(store, run, shown.keys[shown.keys > 0].tolist())
     run.trace.milliseconds = (time.perf_counter() - start) * 1e3
     scores = shown.score.values.tolist()
     results = [
         Result(rank, score, memory, tuple(run.notes.get(key, ())), lambda at=rank - 1: shown.score.at(at))  # type: ignore[misc]
-        for rank, (key, score, memory) in enumerate(zip(shown.keys.tolist(), scores, answer.memories, strict=True), 1)
+        for rank, (key, score, memory) in enumerate(zip(shown.keys.tolist(), scores, outcome.memories, strict=True), 1)
     ]
-    return Recall(results, run.trace, lambda id: _why_not(store, request, run, shown, id), answer.confidence)
+    measure, confidence = run.recipe.confidence, outcome.confidence
+    low = measure is not None and confidence is not None and confidence < measure.threshold
+    return Recall(results, run.trace, lambda id: _why_not(store, request, run, shown, id), confidence, low)
 
 
 def record_use(store: Store, run: Run, rows: list[int]) -> None:

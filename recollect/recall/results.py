@@ -74,10 +74,12 @@ class Recall(Sequence[Result]):
         trace: Trace,
         explain_absence: Callable[[str], Verdict],
         confidence: float | None = None,
+        low_confidence: bool = False,
     ) -> None:
         self._results = results
         self.trace = trace
         self._explain_absence = explain_absence
+        self.low_confidence = low_confidence  # below the recipe's threshold: probably nothing here is about the query
         self.confidence = confidence  # that a result is about the query, 0–1; None where the recipe has no measure
 
     def packed(self, budget: int, line: Callable[[Memory], str] = attrgetter("text")) -> list[Result]:

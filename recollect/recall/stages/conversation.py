@@ -65,7 +65,7 @@ class SessionScore:
             lambda at: f"session {sessions[at]!r}" if sessions[at] else "no session: itself",
             leaf(share, "share"),
             leaf(lent, "best score in the session"),
-        ).tag("component", "session")
+        ).tag("component", lambda at: "session" if sessions[at] else "")
         return [Rescore(total(WITH_SESSION, own, shared))]
 
 
