@@ -124,7 +124,8 @@ def why(
         return 1
     explanation = result.why
     if options.json:
-        short = {"summary": explanation.summary(), "shares": dict(explanation.shares()), "notes": result.notes}
+        shares = [{"component": name, "share": share} for name, share in explanation.shares()]
+        short = {"summary": explanation.summary(), "shares": shares, "notes": result.notes}
         shown = {"query": query, "id": memory.id, "score": result.score, **short, "why": explanation.as_dict()}
         print_result(True, shown)
         return 0

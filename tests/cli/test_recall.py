@@ -155,11 +155,32 @@ def test_as_of_asks_what_held_then(recollect: Command, keep: Keep) -> None:
 
 def test_why_draws_the_score_as_a_tree_with_bars(recollect: Command, keep: Keep) -> None:
     id = keep("A blue cup.")
-    told = recollect("why", "cup", id[:8]).out
+    told = recollect("why", "cup", id[:8], "--full").out
     assert "“cup”" in told
     assert "█" in told
     tree = recollect("why", "cup", id, "--json").json
     assert (tree["id"], tree["score"]) == (id, tree["why"]["value"])
+
+
+def test_why_says_it_in_a_sentence_with_a_stacked_bar_first(recollect: Command, keep: Keep) -> None:
+    id = keep("A blue cup.")
+    short = recollect("why", "cup", id).out
+    assert "'cup' matches" in short
+    assert "█ words 100%" in short
+    assert "“cup”" not in short
+    assert recollect("why", "cup", id, "--full").out.startswith(short.splitlines()[0])
+    shown = recollect("why", "cup", id, "--json").json
+    assert "'cup' matches" in shown["summary"]
+    assert [share["component"] for share in shown["shares"]] == ["words"]
+
+
+def test_a_recall_with_low_confidence_says_so_instead_of_full_bars(recollect: Command, keep: Keep) -> None:
+    keep("A blue cup.")
+    sure, unsure = recollect("recall", "cup").out, recollect("recall", "cup quantum lagrangian propulsion").out
+    assert "Low confidence" not in sure
+    assert "██████" in sure
+    assert "Low confidence (0." in unsure
+    assert "█" not in unsure
 
 
 def test_why_of_what_was_not_returned_points_to_why_not_and_exits_with_1(recollect: Command, keep: Keep) -> None:
