@@ -20,7 +20,7 @@ from recollect.cli.values import (
     parse_until,
 )
 from recollect.errors import InvalidInput, StoreError
-from recollect.model.memory import FIELDS
+from recollect.model.memory import FIELDS, KEYWORD_FIELDS
 
 if TYPE_CHECKING:
     from recollect.config import Config
@@ -209,8 +209,7 @@ class FilterOptions:
         if self.path is not None and self.path_under is not None:
             raise InvalidInput("Give --path or --path-under, not both.")
         conditions: dict[str, Any] = {
-            **{name: getattr(self, name) or None for name in "user session speaker role kind topic tier".split()},
-            **{name: getattr(self, name) or None for name in "source status tags".split()},
+            **{name: getattr(self, name) or None for name in ("tags", *KEYWORD_FIELDS) if hasattr(self, name)},
             "since": None if self.since is None else parse_since(self.since),
             "until": None if self.until is None else parse_until(self.until),
             "path": self.path if self.path_under is None else self.path_under.rstrip("/") + "/",
