@@ -300,6 +300,10 @@ class Mind:
         """One question, several recipes, side by side; without a mark of use."""
         asked_of = [recipes] if isinstance(recipes, (str, Recipe)) else recipes
         chosen = [get_recipe(recipe) for recipe in asked_of]
+        allowed = ("filter", "as_of", "track", "abstain", "deadline")
+        unknown = [name for name in options if name not in allowed]
+        if unknown:
+            raise InvalidInput(f"compare has no option {unknown[0]!r}; its options are: {', '.join(allowed)}.")
         asked = {**options, "track": False}
         return Comparison(query, {recipe.name: self.recall(query, k, recipe=recipe, **asked) for recipe in chosen})
 

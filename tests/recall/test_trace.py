@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Filter
+from recollect import Filter, InvalidInput
 from recollect.recall.registry import get_recipe
 
 from .kit import Moody, open_mind, step
@@ -131,3 +131,17 @@ def test_a_trace_is_plain_data_and_reads_as_lines(tmp_path: Path) -> None:
     said = json.loads(json.dumps(recall.trace.as_dict()))
     assert (said["query"], said["recipe"], said["version"]) == ("cupp of tea", "default", version)
     assert len(str(recall.trace).splitlines()) == len(said["steps"]) + 1
+
+
+@pytest.mark.parametrize("verb", ["recall", "compare", "why", "why_not", "context", "relate"])
+def test_an_argument_that_a_verb_does_not_have_is_an_error_that_names_it(tmp_path: Path, verb: str) -> None:
+    arguments = {
+        "compare": ("cup", "default"),
+        "why": ("cup", "id"),
+        "why_not": ("cup", "id"),
+        "relate": ("a", "b", "c"),
+    }
+    with open_mind(tmp_path / "memory.db") as mind:
+        mind.remember("a cup", id="id")
+        with pytest.raises(InvalidInput, match=r"colour|EntityEdge"):
+            getattr(mind, verb)(*arguments.get(verb, ("cup",)), colour="red")
