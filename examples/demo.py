@@ -1,57 +1,64 @@
-"""A tour in a minute: a robot's memory of a flat, three questions, and the reasons for the answers.
+"""A tour in one screen: a household robot's memories, three questions, and the reasons for the answers.
 
-The memory is examples/demo.db, made anew each time, or a new file: demo.py memory.db
+The memories are stored in examples/demo.db, which is created again each time, or in a new file: demo.py memory.db
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
-DEFAULT = HERE / "demo.db"
+from recollect import Mind
+from recollect.cli.app import run
+
+FOLDER = Path(__file__).parent
+DEFAULT = FOLDER / "demo.db"
 DATABASE = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT
+WEAK_GRIP = '{"params.force.value": {"$lt": 8}}'
 
 
-def run(*words: str, quiet: bool = False) -> str:
-    """Run a command as a user would, showing what was typed."""
-    if not quiet:
-        typed = f"$ recollect {shlex.join(words)}"
-        print(f"\n\033[1m{typed}\033[0m" if sys.stdout.isatty() else f"\n{typed}", flush=True)
-    command = [sys.executable, "-m", "recollect", "--db", str(DATABASE), *words]
-    done = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE if quiet else None)
-    return done.stdout or ""
+def recollect(*arguments: str, about: str) -> None:
+    """Run a command in this process, so that the model is loaded once, and show what a user would have typed."""
+    command = f"$ recollect {shlex.join(arguments)}"
+    print(f"\n{about}\n" + (f"\033[1m{command}\033[0m" if sys.stdout.isatty() else command), flush=True)
+    if code := run(["--db", str(DATABASE), *arguments]):
+        sys.exit(code)
 
 
-def best(query: str) -> str:
-    """The id of the first answer."""
-    found = json.loads(run("recall", query, "-k", "1", "--json", "--no-track", quiet=True))
-    return str(found["results"][0]["memory"]["id"])
+def find_id(text: str) -> str:
+    """The id of the memory with this text in it, shortened."""
+    with Mind(DATABASE, embedder=None, readonly=True) as mind:
+        return next(memory.id for memory in mind.list() if text in memory.text)[:8]
 
 
 def main() -> None:
     if DATABASE == DEFAULT:
-        for file in HERE.glob("demo.db*"):
+        for file in FOLDER.glob("demo.db*"):
             file.unlink()
     elif DATABASE.exists():
-        sys.exit(f"{DATABASE} is there already; name a file that is not.")
-    print("A household robot has kept 22 memories. Let us fill a file with them and ask.")
-    run("import", os.path.relpath(HERE / "home.jsonl"))
-    run("recall", "where is the blue cup?", "-k", "3")
-    run("recall", "how firmly may I hold a fragile glass?", "-k", "2", "--where", '{"params.force.value": {"$lt": 8}}')
-    run("recall", "where is the chargin dok now?", "-k", "2")
-    print("\nWhy did that memory come first?")
-    run("why", "where is the chargin dok now?", best("where is the chargin dok now?")[:8])
-    print("\nThe dock was behind the sofa once. Why does that memory come later?")
-    run("why", "where is the charging dock?", best("behind the sofa")[:8], "-k", "5")
-    print("\nAnd why was a memory left out when the filter asked for less than 8 newtons?")
-    force = '{"params.force.value": {"$lt": 8}}'
-    run("why-not", "how firmly may I hold the cup?", best("rim at 9 N")[:8], "--where", force)
-    print(f"\nGo on yourself: .venv/bin/recollect --db {os.path.relpath(DATABASE)} recall '…'")
+        sys.exit(f"{DATABASE} exists already; give the name of a new file.")
+    recollect("import", os.path.relpath(FOLDER / "home.jsonl"), about="Store what a household robot has learned:")
+    recollect(
+        "recall", "where is the mug with the broken handle?", "-k", "1", about="Ask in other words than the memory has:"
+    )
+    recollect(
+        "recall",
+        "how firmly may I hold a wine glass?",
+        "-k",
+        "1",
+        "--where",
+        WEAK_GRIP,
+        about="Consider only grips below 8 newtons:",
+    )
+    recollect("recall", "where is the chargin dok?", "-k", "2", about="Mistype two words:")
+    sofa = find_id("behind the sofa")
+    recollect("why", "where is the chargin dok?", sofa, about="Why is the sofa only second?")
+    rim = find_id("rim at 9 N")
+    question = "how firmly may I hold the cup?"
+    recollect("why-not", question, rim, "--where", WEAK_GRIP, about="Why is a memory not returned?")
+    print(f"\nTry your own: .venv/bin/recollect --db {os.path.relpath(DATABASE)} recall 'who has the spare key?'")
 
 
 if __name__ == "__main__":

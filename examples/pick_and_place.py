@@ -1,8 +1,8 @@
 """An arm that clears a table, and gets better because it remembers.
 
-Each thing needs a grip within a band that the arm does not know: below it slips, above it breaks. In one corner the
-table is wet, and there the same things need more. The arm keeps every attempt with its force, its place and its
-outcome; before the next one it asks what happened to the same thing nearby.
+Each thing needs a grip within a range that the arm does not know: below it the thing slips, above it the thing breaks.
+In one corner the table is wet, and things slip at higher forces. The arm stores every attempt with its force, place and
+outcome; before the next attempt it recalls what happened to the same thing nearby.
 
     python examples/pick_and_place.py [seed]
 """
@@ -40,7 +40,7 @@ class Attempt:
 
 
 def grasp(thing: str, place: Place, force: float) -> Attempt:
-    """What the world makes of a grip."""
+    """The outcome of a grip."""
     slips, breaks = BANDS[thing]
     if math.dist(place, WET_CORNER) <= WET_RADIUS:
         slips *= WET_FACTOR
@@ -50,21 +50,21 @@ def grasp(thing: str, place: Place, force: float) -> Attempt:
 class Arm(Protocol):
     def choose(self, thing: str, place: Place) -> float: ...
 
-    def keep(self, attempt: Attempt) -> None: ...
+    def store(self, attempt: Attempt) -> None: ...
 
     def table_cleared(self, success: float) -> None: ...
 
 
 class Guessing:
-    """Forgets everything."""
+    """Chooses a random force and stores nothing."""
 
-    def __init__(self, chance: random.Random) -> None:
-        self.chance = chance
+    def __init__(self, generator: random.Random) -> None:
+        self.generator = generator
 
     def choose(self, thing: str, place: Place) -> float:
-        return self.chance.uniform(WEAKEST, STRONGEST)
+        return self.generator.uniform(WEAKEST, STRONGEST)
 
-    def keep(self, attempt: Attempt) -> None:
+    def store(self, attempt: Attempt) -> None:
         pass
 
     def table_cleared(self, success: float) -> None:
@@ -72,10 +72,10 @@ class Guessing:
 
 
 class Remembering:
-    """Takes the force that held nearest to here, and keeps clear of what went wrong."""
+    """Takes the force that worked nearest to this place, between those that slipped and those that broke."""
 
-    def __init__(self, chance: random.Random, robot: Robot) -> None:
-        self.chance = chance
+    def __init__(self, generator: random.Random, robot: Robot) -> None:
+        self.generator = generator
         self.robot = robot
         self.session = robot.start_session({"task": {"name": "clear the table"}})
 
@@ -83,19 +83,19 @@ class Remembering:
         low = max(self.forces(thing, place, "slipped", within=0.2), default=WEAKEST)
         high = min(self.forces(thing, place, "broke"), default=STRONGEST)
         held = [force for force in self.forces(thing, place, "held") if low < force < high]
-        return held[0] if held else self.chance.uniform(low, high)
+        return held[0] if held else self.generator.uniform(low, high)
 
     def forces(self, thing: str, place: Place, outcome: str, within: float | None = None) -> list[float]:
         """Forces of earlier attempts with that outcome, nearest first."""
-        found = self.robot.recall(
+        results = self.robot.recall(
             f"grasp the {thing}",
             n=6,
             context_filter={"task.object": thing, "task.outcome": outcome},
             spatial_sort={"field": "spatial.position", "target": place, "max_distance": within},
         )
-        return [result.memory.context["params"]["force"]["value"] for result in found]
+        return [result.memory.context["params"]["force"]["value"] for result in results]
 
-    def keep(self, attempt: Attempt) -> None:
+    def store(self, attempt: Attempt) -> None:
         self.robot.learn(
             f"I tried to grasp the {attempt.thing} at {attempt.force:.2f} N: it {attempt.outcome}.",
             {
@@ -112,24 +112,24 @@ class Remembering:
         self.session = self.robot.start_session({"task": {"name": "clear the table"}})
 
 
-def clear_tables(arm: Arm, chance: random.Random) -> list[float]:
-    """The share of things that were placed unharmed, table by table."""
+def clear_tables(arm: Arm, generator: random.Random) -> list[float]:
+    """The share of things that were placed unharmed, by table."""
     rates = []
     for _ in range(TABLES):
         attempts = []
         for _ in range(GRASPS):
-            thing, place = chance.choice([*BANDS]), (round(chance.random(), 3), round(chance.random(), 3))
+            thing, place = generator.choice([*BANDS]), (round(generator.random(), 3), round(generator.random(), 3))
             attempts.append(grasp(thing, place, arm.choose(thing, place)))
-            arm.keep(attempts[-1])
+            arm.store(attempts[-1])
         rates.append(sum(attempt.outcome == "held" for attempt in attempts) / GRASPS)
         arm.table_cleared(rates[-1])
     return rates
 
 
-def picture(curves: dict[str, list[float]]) -> Path:
-    """A plot as an image where matplotlib is installed, as text elsewhere; where it was saved."""
+def save_plot(curves: dict[str, list[float]]) -> Path:
+    """Save a plot, as an image if matplotlib is installed, else as text; returns its path."""
     try:
-        import matplotlib.pyplot as plt  # type: ignore[import-not-found, unused-ignore]
+        import matplotlib.pyplot as plt  # type: ignore[import-not-results, unused-ignore]
     except ImportError:
         path = HERE / "pick_and_place.txt"
         path.write_text(as_text(curves), "utf-8")
@@ -150,8 +150,8 @@ def as_text(curves: dict[str, list[float]], height: int = 10) -> str:
     for level in range(height, -1, -1):
         row = f"{level / height:4.0%} │"
         for table in range(TABLES):
-            here = [marks[name] for name, rates in curves.items() if round(rates[table] * height) == level]
-            row += f"  {here[0] if here else ' '} "
+            points = [marks[name] for name, rates in curves.items() if round(rates[table] * height) == level]
+            row += f"  {points[0] if points else ' '} "
         lines.append(row.rstrip())
     lines.append("     └" + "────" * TABLES + "\n      " + "".join(f"{table:^4}" for table in range(1, TABLES + 1)))
     return "\n".join([*lines, *(f"      {mark} {name}" for name, mark in marks.items())]) + "\n"
@@ -169,12 +169,12 @@ def main(seed: int = 2) -> None:
         for name, rates in (("guessing", guessed), ("remembering", remembered)):
             print(f"{name:<13}" + "".join(f"{rate:6.0%}" for rate in rates))
         curves = {"remembering": remembered, "guessing": guessed}
-        print(f"\n{as_text(curves)}\nPlot saved as {picture(curves)}.")
-        ask(robot)
+        print(f"\n{as_text(curves)}\nPlot saved as {save_plot(curves)}.")
+        print_nearby(robot)
 
 
-def ask(robot: Robot) -> None:
-    """A question of our own, answered nearest first."""
+def print_nearby(robot: Robot) -> None:
+    """Print what the robot remembers about one place, nearest first."""
     print("\nWhat does it know of wine glasses in the wet corner?")
     corner = {"field": "spatial.position", "target": WET_CORNER, "max_distance": WET_RADIUS}
     for result in robot.recall(

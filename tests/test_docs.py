@@ -1,4 +1,4 @@
-"""The code in the README and on the page for robots runs, and prints what they say."""
+"""The Python code in the README and the docs runs and prints what they show."""
 
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ def shape(text: str) -> str:
 
 @pytest.mark.parametrize(("code", "printed"), BLOCKS)
 def test_the_python_of_a_page_runs_and_prints_what_it_says(code: str, printed: str, tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
+    finished = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8"
+    )
+    assert finished.returncode == 0, finished.stderr
     if printed:
-        assert shape(done.stdout) == shape(printed)
+        assert shape(finished.stdout) == shape(printed)
 
 
 def test_the_demo_answers_three_questions(tmp_path: Path) -> None:
     wide = {**os.environ, "COLUMNS": "120"}
     demo = [sys.executable, "examples/demo.py", str(tmp_path / "demo.db")]
-    done = subprocess.run(demo, cwd=ROOT, capture_output=True, text=True, env=wide)
-    assert done.returncode == 0, done.stderr
+    finished = subprocess.run(demo, cwd=ROOT, capture_output=True, text=True, env=wide)
+    assert finished.returncode == 0, finished.stderr
     for answer in ("on the top shelf", "Wine glasses break above 6 N", "the charging dock is now in the hallway"):
-        assert answer in done.stdout
+        assert answer in finished.stdout
     again = subprocess.run(demo, cwd=ROOT, capture_output=True, text=True, env=wide)
-    assert (again.returncode, "is there already" in again.stderr) == (1, True)  # no file of yours is made anew
+    assert (again.returncode, "exists already" in again.stderr) == (1, True)  # a user's file is never overwritten
