@@ -56,11 +56,10 @@ class Bound:
         return all(getattr(memory, name) == value for name, value in self.values.items())
 
     def contains_relation(self, edge: EntityEdge) -> bool:
-        """A relation has a collection and a user; a bound by agent or session contains it if those two agree."""
-        both = ((name, value) for name, value in self.values.items() if name in ("collection", "user"))
-        return all(getattr(edge, name) == value for name, value in both)
+        """A relation belongs to a collection and a user, and to no agent or session."""
+        return all(getattr(edge, name, "") == value for name, value in self.values.items())
 
-    def format_query(self) -> str:
+    def describe(self) -> str:
         return ", ".join(f"{name} {value!r}" for name, value in self.values.items()) or "everything"
 
 

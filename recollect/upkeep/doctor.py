@@ -17,7 +17,7 @@ from recollect.embed import Embedder, TokenEmbedder, embed_accepted
 from recollect.errors import EmbeddingError, StoreError
 from recollect.model import validation as check
 from recollect.store.base import EncodedText, Space
-from recollect.store.sqlite.integrity import TORN, Patient, empty_log, mend
+from recollect.store.sqlite.integrity import DAMAGED_PAGES, FileInspector, checkpoint_log, repair_file
 from recollect.store.sqlite.integrity_rules import EXAMPLES, Finding
 
 SAMPLE_SIZE = 64  # memories that are embedded again, to compare with their stored vectors
@@ -83,16 +83,16 @@ class Doctor:
         """Back up and repair the content; returns the path of the backup."""
         now = check.moment(self.clock(), "the clock")
         backup = BACKUP_NAME % (before.path, now.strftime("%Y%m%d-%H%M%S-%f"))
-        patient = Patient(before.path)
+        inspector = FileInspector(before.path)
         try:
-            patient.back_up(backup)
+            inspector.copy_to(backup)
             shutil.copymode(before.path, backup)
             unreadable = any(each.name in (*UNREADABLE, OLDER_FORMAT) for each in before.findings)
-            vectors = {} if unreadable else self._make_vectors(patient)
+            vectors = {} if unreadable else self._make_vectors(inspector)
         finally:
-            patient.close()
-        mend(before.path, self.clock, vectors, self._space if vectors else None)
-        empty_log(before.path)
+            inspector.close()
+        repair_file(before.path, self.clock, vectors, self._space if vectors else None)
+        checkpoint_log(before.path)
         return backup
 
     @property
@@ -146,32 +146,32 @@ class Doctor:
         try:
             if not os.path.exists(path):
                 raise StoreError(f"There is no memory at {path}.")
-            patient = Patient(path)
+            inspector = FileInspector(path)
         except StoreError as error:
             yield Finding(NOT_OPENED, "error", str(error), "Nothing can be recalled from it.")
             return
         try:
-            if patient.pending:
+            if inspector.pending:
                 yield Finding(
                     OLDER_FORMAT,
                     "note",
-                    f"The file needs the migrations {', '.join(patient.pending)}.",
+                    f"The file needs the migrations {', '.join(inspector.pending)}.",
                     "An older version of Recollect wrote it; it is migrated when it is next written to.",
                     "migrates it",
                 )
                 return
-            findings = patient.findings(check.moment(self.clock(), "the clock"))
+            findings = inspector.findings(check.moment(self.clock(), "the clock"))
             yield from findings
             if not any(each.name in UNREADABLE for each in findings):
-                yield from self._check_folders(patient)
-                yield from self._check_vectors(patient)
+                yield from self._check_folders(inspector)
+                yield from self._check_vectors(inspector)
         except StoreError as error:
-            yield Finding(NOT_READ, "error", str(error), TORN)
+            yield Finding(NOT_READ, "error", str(error), DAMAGED_PAGES)
         finally:
-            patient.close()
+            inspector.close()
 
-    def _check_folders(self, patient: Patient) -> Iterator[Finding]:
-        folders = patient.folders()
+    def _check_folders(self, inspector: FileInspector) -> Iterator[Finding]:
+        folders = inspector.folders()
         for collection, root in folders.items():
             if not os.path.isdir(root):
                 yield Finding(
@@ -183,10 +183,10 @@ class Doctor:
         for root in dict.fromkeys(folders.values()):
             yield from self.check_folder(root)
 
-    def _check_vectors(self, patient: Patient) -> Iterator[Finding]:
+    def _check_vectors(self, inspector: FileInspector) -> Iterator[Finding]:
         self._wrong_vectors = ()
         try:
-            stored, current = patient.space, self._space
+            stored, current = inspector.space, self._space
         except EmbeddingError as error:  # a service is asked for its dimensions
             yield _embedder_fails(error)
             return
@@ -200,7 +200,7 @@ class Doctor:
                 "vectors again with recollect reembed.",
             )
             return
-        texts, vectors = patient.texts(), patient.vectors()
+        texts, vectors = inspector.texts(), inspector.vectors()
         missing = texts.keys() - vectors.keys()
         if missing and (current or stored):
             yield Finding(
@@ -215,7 +215,9 @@ class Doctor:
             yield from self._check_refused({id: texts[id] for id in sorted(missing)[:SAMPLE_SIZE]})
             known = [id for id in vectors if id in texts]
             step = 1 if self.everything else max(1, -(-len(known) // SAMPLE_SIZE))
-            yield from self._compare_vectors({id: texts[id] for id in known[::step]}, vectors, patient.tokenless())
+            yield from self._compare_vectors(
+                {id: texts[id] for id in known[::step]}, vectors, inspector.without_sketches()
+            )
 
     def _check_refused(self, texts: dict[str, str]) -> Iterator[Finding]:
         """Does the embedder accept the texts that have no vector?"""
@@ -275,12 +277,15 @@ class Doctor:
                 examples=tuple(wrong[:EXAMPLES]),
             )
 
-    def _make_vectors(self, patient: Patient) -> dict[str, tuple[str, EncodedText]]:
+    def _make_vectors(self, inspector: FileInspector) -> dict[str, tuple[str, EncodedText]]:
         """Vectors for the memories that have none, or a wrong one."""
-        if self.embedder is None or patient.space not in (None, self._space):
+        if self.embedder is None or inspector.space not in (None, self._space):
             return {}
-        texts, vectors = patient.texts(), patient.vectors()
-        wrong = {*self._wrong_vectors, *(patient.tokenless() if isinstance(self.embedder, TokenEmbedder) else ())}
+        texts, vectors = inspector.texts(), inspector.vectors()
+        wrong = {
+            *self._wrong_vectors,
+            *(inspector.without_sketches() if isinstance(self.embedder, TokenEmbedder) else ()),
+        }
         wanted = {id: text for id, text in texts.items() if id not in vectors or id in wrong}
         try:
             encoded, _ = self._embed(wanted)

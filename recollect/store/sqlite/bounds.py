@@ -14,6 +14,11 @@ def bound_condition(bound: Bound, prefix: str = "") -> tuple[str, tuple[str, ...
     return "".join(f" AND {prefix}{name} = ?" for name in bound.values), tuple(bound.values.values())
 
 
+def contains_folder(bound: Bound, collection: str) -> bool:
+    """A folder belongs to a collection as a whole, so a bound by anything else contains none."""
+    return bound in (Bound(), Bound(collection=collection))
+
+
 def is_inside(owner: Sequence[str | None], bound: Bound) -> bool:
     """Does something that belongs to this collection, user, agent and session (None: any) lie inside a bound?"""
     values = bound.values

@@ -36,7 +36,7 @@ class Connections:
         self._closed = False
         _check_name(path)
         self._uri = f"file:{_quoted(path)}"
-        with saying(path):
+        with translate_errors(path):
             self._open_first()
         _everyone.add(self)
 
@@ -46,7 +46,7 @@ class Connections:
             raise StoreError(f"{self.path} is closed. Open a new Mind to go on.")
         connection: apsw.Connection | None = getattr(self._local, "held", None)
         if connection is None:
-            with saying(self.path):
+            with translate_errors(self.path):
                 connection = self._local.held = self._open(self._uri)
         return connection
 
@@ -80,7 +80,7 @@ class Connections:
                 connection = self._open(self._uri)
                 check_ours(connection, self.path)
                 if not connection.readonly("main"):
-                    _to_wal(connection)
+                    switch_to_wal(connection)
                     migrate(connection, self.path)
                     self._local.held = connection
                     return
@@ -130,56 +130,58 @@ _inherited: list[apsw.Connection] = []  # never to be touched again
 _everyone: weakref.WeakSet[Connections] = weakref.WeakSet()
 
 
-class Gate:
+class ForkGate:
     """Lets a fork happen only while no other thread is inside SQLite: its locks would stay locked in the child."""
 
     def __init__(self) -> None:
         self._change = Condition()
-        self._inside: Counter[int] = Counter()
-        self._shut = False
+        self._holders: Counter[int] = Counter()
+        self._closed = False
 
     @contextmanager
-    def inside(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         me = get_ident()
         with self._change:
-            self._change.wait_for(lambda: not self._shut or me in self._inside)
-            self._inside[me] += 1
+            self._change.wait_for(lambda: not self._closed or me in self._holders)
+            self._holders[me] += 1
         try:
             yield
         finally:
             with self._change:
-                self._inside[me] -= 1
-                if not self._inside[me]:
-                    del self._inside[me]
+                self._holders[me] -= 1
+                if not self._holders[me]:
+                    del self._holders[me]
                 self._change.notify_all()
 
-    def shut(self) -> None:
+    def close(self) -> None:
         """Before a fork. A thread that stays inside for very long does not hold it up for ever."""
         me = get_ident()
         with self._change:
-            self._shut = True
-            self._change.wait_for(lambda: not self._inside.keys() - {me}, timeout=FORK_PATIENCE)
+            self._closed = True
+            self._change.wait_for(lambda: not self._holders.keys() - {me}, timeout=FORK_PATIENCE)
 
     def open(self) -> None:
         with self._change:
-            self._shut = False
+            self._closed = False
             self._change.notify_all()
 
 
-gate = Gate()
+fork_gate = ForkGate()
 
 
 def _after_fork() -> None:
-    gate.__init__()  # type: ignore[misc]
+    fork_gate.__init__()  # type: ignore[misc]
     for connections in list(_everyone):
         connections.after_fork()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=lambda: gate.shut(), after_in_parent=lambda: gate.open(), after_in_child=_after_fork)
+    os.register_at_fork(
+        before=lambda: fork_gate.close(), after_in_parent=lambda: fork_gate.open(), after_in_child=_after_fork
+    )
 
 
-def _to_wal(connection: apsw.Connection) -> None:
+def switch_to_wal(connection: apsw.Connection) -> None:
     """Switch to WAL, once a file. SQLite does not wait for others while it does, so we do."""
     for _ in range(200):
         try:
@@ -213,7 +215,7 @@ def fetch(connection: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -
 
 
 @contextmanager
-def saying(path: str) -> Iterator[None]:
+def translate_errors(path: str) -> Iterator[None]:
     """SQLite's errors as ours: what happened, and what would help."""
     try:
         yield

@@ -17,7 +17,7 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.model import validation as check
-from recollect.store.sqlite.connections import Connections, _to_wal, gate, saying
+from recollect.store.sqlite.connections import Connections, fork_gate, switch_to_wal, translate_errors
 
 APPLICATION_ID = 0x72656376  # "recv"
 SHAPE = """
@@ -52,7 +52,7 @@ class SqliteEmbeddingCache:
     def get(self, model: ModelKey, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
         """The entries that exist, by their hash."""
         found: dict[bytes, bytes] = {}
-        with saying(self.path), gate.inside():
+        with translate_errors(self.path), fork_gate.hold():
             connection = self._connections.get()
             number = connection.execute(MODEL_NUMBER, tuple(model)).get
             for hash in dict.fromkeys(hashes) if number is not None else ():
@@ -105,7 +105,7 @@ class SqliteEmbeddingCache:
     @contextmanager
     def _writing(self) -> Iterator[apsw.Connection]:
         connection = self._connections.get()
-        with saying(self.path), gate.inside():
+        with translate_errors(self.path), fork_gate.hold():
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -116,7 +116,7 @@ class SqliteEmbeddingCache:
                 raise
 
     def __len__(self) -> int:
-        with saying(self.path):
+        with translate_errors(self.path):
             return int(self._connections.get().execute("SELECT count(*) FROM vectors").get)
 
     def __bool__(self) -> bool:
@@ -125,7 +125,7 @@ class SqliteEmbeddingCache:
     @property
     def bytes(self) -> int:
         """The size of the file without its free pages."""
-        with saying(self.path):
+        with translate_errors(self.path):
             return _size(self._connections.get())
 
     def close(self) -> None:
@@ -146,7 +146,7 @@ class _CacheConnections(Connections):
         application_id = connection.pragma("application_id")
         if application_id != APPLICATION_ID and connection.execute("SELECT count(*) FROM sqlite_schema").get:
             raise StoreError(f"{self.path} is not an embedding cache. Choose another file; nothing was changed.")
-        _to_wal(connection)
+        switch_to_wal(connection)
         connection.execute("BEGIN IMMEDIATE")
         try:
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

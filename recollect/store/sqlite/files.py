@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from recollect.errors import InvalidInput
 from recollect.model import JsonObject
-from recollect.store.base import FileState, StoredChunk
+from recollect.store.base import Bound, FileState, StoredChunk
+from recollect.store.sqlite.bounds import bound_condition, contains_folder
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.rows import ENCODED
 
@@ -34,13 +36,14 @@ def read_chunk_ids(connection: apsw.Connection, collection: str) -> list[str]:
     return [id for (id,) in fetch(connection, sql, (collection,))]
 
 
-def read_embedded(connection: apsw.Connection, digests: Sequence[bytes]) -> set[bytes]:
-    """Which of these digests some chunk has a vector for, in the space that is searched."""
+def read_embedded(connection: apsw.Connection, digests: Sequence[bytes], bound: Bound) -> set[bytes]:
+    """Which of these digests some chunk inside the bound has a vector for, in the space that is searched."""
+    condition, values = bound_condition(bound, "m.")
     sql = (
-        "SELECT DISTINCT c.digest FROM chunks c JOIN vectors v ON v.row = c.row "
-        "WHERE v.space = (SELECT space FROM spaces WHERE active) AND c.digest = ?"
+        "SELECT DISTINCT c.digest FROM chunks c JOIN memories m ON m.row = c.row JOIN vectors v ON v.row = c.row "
+        f"WHERE v.space = (SELECT space FROM spaces WHERE active) AND c.digest = ?{condition}"
     )
-    return {digest for digest in digests if connection.execute(sql, (digest,)).get is not None}
+    return {digest for digest in digests if connection.execute(sql, (digest, *values)).get is not None}
 
 
 class SqliteFileTransaction:
@@ -49,28 +52,43 @@ class SqliteFileTransaction:
     def __init__(self, transaction: SqliteTransaction) -> None:
         self.transaction = transaction
         self.connection = transaction.connection
+        self.bound = transaction.bound
+
+    def _check_bound(self, collection: str) -> None:
+        if not contains_folder(self.bound, collection):
+            raise InvalidInput(
+                f"The folder of the collection {collection!r} is outside the bound ({self.bound.describe()}): "
+                "a folder belongs to a collection as a whole."
+            )
 
     def folder(self, collection: str) -> JsonObject | None:
+        if not contains_folder(self.bound, collection):
+            return None
         record = self.connection.execute("SELECT record FROM folders WHERE collection = ?", (collection,)).get
         return None if record is None else dict(json.loads(record))
 
     def set_folder(self, collection: str, record: JsonObject) -> None:
+        self._check_bound(collection)
         self.connection.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", (collection, json.dumps(record)))
 
     def state(self, collection: str, path: str) -> FileState | None:
+        if not contains_folder(self.bound, collection):
+            return None
         sql = f"SELECT {STATE} FROM files WHERE collection = ? AND path = ?"
         for found in self.connection.execute(sql, (collection, path)):
             return FileState(*found)
         return None
 
     def chunks(self, collection: str, path: str) -> list[StoredChunk]:
+        condition, values = bound_condition(self.bound, "m.")
         sql = (
             "SELECT c.row, m.id, c.digest FROM files f JOIN chunks c ON c.file = f.file "
-            "JOIN memories m ON m.row = c.row WHERE f.collection = ? AND f.path = ? ORDER BY c.row"
+            f"JOIN memories m ON m.row = c.row WHERE f.collection = ? AND f.path = ?{condition} ORDER BY c.row"
         )
-        return [StoredChunk(*each) for each in fetch(self.connection, sql, (collection, path))]
+        return [StoredChunk(*each) for each in fetch(self.connection, sql, (collection, path, *values))]
 
     def save(self, collection: str, state: FileState, previous_path: str = "") -> int:
+        self._check_bound(collection)
         if previous_path and previous_path != state.path:
             sql = "UPDATE files SET path = ? WHERE collection = ? AND path = ?"
             self.connection.execute(sql, (state.path, collection, previous_path))
@@ -92,16 +110,19 @@ class SqliteFileTransaction:
 
     def copy_vectors(self, row: int, digest: bytes) -> bool:
         before = self.connection.total_changes()
+        condition, values = bound_condition(self.bound)
+        inside = f" AND c.row IN (SELECT row FROM memories WHERE true{condition})" if values else ""
         for table, column in ENCODED.items():
             sql = (
                 f"INSERT OR REPLACE INTO {table} SELECT v.space, ?1, v.{column} FROM chunks c "
                 f"CROSS JOIN {table} v ON v.row = c.row AND v.space IN (SELECT space FROM spaces) "  # c first
-                "WHERE c.digest = ?2 AND c.row <> ?1 GROUP BY v.space"
+                f"WHERE c.digest = ?2 AND c.row <> ?1{inside} GROUP BY v.space"
             )
-            self.connection.execute(sql, (row, digest))
+            self.connection.execute(sql, (row, digest, *values))
         return self.connection.total_changes() > before
 
     def delete(self, collection: str, paths: Sequence[str]) -> int:
+        self._check_bound(collection)
         among = "collection = ? AND path IN (SELECT value FROM json_each(?))"
         chosen = (collection, json.dumps(list(paths)))
         sql = f"SELECT row FROM chunks WHERE file IN (SELECT file FROM files WHERE {among})"
@@ -111,6 +132,7 @@ class SqliteFileTransaction:
         return len(rows)
 
     def delete_folder(self, collection: str) -> int:
+        self._check_bound(collection)
         rows = [row for (row,) in fetch(self.connection, OF_FILES, (collection,))]
         self.transaction.delete(rows)
         for table in ("files", "folders"):
@@ -118,6 +140,7 @@ class SqliteFileTransaction:
         return len(rows)
 
     def replace_folder(self, staged: str, collection: str) -> None:
+        self._check_bound(staged)
         self.delete_folder(collection)
         self.transaction.touch((staged, "", "", ""), (collection, "", "", ""))
         self.connection.execute(

@@ -1,4 +1,4 @@
-"""The health of a file: whether its indexes are those of its texts, its vectors are sound, and how that is mended."""
+"""Integrity of a file: do its indexes agree with its texts, are its vectors valid, and how problems are repaired."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from recollect.model import Memory
 from recollect.model.validation import micros
 from recollect.store.base import Space
-from recollect.store.sqlite.connections import Connections, fetch, saying
+from recollect.store.sqlite.connections import Connections, fetch, translate_errors
 from recollect.store.sqlite.files import read_folders
 from recollect.store.sqlite.index import active_space
 from recollect.store.sqlite.integrity_rules import EXAMPLES, MISFIT, RULES, Finding
@@ -28,31 +28,38 @@ from recollect.store.text_fields import embedding_text, field_words
 from recollect.text.words import stem
 
 LENGTH_ERROR = 0.01  # of a unit vector in float16
-TORN = (
+DAMAGED_PAGES = (
     "Pages of the file are torn: a bad disk, or a copy that was made while it was written. Some memories cannot be "
     "read. Put a backup in its place, or carry over what can be read with recollect export."
 )
 
 
-def _examine(connection: apsw.Connection, now: int) -> Iterator[Finding]:
-    """Everything that is wrong inside the file, in the order in which it is to be mended."""
-    damage = [told for (told,) in fetch(connection, "PRAGMA integrity_check(20)") if told != "ok"]
+def _check_all(connection: apsw.Connection, now: int) -> Iterator[Finding]:
+    """Everything that is wrong inside the file, in the order in which it is to be repaired."""
+    damage = [problem for (problem,) in fetch(connection, "PRAGMA integrity_check(20)") if problem != "ok"]
     if damage:
-        yield _damaged(damage)
+        yield _damage_finding(damage)
         if not all(map(_is_index, damage)):
             return  # what is read of a torn file proves nothing
-    for look in (_tables, *(rule.look for rule in RULES), _misworded, _misstemmed, _unsound, _indexes):
-        if finding := look(connection, now):
+    for check in (
+        _missing_tables,
+        *(rule.check for rule in RULES),
+        _wrong_words,
+        _wrong_stems,
+        _invalid_vectors,
+        _missing_indexes,
+    ):
+        if finding := check(connection, now):
             yield finding
-            if look is _tables and look(connection, now):
-                return  # nobody has mended it, and the rest would trip over it
+            if check is _missing_tables and check(connection, now):
+                return  # it was not repaired, and the other checks would fail on it
 
 
-def _is_index(told: str) -> bool:
-    return " index " in f" {told} "
+def _is_index(problem: str) -> bool:
+    return " index " in f" {problem} "
 
 
-def _damaged(damage: Sequence[str]) -> Finding:
+def _damage_finding(damage: Sequence[str]) -> Finding:
     only_indexes = all(map(_is_index, damage))
     return Finding(
         "damage",
@@ -60,16 +67,16 @@ def _damaged(damage: Sequence[str]) -> Finding:
         f"SQLite's own check finds: {damage[0]}" + (f" (and {len(damage) - 1} more)" if damage[1:] else ""),
         "An index does not agree with its table: some memories are not found by id or are there twice."
         if only_indexes
-        else TORN,
+        else DAMAGED_PAGES,
         "builds the indexes anew" if only_indexes else "",
-        _rebuild if only_indexes else None,
+        _rebuild_indexes if only_indexes else None,
         tuple(damage[:EXAMPLES]),
     )
 
 
-def _rebuild(transaction: SqliteTransaction) -> None:
-    """Our own indexes go, and are missed and made again once what they hold has been mended; SQLite's are rebuilt."""
-    for name, (kind, _) in _shape().items():
+def _rebuild_indexes(transaction: SqliteTransaction) -> None:
+    """Drop our own indexes: they are found missing and made again after their content is repaired. Rebuild SQLite's."""
+    for name, (kind, _) in _schema().items():
         if kind == "index":
             transaction.connection.execute(f"DROP INDEX IF EXISTS {name}")
     transaction.connection.execute("REINDEX")
@@ -81,7 +88,7 @@ def _run(transaction: SqliteTransaction, *statements: str) -> None:
 
 
 @cache
-def _shape() -> dict[str, tuple[str, str]]:
+def _schema() -> dict[str, tuple[str, str]]:
     """Name → kind and statement of every table and index that the migrations make."""
     fresh = apsw.Connection(":memory:")
     for script in MIGRATIONS.values():
@@ -90,17 +97,17 @@ def _shape() -> dict[str, tuple[str, str]]:
     return {name: (kind, sql) for name, kind, sql in made if not name.startswith("sqlite_")}
 
 
-def _tables(connection: apsw.Connection, _: int) -> Finding | None:
-    return _misshapen(connection, "table")
+def _missing_tables(connection: apsw.Connection, _: int) -> Finding | None:
+    return _missing(connection, "table")
 
 
-def _indexes(connection: apsw.Connection, _: int) -> Finding | None:
-    return _misshapen(connection, "index")
+def _missing_indexes(connection: apsw.Connection, _: int) -> Finding | None:
+    return _missing(connection, "index")
 
 
-def _misshapen(connection: apsw.Connection, kind: str) -> Finding | None:
-    held = {name for (name,) in fetch(connection, "SELECT name FROM sqlite_schema")}
-    missing = {name: sql for name, (made, sql) in _shape().items() if made == kind and name not in held}
+def _missing(connection: apsw.Connection, kind: str) -> Finding | None:
+    stored = {name for (name,) in fetch(connection, "SELECT name FROM sqlite_schema")}
+    missing = {name: sql for name, (made, sql) in _schema().items() if made == kind and name not in stored}
     if not missing:
         return None
     what = f"The file lacks the {kind} {', '.join(missing)}."
@@ -116,19 +123,19 @@ def _misshapen(connection: apsw.Connection, kind: str) -> Finding | None:
     )
 
 
-def _misworded(connection: apsw.Connection, _: int) -> Finding | None:
+def _wrong_words(connection: apsw.Connection, _: int) -> Finding | None:
     """Are the words in the index those of the texts?"""
     vocabulary = dict(fetch(connection, "SELECT term, word FROM vocabulary"))
     entries = dict(fetch(connection, "SELECT row, entries FROM words"))
     wrong = [
         (row, memory.id)
         for row, memory in _memories(connection)
-        if row not in entries or _unpacked(entries[row], vocabulary) != _words(memory)
+        if row not in entries or _unpack(entries[row], vocabulary) != _expected_words(memory)
     ]
     if not wrong:
         return None
 
-    def mend(transaction: SqliteTransaction) -> None:
+    def repair(transaction: SqliteTransaction) -> None:
         for row, _ in wrong:
             transaction.reindex(row)
 
@@ -138,12 +145,12 @@ def _misworded(connection: apsw.Connection, _: int) -> Finding | None:
         f"Memories that are indexed under other words than those of their texts: {len(wrong)}.",
         "Searches by words miss them, or find them wrongly; where the words are missing altogether, recalls fail.",
         "indexes their texts anew",
-        mend,
+        repair,
         tuple(id for _, id in wrong[:EXAMPLES]),
     )
 
 
-def _words(memory: Memory) -> dict[tuple[int, str], int]:
+def _expected_words(memory: Memory) -> dict[tuple[int, str], int]:
     return {
         (field, word): min(times, MAX_OCCURRENCES)
         for field, counts in field_words(memory)
@@ -151,17 +158,17 @@ def _words(memory: Memory) -> dict[tuple[int, str], int]:
     }
 
 
-def _unpacked(packed: bytes, vocabulary: dict[int, str]) -> dict[tuple[int, str], int] | None:
+def _unpack(packed: bytes, vocabulary: dict[int, str]) -> dict[tuple[int, str], int] | None:
     if len(packed) % ENTRY.itemsize:
         return None
     read = np.frombuffer(packed, dtype=ENTRY).tolist()
     return {(field, vocabulary.get(term, "")): times for term, field, times in read}
 
 
-def _misstemmed(connection: apsw.Connection, _: int) -> Finding | None:
+def _wrong_stems(connection: apsw.Connection, _: int) -> Finding | None:
     """Is every word looked up under the stem that questions will ask for?"""
     known = fetch(connection, "SELECT term, word, stem FROM vocabulary")
-    wrong = [(stem(word), term) for term, word, held in known if held != stem(word)]
+    wrong = [(stem(word), term) for term, word, stored in known if stored != stem(word)]
     if not wrong:
         return None
     return Finding(
@@ -178,14 +185,14 @@ def _executemany(transaction: SqliteTransaction, sql: str, values: Sequence[tupl
     transaction.connection.executemany(sql, values)
 
 
-def _unsound(connection: apsw.Connection, _: int) -> Finding | None:
+def _invalid_vectors(connection: apsw.Connection, _: int) -> Finding | None:
     """Is every vector finite, and of unit length?"""
     sql = f"SELECT space, row, vector FROM vectors WHERE NOT ({MISFIT})"
-    wrong = [(space, row) for space, row, packed in connection.execute(sql) if not _is_sound(packed)]
+    wrong = [(space, row) for space, row, packed in connection.execute(sql) if not _is_valid(packed)]
     if not wrong:
         return None
 
-    def mend(transaction: SqliteTransaction) -> None:
+    def repair(transaction: SqliteTransaction) -> None:
         for table in ENCODED:
             _executemany(transaction, f"DELETE FROM {table} WHERE space = ? AND row = ?", wrong)
 
@@ -195,12 +202,12 @@ def _unsound(connection: apsw.Connection, _: int) -> Finding | None:
         f"Vectors that hold NaN or infinity, or are not of unit length: {len(wrong)}.",
         "Their memories come first or last in every search by meaning, whatever was asked.",
         "removes them, and makes them anew if the embedder is there",
-        mend,
+        repair,
         tuple(str(row) for _, row in wrong[:EXAMPLES]),
     )
 
 
-def _is_sound(packed: bytes) -> bool:
+def _is_valid(packed: bytes) -> bool:
     length = float(np.linalg.norm(_vector(packed)))
     return length == 0 or abs(length - 1) < LENGTH_ERROR  # NaN is neither
 
@@ -209,7 +216,7 @@ def _vector(packed: bytes) -> NDArray[np.float64]:
     return np.frombuffer(packed, dtype=np.float16).astype(np.float64)
 
 
-class Patient:
+class FileInspector:
     """A file under examination. It is opened for reading: looking changes nothing."""
 
     def __init__(self, path: str) -> None:
@@ -223,25 +230,25 @@ class Patient:
         return [name for name in MIGRATIONS if name not in applied]
 
     def findings(self, now: datetime) -> list[Finding]:
-        with saying(self.path):
-            return list(_examine(self._connections.get(), micros(now)))
+        with translate_errors(self.path):
+            return list(_check_all(self._connections.get(), micros(now)))
 
     @property
     def space(self) -> Space | None:
         """The model whose vectors are searched."""
-        with saying(self.path):
-            held = active_space(self._connections.get())
-        return held[1] if held else None
+        with translate_errors(self.path):
+            stored = active_space(self._connections.get())
+        return stored[1] if stored else None
 
     def vectors(self) -> dict[str, NDArray[np.float64]]:
         """The sound vectors that are searched, by the ids of their memories."""
-        held = self._fetch(
+        stored = self._fetch(
             "SELECT m.id, v.vector FROM vectors v JOIN memories m ON m.row = v.row JOIN spaces s ON s.space = v.space "
             "WHERE s.active AND m.status <> 'forgotten' AND length(v.vector) = 2 * s.dim ORDER BY v.row"
         )
-        return {id: _vector(packed) for id, packed in held if _is_sound(packed)}
+        return {id: _vector(packed) for id, packed in stored if _is_valid(packed)}
 
-    def tokenless(self) -> set[str]:
+    def without_sketches(self) -> set[str]:
         """The ids of memories that have a vector and no tokens beside it, or torn ones."""
         sql = (
             "SELECT m.id FROM vectors v JOIN memories m ON m.row = v.row JOIN spaces s ON s.space = v.space "
@@ -252,37 +259,43 @@ class Patient:
 
     def folders(self) -> dict[str, str]:
         """The roots of the folders whose files are memories, by collection."""
-        with saying(self.path):
+        with translate_errors(self.path):
             return {name: str(record["root"]) for name, record in read_folders(self._connections.get()).items()}
 
     def texts(self) -> dict[str, str]:
         """What an embedder reads of each memory, by id."""
-        with saying(self.path):
+        with translate_errors(self.path):
             read = _memories(self._connections.get())
             return {each.id: embedding_text(each) for _, each in read if each.status != "forgotten"}
 
-    def back_up(self, to: str) -> None:
+    def copy_to(self, to: str) -> None:
         """A copy of the whole file, as it is now."""
-        held = self._connections.get()
-        with saying(to), contextlib.closing(apsw.Connection(to)) as new, new.backup("main", held, "main") as copy:
+        stored = self._connections.get()
+        with (
+            translate_errors(to),
+            contextlib.closing(apsw.Connection(to)) as new,
+            new.backup("main", stored, "main") as copy,
+        ):
             copy.step()
 
     def close(self) -> None:
         self._connections.close()
 
     def _fetch(self, sql: str) -> list[Any]:
-        with saying(self.path):
+        with translate_errors(self.path):
             return fetch(self._connections.get(), sql)
 
 
-def mend(path: str, clock: Callable[[], datetime], fresh: Mapping[str, tuple[str, Any]], space: Space | None) -> None:
-    """Mend what can be mended in one transaction; ``fresh`` has a text and its vector for ids that need one."""
+def repair_file(
+    path: str, clock: Callable[[], datetime], fresh: Mapping[str, tuple[str, Any]], space: Space | None
+) -> None:
+    """Repair what can be repaired in one transaction; ``fresh`` has a text and its vector for ids that need one."""
     store = SqliteStore(path, clock)
     try:
         with store.transaction("doctor") as transaction:
-            for finding in _examine(transaction.connection, micros(clock())):
-                if finding.mend is not None:
-                    finding.mend(transaction)
+            for finding in _check_all(transaction.connection, micros(clock())):
+                if finding.repair is not None:
+                    finding.repair(transaction)
             if space is not None:
                 rows = {transaction.row_with(id, text): vector for id, (text, vector) in fresh.items()}
                 rows.pop(None, None)  # it has another text by now
@@ -293,10 +306,10 @@ def mend(path: str, clock: Callable[[], datetime], fresh: Mapping[str, tuple[str
         store.close()
 
 
-def empty_log(path: str) -> None:
+def checkpoint_log(path: str) -> None:
     """Write the log's pages into the file, so that it may begin anew."""
     connections = Connections(path, readonly=False, durable=True)
-    with saying(path):
+    with translate_errors(path):
         connections.get().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     connections.close()
 

@@ -1,6 +1,6 @@
-"""What can be wrong inside a file, as far as SQL can find and mend it: a statement for each.
+"""Consistency rules of a file that SQL can check and repair: a statement for each.
 
-A finding mends itself inside the change that it is given, so that everything is mended in one transaction, or nothing.
+A finding repairs itself inside a transaction, so that everything is repaired, or nothing.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from recollect.store.sqlite.rows import ENCODED
 from recollect.store.sqlite.transaction import SqliteTransaction
 
 Level = Literal["error", "warning", "note"]
-Mend = Callable[[SqliteTransaction], None]
+Repair = Callable[[SqliteTransaction], None]
 HOUR = 3_600_000_000  # microseconds: clocks that differ by less are no matter
 EXAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong: what, how bad, what that means, and what mending does (nothing, when it cannot be)."""
+    """A problem: what it is, how bad, what follows from it, and what a repair does (empty if there is none)."""
 
     name: str
     level: Level
     what: str
     means: str
     fix: str = ""
-    mend: Mend | None = None
+    repair: Repair | None = None
     examples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A problem that SQL can find and mend. ``?1`` is now, in microseconds; the first column is an example."""
+    """A problem that SQL can find and repair. ``?1`` is now, in microseconds; the first column is an example."""
 
     name: str
     level: Level
@@ -45,20 +45,20 @@ class Rule:
     what: str  # {n} is how many
     means: str
     fix: str
-    mend: tuple[str, ...]
+    repair: tuple[str, ...]
 
-    def look(self, connection: apsw.Connection, now: int) -> Finding | None:
+    def check(self, connection: apsw.Connection, now: int) -> Finding | None:
         values = (now,) if "?1" in self.find else ()
         found = fetch(connection, self.find, values)
         if not found:
             return None
 
-        def mend(transaction: SqliteTransaction) -> None:
-            for sql in self.mend:
+        def repair(transaction: SqliteTransaction) -> None:
+            for sql in self.repair:
                 transaction.connection.execute(sql, (now,) if "?1" in sql else ())
 
         some = tuple(str(row[0]) for row in found[:EXAMPLES])
-        return Finding(self.name, self.level, self.what.format(n=len(found)), self.means, self.fix, mend, some)
+        return Finding(self.name, self.level, self.what.format(n=len(found)), self.means, self.fix, repair, some)
 
 
 ALL = "(SELECT row FROM memories)"

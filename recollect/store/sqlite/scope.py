@@ -32,10 +32,8 @@ from recollect.store.sqlite.index import Index
 NOT_STORED = "it is not in the store"
 HOUR = 3_600e6  # microseconds
 MAX_DERIVED = 64  # entries kept for a version
-Slots = Flags
-
-
-Condition = tuple[str, Slots, str, Any]  # what it is, who passes, and of a filter's: its name and what it wants
+Slots = Flags  # one for each slot
+Condition = tuple[str, Slots, str, Any]  # a label, the slots that pass, and the filter's field and value, if any
 
 
 @dataclass(slots=True)
@@ -76,7 +74,7 @@ class SlotScope:
 
 
 class ScopeBuilder:
-    """Evaluates filters over an image. Every answer is two masks: certainly yes, certainly no."""
+    """Evaluates filters over an index. Every condition gives two arrays: certainly true, and certainly false."""
 
     def __init__(
         self,
@@ -95,30 +93,30 @@ class ScopeBuilder:
     def build(
         self, filter: FilterExpression | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
     ) -> SlotScope:
-        """The mask for a filter; where time has no say in it, the same one again until something is written."""
+        """The scope of a filter. One that does not depend on time is cached until something is written."""
         self.now = check.micros(now)
         key = (
             None
-            if as_of or hidden or self._dated() or _fades(filter)
+            if as_of or hidden or self._has_validity_periods() or _depends_on_last_access(filter)
             else ("scope", self.bound, repr(filter), tuple(statuses))
         )
         if key is None:
-            return self._made(filter, statuses, now, as_of, hidden)
+            return self._compile(filter, statuses, now, as_of, hidden)
         known: SlotScope | None = self.index.derived.get(key)
         if known is None:
-            known = self._made(filter, statuses, now, as_of, hidden)
+            known = self._compile(filter, statuses, now, as_of, hidden)
             self._keep(key, known)
         return known
 
-    def _dated(self) -> bool:
-        """Is there any memory whose time begins or ends?"""
+    def _has_validity_periods(self) -> bool:
+        """Does any memory have a validity period or an expiry?"""
         dated: bool | None = self.index.derived.get("dated")
         if dated is None:
             moments = (self.column(name) for name in ("valid_from", "valid_to", "expires"))
             dated = self.index.derived["dated"] = not all(np.isnan(each).all() for each in moments)
         return dated
 
-    def _made(
+    def _compile(
         self, filter: FilterExpression | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
     ) -> SlotScope:
         forgotten = self._coded("status", ("forgotten",))
@@ -126,20 +124,20 @@ class ScopeBuilder:
         conditions: list[Condition] = [(NOT_STORED, inside, "", None)]
         if not hidden:
             conditions.append(("it was forgotten", ~forgotten, "", None))
-        asked = _positive(filter, "status", tuple(statuses))
-        status = self._coded("status", asked or statuses) if hidden else self._standing(asked or statuses)
-        conditions.append((f"its status is none of: {', '.join(asked or statuses)}", status, "", None))
+        named = _positive_values(filter, "status", tuple(statuses))
+        status = self._coded("status", named or statuses) if hidden else self._with_status(named or statuses)
+        conditions.append((f"its status is none of: {', '.join(named or statuses)}", status, "", None))
         if as_of:
             conditions.append((f"it is not valid at {now.isoformat()}", self._valid(), "", None))
         elif not hidden:
             conditions.append(("it is not valid yet", ~(self.column("valid_from") > self.now), "", None))
-        if not hidden and not _asks_for_expired(filter):
+        if not hidden and not _includes_expired(filter):
             conditions.append(("it has expired", ~(self.column("expires") <= self.now), "", None))
-        conditions += [(label, yes, name, wanted) for label, (yes, _), name, wanted in self._named(filter)]
+        conditions += [(label, yes, name, wanted) for label, (yes, _), name, wanted in self._conditions(filter)]
         slots = conditions[0][1].copy()
         for _, passing, _, _ in conditions[1:]:
             slots &= passing
-        collections = _positive(filter, "collection")
+        collections = _positive_values(filter, "collection")
         bound_slots = inside & ~forgotten
         if collections:
             bound_slots &= self._coded("collection", collections)
@@ -156,23 +154,23 @@ class ScopeBuilder:
             self._keep(key, known)
         return known
 
-    def _named(self, filter: FilterExpression | None) -> list[tuple[str, tuple[Slots, Slots], str, Any]]:
-        """The conditions joined by AND at the top, one by one, so that each can be named."""
+    def _conditions(self, filter: FilterExpression | None) -> list[tuple[str, tuple[Slots, Slots], str, Any]]:
+        """The conditions joined by AND at the top level, one by one, so that an exclusion can name one."""
         match filter:
             case None:
                 return []
             case AllOf():
-                return [each for part in filter.of for each in self._named(part)]
+                return [each for part in filter.of for each in self._conditions(part)]
             case AnyOf():
                 _check_no_expired(filter)
                 yes, no = np.zeros(self.size, np.bool_), np.ones(self.size, np.bool_)
-                for part_yes, part_no in map(self._all, filter.of):
+                for part_yes, part_no in map(self._evaluate, filter.of):
                     yes |= part_yes
                     no &= part_no
                 return [(describe_filter(filter), (yes, no), "or", filter.of)]
             case Not():
                 _check_no_expired(filter)
-                yes, no = self._all(filter.of)
+                yes, no = self._evaluate(filter.of)
                 return [(f"not ({describe_filter(filter.of)})", (no, yes), "not", filter.of)]
             case Filter():
                 if filter.expired not in (None, True, False):
@@ -182,15 +180,15 @@ class ScopeBuilder:
                     if filter.confidence_decay is None
                     else check.fraction(filter.confidence_decay, "confidence_decay")
                 )
-                judged = [
+                conditions = [
                     (self._condition(name, wanted, decay), name, wanted) for name, wanted in conditions_of(filter)
                 ]
-                return [(f"{name}={shown(wanted)}", pair, name, wanted) for pair, name, wanted in judged]
+                return [(f"{name}={format_value(wanted)}", pair, name, wanted) for pair, name, wanted in conditions]
         raise InvalidInput(f"filter must be a Filter, not {check.short_repr(filter)}.")
 
-    def _all(self, filter: FilterExpression) -> tuple[Slots, Slots]:
+    def _evaluate(self, filter: FilterExpression) -> tuple[Slots, Slots]:
         yes, no = np.ones(self.size, np.bool_), np.zeros(self.size, np.bool_)
-        for _, (part_yes, part_no), _, _ in self._named(filter):
+        for _, (part_yes, part_no), _, _ in self._conditions(filter):
             yes &= part_yes
             no |= part_no
         return yes, no
@@ -200,28 +198,28 @@ class ScopeBuilder:
             unknown = [each for each in check.one_or_more(value, name) if each not in STATUSES]
             if unknown:
                 raise InvalidInput(f"There is no status {unknown[0]!r}; there are: {', '.join(STATUSES)}.")
-            return _decided(self._standing(check.one_or_more(value, name)))
+            return _two_valued(self._with_status(check.one_or_more(value, name)))
         if name in KEYWORD_FIELDS:
-            return _decided(self._coded(name, check.one_or_more(value, name)))
+            return _two_valued(self._coded(name, check.one_or_more(value, name)))
         match name:
             case "tags":
-                return _decided(self._tagged(check.one_or_more(value, name)))
+                return _two_valued(self._tagged(check.one_or_more(value, name)))
             case "path":
-                return _decided(self._under(check.string(value, name)))
+                return _two_valued(self._under_path(check.string(value, name)))
             case "classification":
-                return _decided(self.column(name) <= check.integer(value, name))
+                return _two_valued(self.column(name) <= check.integer(value, name))
             case "min_confidence":
-                return _decided(self._confident(check.fraction(value, name), decay))
+                return _two_valued(self._with_confidence(check.fraction(value, name), decay))
             case "since":
-                return _decided(self.column("created") >= check.micros(check.moment(value, name)))
+                return _two_valued(self.column("created") >= check.micros(check.moment(value, name)))
             case "until":
-                return _decided(self.column("created") < check.micros(check.moment(value, name)))
+                return _two_valued(self.column("created") < check.micros(check.moment(value, name)))
             case "context":
                 check_context_conditions(value)
-                return self._judged(repr(value), lambda context: match_context(context, value))
+                return self._by_context(repr(value), lambda context: match_context(context, value))
             case _:
                 check_near(value)
-                return self._judged("", lambda context: match_near(context, value))
+                return self._by_context("", lambda context: match_near(context, value))
 
     def _coded(self, name: str, values: Sequence[str]) -> Slots:
         column = self.column(name)
@@ -235,26 +233,26 @@ class ScopeBuilder:
         wanted = set(tags)
         if not wanted:
             return np.ones(self.size, np.bool_)
-        held = self.column("tags")
-        return self._where(slot for slot, has in list(held.items()) if slot < self.size and wanted <= set(has))
+        stored = self.column("tags")
+        return self._flags(slot for slot, tags in list(stored.items()) if slot < self.size and wanted <= set(tags))
 
-    def _under(self, path: str) -> Slots:
+    def _under_path(self, path: str) -> Slots:
         index = dict(self.index.codes["path"]) if "path" in self.index.columns else None
         column = self.column("path")
         index = index if index is not None else dict(self.index.codes["path"])
         matching = [
-            code for held, code in index.items() if held == path or (path[-1:] == "/" and held.startswith(path))
+            code for stored, code in index.items() if stored == path or (path[-1:] == "/" and stored.startswith(path))
         ]
         return np.isin(column, matching)
 
-    def _judged(self, key: str, judgement: Callable[[Any], bool | None]) -> tuple[Slots, Slots]:
-        """Judged once a version; an empty context is judged too."""
+    def _by_context(self, key: str, matches: Callable[[Any], bool | None]) -> tuple[Slots, Slots]:
+        """Evaluate a condition on the context; once a version, if there is a key to cache it under."""
         known: tuple[Slots, Slots] | None = self.index.derived.get(key)
         if known is None:
             contexts = self.column("context")
-            answers = {slot: judgement(held) for slot, held in list(contexts.items()) if slot < self.size}
-            bare = judgement({})
-            known = yes, no = np.full(self.size, bare is True), np.full(self.size, bare is False)
+            answers = {slot: matches(context) for slot, context in list(contexts.items()) if slot < self.size}
+            empty = matches({})
+            known = yes, no = np.full(self.size, empty is True), np.full(self.size, empty is False)
             for slot, answer in answers.items():
                 yes[slot], no[slot] = answer is True, answer is False
             if key:
@@ -262,34 +260,34 @@ class ScopeBuilder:
         return known
 
     def _keep(self, key: Hashable, answer: Any) -> None:
-        """For as long as nothing is written, and not too many are kept; other threads may clear them at any time."""
+        """Cache for this version of the file. Other threads may clear the cache at any time."""
         if len(self.index.derived) > MAX_DERIVED:
             self.index.derived.clear()
         self.index.derived[key] = answer
 
-    def _confident(self, least: float, decay: float) -> Slots:
-        """confidence × decay ^ days ≥ least, days since the last access, or since creation without one.
+    def _with_confidence(self, minimum: float, decay: float) -> Slots:
+        """confidence × decay ^ days ≥ minimum, days since the last access, or since creation without one.
 
-        Time counts in whole hours: what was kept a moment ago has the confidence that it was kept with.
+        Time counts in whole hours: a memory written a moment ago has the confidence that it was written with.
         """
         confidence = np.nan_to_num(self.column("confidence"))
         if decay == 1.0:
-            return np.asarray(confidence >= least)
-        passing = self._unfaded(self.column("created"), confidence, decay) >= least
-        if (passing | (confidence < least)).all():  # an access could only lift what passes already
+            return np.asarray(confidence >= minimum)
+        passing = self._decayed_confidence(self.column("created"), confidence, decay) >= minimum
+        if (passing | (confidence < minimum)).all():  # an access could only raise what passes already
             return np.asarray(passing)
         seen = self.column("created").copy()
         rows, moments = self.last_accessed()
         slots = self.index.slots(rows)
         known = slots >= 0
         seen[slots[known]] = np.maximum(seen[slots[known]], moments[known])
-        return np.asarray(self._unfaded(seen, confidence, decay) >= least)
+        return np.asarray(self._decayed_confidence(seen, confidence, decay) >= minimum)
 
-    def _unfaded(self, seen: Floats, confidence: Floats, decay: float) -> Floats:
+    def _decayed_confidence(self, seen: Floats, confidence: Floats, decay: float) -> Floats:
         days = np.maximum(0.0, (self.now - seen) // HOUR / 24)
         return np.asarray(confidence * decay**days)
 
-    def _standing(self, statuses: Sequence[str]) -> Slots:
+    def _with_status(self, statuses: Sequence[str]) -> Slots:
         """Memories with one of these statuses at the moment: until valid_to one is active, from then on superseded."""
         ends = self.column("valid_to")
         dated = ~np.isnan(ends) & self._coded("status", ("active", "superseded"))
@@ -306,18 +304,18 @@ class ScopeBuilder:
         start = np.where(np.isnan(start), self.column("created"), start)
         return np.asarray((start <= self.now) & ~(self.column("valid_to") <= self.now))
 
-    def _where(self, slots: Any) -> Slots:
-        scope = np.zeros(self.size, np.bool_)
-        scope[np.fromiter(slots, dtype=np.int64)] = True
-        return scope
+    def _flags(self, slots: Any) -> Slots:
+        flags = np.zeros(self.size, np.bool_)
+        flags[np.fromiter(slots, dtype=np.int64)] = True
+        return flags
 
 
-def _decided(yes: Slots) -> tuple[Slots, Slots]:
+def _two_valued(yes: Slots) -> tuple[Slots, Slots]:
     return yes, ~yes
 
 
-def shown(value: Any) -> str:
-    """A wanted value as a person would write it."""
+def format_value(value: Any) -> str:
+    """A value as a person would write it."""
     match value:
         case Near():
             return f"{value.field} within {value.within:g} of {list(value.target)}"
@@ -328,7 +326,7 @@ def shown(value: Any) -> str:
 def describe_filter(filter: FilterExpression) -> str:
     match filter:
         case Filter():
-            return " and ".join(f"{name}={shown(value)}" for name, value in conditions_of(filter))
+            return " and ".join(f"{name}={format_value(value)}" for name, value in conditions_of(filter))
         case Not():
             return f"not ({describe_filter(filter.of)})"
         case AllOf():
@@ -337,14 +335,14 @@ def describe_filter(filter: FilterExpression) -> str:
             return " or ".join(f"({describe_filter(part)})" for part in filter.of)
 
 
-def _fades(filter: FilterExpression | None) -> bool:
-    """Does the answer of a filter change while nothing is written?"""
+def _depends_on_last_access(filter: FilterExpression | None) -> bool:
+    """Does the result of a filter change while nothing is written?"""
     return any_filter(filter, lambda part: part.confidence_decay is not None)
 
 
-def _asks_for_expired(filter: FilterExpression | None) -> bool:
+def _includes_expired(filter: FilterExpression | None) -> bool:
     if isinstance(filter, AllOf):
-        return any(map(_asks_for_expired, filter.of))
+        return any(map(_includes_expired, filter.of))
     return isinstance(filter, Filter) and filter.expired is True
 
 
@@ -355,16 +353,16 @@ def _check_no_expired(filter: FilterExpression) -> None:
         )
 
 
-def _positive(filter: FilterExpression | None, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+def _positive_values(filter: FilterExpression | None, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
     """The values that a filter wants under a name, outside of any negation; empty when it wants none in particular.
 
     An alternative that names none has the default, if another one names some.
     """
     if isinstance(filter, AllOf):
-        named = [values for part in filter.of if (values := _positive(part, name, default))]
+        named = [values for part in filter.of if (values := _positive_values(part, name, default))]
         return tuple(value for value in named[0] if all(value in other for other in named)) if named else ()
     if isinstance(filter, AnyOf):
-        parts = [_positive(part, name, default) for part in filter.of]
+        parts = [_positive_values(part, name, default) for part in filter.of]
         filled = [part or default for part in parts]
         return tuple(dict.fromkeys(value for part in filled for value in part)) if any(parts) and all(filled) else ()
     value = getattr(filter, name, None) if isinstance(filter, Filter) else None

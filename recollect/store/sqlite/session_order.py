@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.store.base import Flags
 from recollect.store.sqlite.index import Index
 
 # Without sessions, is a memory about what the one before it was about? In conversations and diaries the cosine of two
@@ -19,15 +20,18 @@ SAMPLE = 2000  # pairs that are compared
 
 @dataclass(frozen=True, slots=True)
 class SessionOrder:
-    """All slots in the order of their sessions. A session name means another session for another user or collection."""
+    """Slots in the order of their sessions. A session name means another session for another user or collection."""
 
     sequence: NDArray[np.int64]  # slots, session by session
     place: NDArray[np.int64]  # of each slot in the sequence
     run: NDArray[np.int64]  # of each place: which session; −1 where the order means nothing
 
     @classmethod
-    def of(cls, index: Index, users: NDArray[Any], sessions: NDArray[Any], positions: NDArray[Any]) -> SessionOrder:
-        alive = np.flatnonzero(index.alive)
+    def of(
+        cls, index: Index, inside: Flags, users: NDArray[Any], sessions: NDArray[Any], positions: NDArray[Any]
+    ) -> SessionOrder:
+        """The order of the slots inside a bound."""
+        alive = np.flatnonzero(inside)
         rows, created = index.rows[alive], index.columns["created"][alive]
         position = np.where(np.isnan(positions[alive]), 0.0, positions[alive])
         owner = np.stack([sessions, users, index.columns["collection"]])

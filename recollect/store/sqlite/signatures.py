@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.index import Index
 from recollect.store.text_fields import TEXT_FIELD_NUMBERS
-from recollect.text.signatures import Signature, word_directions, pack_signs
+from recollect.text.signatures import Signature, pack_signs, word_directions
 
 AT_ONCE = 1 << 10  # words whose directions are summed at a time: few enough to stay near the processor
 

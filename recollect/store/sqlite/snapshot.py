@@ -48,7 +48,7 @@ from recollect.store.sqlite.vocabulary import (
     written_numbers,
 )
 from recollect.store.text_fields import TEXT_FIELDS
-from recollect.text.query_language import And, Or, QueryTree, AndNot, format_query
+from recollect.text.query_language import And, AndNot, Or, QueryTree, format_query
 from recollect.text.signatures import hamming_similarity
 from recollect.text.slugs import SlugIndex, path_or_name
 from recollect.text.words import fold, words
@@ -128,12 +128,12 @@ class SqliteSnapshot:
         others = ~self._fulfilling(tree, fields, scope.bound_slots)
         return scope.restricted(f"the query excludes it: NOT {format_query(tree)}", others)
 
-    def _within_bound(self, slots: NDArray[np.int64]) -> Flags:
-        """Which slots exist and belong to the bound."""
-        inside = slots >= 0
-        if self._bound.values and len(inside):
-            inside &= self._bound_slots()[slots]
-        return inside
+    def _slots(self, rows: Rows) -> NDArray[np.int64]:
+        """The slot of each row, −1 for a row that does not exist or is outside the bound."""
+        slots = self._index.slots(rows)
+        if self._bound.values and len(self._index.rows):
+            slots = np.where((slots >= 0) & self._bound_slots()[slots], slots, -1)
+        return slots
 
     def _bound_slots(self) -> Flags:
         """By slot: is it inside the bound?"""
@@ -188,13 +188,13 @@ class SqliteSnapshot:
 
     def slug_candidates(self, tokens: Sequence[str], scope: Scope, min_similarity: float) -> Rows:
         scope = _own(scope)
-        rows, slugs = self._derived("slugs", self._read_slugs)
+        rows, slugs = self._derived(("slugs", self._bound), self._read_slugs)
         similar = np.max([slugs.similar(token) for token in tokens], axis=0)
         near = rows[similar >= min_similarity]
         return np.asarray(near[scope.contains(near)])
 
     def _read_slugs(self) -> tuple[Rows, SlugIndex]:
-        rows = np.sort(self._index.rows[self._index.alive])
+        rows = np.sort(self._index.rows[self._bound_slots()])
         return rows, SlugIndex(self.paths(rows))
 
     def similar_words(self, word: str, scope: Scope, min_similarity: float, n: int) -> list[tuple[str, float]]:
@@ -241,14 +241,14 @@ class SqliteSnapshot:
         )
 
     def term_frequencies(self, terms: Sequence[Term], fields: Mapping[str, float], rows: Rows) -> Floats:
-        return self._postings(terms, fields, None).at(self._index.slots(rows))
+        return self._postings(terms, fields, None).at(self._slots(rows))
 
     def field_lengths(self, fields: Mapping[str, float], rows: Rows) -> Floats:
-        slots = self._index.slots(rows)
+        slots = self._slots(rows)
         return np.where(slots < 0, 0.0, self._lengths(fields)[slots]) if len(self._index.rows) else np.zeros(len(rows))
 
     def matches(self, tree: QueryTree, fields: Mapping[str, float], rows: Rows) -> Flags:
-        slots = self._index.slots(rows)
+        slots = self._slots(rows)
         if not len(self._index.rows):
             return np.zeros(len(rows), dtype=np.bool_)
         return np.asarray((slots >= 0) & self._fulfilling(tree, fields, None)[slots])
@@ -333,7 +333,7 @@ class SqliteSnapshot:
     # Vectors, sketches and signatures.
 
     def vectors(self, rows: Rows) -> NDArray[np.float32]:
-        slots = self._index.slots(rows)
+        slots = self._slots(rows)
         known = slots >= 0
         known[known] = self._index.has_vector[slots[known]]
         vectors = np.full((len(rows), self._index.matrix.shape[1]), np.nan, dtype=np.float32)
@@ -341,10 +341,12 @@ class SqliteSnapshot:
         return vectors
 
     def token_sketches(self, rows: Rows) -> TokenSketches:
-        return self._updater.sketches(self._index, self._connection).select(self._index.slots(rows))
+        return self._updater.sketches(self._index, self._connection).select(self._slots(rows))
 
     def signatures(self, bits: int, rows: Rows) -> NDArray[np.uint8]:
-        return signatures(self._index, self._connection, bits)[self._index.slots(rows)]
+        slots = self._slots(rows)
+        found = signatures(self._index, self._connection, bits)
+        return np.where((slots >= 0)[:, None], found[slots], 0) if len(found) else found[:0]
 
     # Columns.
 
@@ -352,22 +354,20 @@ class SqliteSnapshot:
         index = self._index
 
         def compute() -> SessionOrder:
-            return SessionOrder.of(index, *(self._column(name) for name in ("user", "session", "position")))
+            columns = (self._column(name) for name in ("user", "session", "position"))
+            return SessionOrder.of(index, self._bound_slots(), *columns)
 
-        slots = self._derived("session order", compute).neighbours(index.slots(rows), reach)
-        if not len(index.rows):
-            return slots
-        inside = self._within_bound(slots.ravel()).reshape(slots.shape)
-        return np.where(inside, index.rows[slots], -1)
+        slots = self._derived(("session order", self._bound), compute).neighbours(self._slots(rows), reach)
+        return np.where(slots >= 0, index.rows[slots], -1) if len(index.rows) else slots
 
     def numbers(self, name: str, rows: Rows) -> Floats:
-        slots = self._index.slots(rows)
+        slots = self._slots(rows)
         if not len(self._index.rows):
             return np.full(len(rows), np.nan)
         return np.where(slots < 0, np.nan, self._column(name)[slots])
 
     def strings(self, name: str, rows: Rows) -> list[str]:
-        slots = self._index.slots(rows)
+        slots = self._slots(rows)
         if not len(self._index.rows):
             return [""] * len(rows)
         codes = np.where(slots < 0, -1, self._column(name)[slots])
@@ -376,7 +376,7 @@ class SqliteSnapshot:
 
     def contexts(self, rows: Rows) -> list[JsonObject]:
         contexts: dict[int, JsonObject] = self._column("context")
-        return [contexts.get(slot, {}) for slot in self._index.slots(rows).tolist()]
+        return [contexts.get(slot, {}) for slot in self._slots(rows).tolist()]
 
     def uses(self, rows: Rows) -> list[Use]:
         sql = f"SELECT u.row, {SELECT_USE} FROM use u WHERE u.row {AMONG}"
@@ -411,7 +411,7 @@ class SqliteSnapshot:
 
     def row(self, id: str) -> int | None:
         row: int | None = self._connection.execute("SELECT row FROM memories WHERE id = ?", (id,)).get
-        return row if row is not None and self._within_bound(self._index.slots(np.array([row])))[0] else None
+        return row if row is not None and self._slots(np.array([row]))[0] >= 0 else None
 
     # Connections and time.
 
@@ -423,8 +423,7 @@ class SqliteSnapshot:
         found = [each for each in self._fetch(sql, rows) if kinds is None or each[3] in kinds]
         ends = np.array([each[:2] for each in found], dtype=np.int64).reshape(-1, 2)
         if self._bound.values and len(found):
-            slots = self._index.slots(ends.ravel())
-            inside = np.asarray(self._within_bound(slots).reshape(ends.shape).all(axis=1))
+            inside = np.asarray((self._slots(ends.ravel()) >= 0).reshape(ends.shape).all(axis=1))
             ends, found = ends[inside], [each for each, here in zip(found, inside.tolist(), strict=True) if here]
         weights = np.array([each[2] for each in found], dtype=np.float64)
         return EdgeArrays(ends[:, 0], ends[:, 1], weights, [each[3] for each in found])
@@ -474,7 +473,9 @@ class SqliteSnapshot:
         return [found.get(row, "") for row in rows.tolist()]
 
     def _fetch(self, sql: str, rows: Rows) -> list[Any]:
-        return fetch(self._connection, sql, (json.dumps(rows.tolist()),))
+        """What a query says about rows; nothing about those outside the bound."""
+        inside = rows[self._slots(rows) >= 0] if self._bound.values else rows
+        return fetch(self._connection, sql, (json.dumps(inside.tolist()),))
 
 
 def _own(scope: Scope) -> SlotScope:

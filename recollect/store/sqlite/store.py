@@ -22,8 +22,8 @@ from recollect.model import Edge, EntityEdge, JsonObject, Memory
 from recollect.model import validation as check
 from recollect.model.validation import from_micros, micros
 from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord, check_space
-from recollect.store.sqlite.bounds import bound_condition
-from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, gate, saying
+from recollect.store.sqlite.bounds import bound_condition, contains_folder
+from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, fork_gate, translate_errors
 from recollect.store.sqlite.files import read_chunk_ids, read_embedded, read_files, read_folders
 from recollect.store.sqlite.index import IndexUpdater, active_space, read_version
 from recollect.store.sqlite.postings import ENTRY
@@ -88,7 +88,7 @@ class SqliteStore:
         values = {**self.bound.values, **bound.values}
         if any(values[name] != value for name, value in self.bound.values.items()):
             raise InvalidInput(
-                f"A store bound to {self.bound.format_query()} cannot be bound to {bound.format_query()}."
+                f"A store bound to {self.bound.describe()} cannot be bound to {bound.describe()}."
             )
         store = SqliteStore.__new__(SqliteStore)
         store.bound = Bound(**values)
@@ -99,7 +99,7 @@ class SqliteStore:
     def snapshot(self) -> Iterator[SqliteSnapshot]:
         file = self._file
         connection = file.connections.get()
-        with saying(self.path), gate.inside():
+        with translate_errors(self.path), fork_gate.hold():
             for attempt in count():
                 connection.execute("BEGIN")
                 try:
@@ -123,7 +123,7 @@ class SqliteStore:
         connection = file.connections.get() if durable else file.unsynced.get()
         if not durable:
             connection.set_busy_timeout(BUSY_MILLISECONDS)
-        with saying(self.path), gate.inside():
+        with translate_errors(self.path), fork_gate.hold():
             connection.execute("BEGIN IMMEDIATE")
             try:
                 now, words = file.clock(), file.word_numbers
@@ -138,20 +138,20 @@ class SqliteStore:
             file.word_numbers.update(transaction.words)
 
     def undo_texts(self, operation: int | None = None) -> dict[str, str]:
-        with saying(self.path):
+        with translate_errors(self.path):
             file = self._file
             connection, now = file.connections.get(), file.clock()
             return SqliteTransaction(connection, self.path, "undo", "", now, {}, self.bound).undo_texts(operation)
 
     def check_space(self, space: Space) -> None:
-        with saying(self.path):
+        with translate_errors(self.path):
             active = active_space(self._file.connections.get())
         check_space(active[1] if active else None, space, self.path)
 
     def resolve(self, ids: Sequence[str]) -> list[str]:
         connection, resolved = self._file.connections.get(), []
         condition, values = bound_condition(self.bound)
-        with saying(self.path):
+        with translate_errors(self.path):
             for id in (check.identifier(id, "id") for id in ids):
                 if connection.execute(f"SELECT 1 FROM memories WHERE id = ?{condition}", (id, *values)).get:
                     resolved.append(id)
@@ -174,7 +174,7 @@ class SqliteStore:
             f"SELECT {select_columns(connection)}, {SELECT_USE} FROM memories m LEFT JOIN use u ON u.row = m.row "
             f"WHERE m.id = ?{condition}"
         )
-        with saying(self.path):
+        with translate_errors(self.path):
             found = [connection.execute(sql, (id, *values)).fetchall() for id in ids]
         missing = [id for id, rows in zip(ids, found, strict=True) if not rows]
         if missing and not missing_ok:
@@ -190,12 +190,12 @@ class SqliteStore:
             f"WHERE true{source}{target}{chosen} ORDER BY e.source, e.kind, e.target"
         )
         listed = () if ids is None else (json.dumps(list(ids)),) * 2
-        with saying(self.path):
+        with translate_errors(self.path):
             found = self._file.connections.get().execute(sql, (*values, *values, *listed))
             return [Edge(a, b, kind, weight, from_micros(at)) for a, b, kind, weight, at in found]
 
     def entity_edges(self) -> list[EntityEdge]:
-        with saying(self.path):
+        with translate_errors(self.path):
             return read_relations(self._file.connections.get(), self.bound)
 
     def history(self, id: str) -> list[tuple[datetime, Memory]]:
@@ -204,7 +204,7 @@ class SqliteStore:
             "SELECT c.at, f.record FROM former f JOIN changes c ON c.version = f.version WHERE f.what = 'memory' "
             f"AND f.row = (SELECT row FROM memories WHERE id = ?{condition}) ORDER BY f.version, f._rowid_"
         )
-        with saying(self.path):
+        with translate_errors(self.path):
             found = fetch(self._file.connections.get(), sql, (id, *values))
         records = ((at, json.loads(record)) for at, record in found)  # an imported one has its own end
         versions = [(from_micros(record.get("until", at)), from_row(as_values(record))) for at, record in records]
@@ -222,31 +222,28 @@ class SqliteStore:
             "LIMIT ?"
         )
         listed = () if among is None else (json.dumps(list(among)),)
-        with saying(self.path):
+        with translate_errors(self.path):
             wanted = (*listed, *values, space.name, space.dim, -1 if limit is None else limit)
             return [id for (id,) in fetch(self._file.connections.get(), sql, wanted)]
 
-    # Folders belong to a collection as a whole: a bound by anything else contains none.
-
     def folders(self) -> dict[str, JsonObject]:
-        with saying(self.path):
+        with translate_errors(self.path):
             found = read_folders(self._file.connections.get())
-        return {name: record for name, record in found.items() if self._has_folder(name)}
+        return {name: record for name, record in found.items() if contains_folder(self.bound, name)}
 
     def files(self, collection: str) -> dict[str, FileState]:
-        with saying(self.path):
-            return read_files(self._file.connections.get(), collection) if self._has_folder(collection) else {}
+        with translate_errors(self.path):
+            connection = self._file.connections.get()
+            return read_files(connection, collection) if contains_folder(self.bound, collection) else {}
 
     def chunk_ids(self, collection: str) -> list[str]:
-        with saying(self.path):
-            return read_chunk_ids(self._file.connections.get(), collection) if self._has_folder(collection) else []
-
-    def _has_folder(self, collection: str) -> bool:
-        return self.bound in (Bound(), Bound(collection=collection))
+        with translate_errors(self.path):
+            connection = self._file.connections.get()
+            return read_chunk_ids(connection, collection) if contains_folder(self.bound, collection) else []
 
     def embedded(self, digests: Sequence[bytes]) -> set[bytes]:
-        with saying(self.path):
-            return read_embedded(self._file.connections.get(), digests)
+        with translate_errors(self.path):
+            return read_embedded(self._file.connections.get(), digests, self.bound)
 
     def switch_space(self, space: Space, without: Collection[str] = ()) -> int:
         if self.bound.values:
@@ -268,7 +265,7 @@ class SqliteStore:
         if self.readonly or not use.rows:
             return
         file = self._file
-        with gate.inside(), file.pending_lock:
+        with fork_gate.hold(), file.pending_lock:
             file.pending_use.append(use)
             self._write_use(wait=False)
 
@@ -296,7 +293,7 @@ class SqliteStore:
         def get(sql: str, *more: Any) -> Any:
             return connection.execute(sql, more).get
 
-        with saying(self.path):
+        with translate_errors(self.path):
             among = f" AND v.row IN {inside}" if values else ""
             vectors = f"(SELECT count(*) FROM vectors v WHERE v.space = s.space{among})"
             spaces = [

@@ -47,13 +47,21 @@ AMONG = "IN (SELECT value FROM json_each(?1))"
 SYNC = "sync"  # the verb of transactions that follow files: what they replace is in the files, so no history is kept
 NOT_UNDOABLE = ("undo", "embed", "reembed", SYNC)
 MAX_OCCURRENCES = 65_535  # of one word in one field; the number is stored in 16 bits
-MAX_BOUNDS = 64  # an operation over more of them counts as one over everything
+MAX_BOUNDS = 64  # of an operation over more owners, only what they have in common is recorded
 
 Owner = tuple[str | None, str | None, str | None, str | None]  # collection, user, agent, session; None: any
 
 
 def _owner(memory: Memory) -> Owner:
     return memory.collection, memory.user, memory.agent, memory.session
+
+
+def _common_owner(owners: Sequence[Owner]) -> Owner:
+    """The values that all of these have in common; None where they differ."""
+    collection, user, agent, session = (
+        values[0] if len(set(values)) == 1 else None for values in zip(*owners, strict=True)
+    )
+    return collection, user, agent, session
 
 
 @lru_cache(maxsize=512)
@@ -129,7 +137,7 @@ class SqliteTransaction:
         if self._version is not None:
             bounds: list[Owner] = sorted(self._touched, key=str)
             if len(bounds) > MAX_BOUNDS:
-                bounds = [(None, None, None, None)]
+                bounds = [_common_owner(bounds)]
             self.connection.execute(
                 "INSERT INTO changes (version, at, verb, note, undone, token, operation, bounds) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -144,7 +152,7 @@ class SqliteTransaction:
         for owner in owners:
             if owner not in self._touched:
                 if not is_inside(owner, self.bound):
-                    raise InvalidInput(f"This would write outside the bound ({self.bound.format_query()}).")
+                    raise InvalidInput(f"This would write outside the bound ({self.bound.describe()}).")
                 self._touched.add(owner)
 
     # Memories.
@@ -179,8 +187,7 @@ class SqliteTransaction:
         changed = decayed_strengths(self.connection, micros(self.now), rate, self.bound)
         if changed.rows:
             self.note = json.dumps(self.bound.values) if self.bound.values else ""
-            bound = self.bound
-            self.touch((bound.collection, bound.user, bound.agent, bound.session))
+            self.touch(*self._owners(changed.rows))
             self._save("strengths", 0, [changed.rows, changed.before])
             self._set_strengths(changed.rows, changed.after)
         return len(changed.rows)
@@ -211,7 +218,9 @@ class SqliteTransaction:
         return int(row)
 
     def row_with(self, id: str, text: str) -> int | None:
-        for row, *stored in self.connection.execute(f"SELECT m.row, {SELECT} FROM memories m WHERE id = ?", (id,)):
+        condition, values = bound_condition(self.bound)
+        sql = f"SELECT m.row, {SELECT} FROM memories m WHERE id = ?{condition}"
+        for row, *stored in self.connection.execute(sql, (id, *values)):
             return int(row) if embedding_text(from_row(stored)) == text else None
         return None
 
@@ -289,7 +298,10 @@ class SqliteTransaction:
 
     def relate(self, edge: EntityEdge) -> None:
         if not self.bound.contains_relation(edge):
-            raise InvalidInput(f"This would write outside the bound ({self.bound.format_query()}).")
+            raise InvalidInput(
+                f"This would write outside the bound ({self.bound.describe()}): "
+                "a relation belongs to a collection and a user, to no agent or session."
+            )
         key = (edge.collection, edge.user, edge.subject, edge.relation, edge.object)
         stored = self.connection.execute(
             "SELECT * FROM entity_edges WHERE (collection, user, subject, relation, object) = (?, ?, ?, ?, ?)",
@@ -299,8 +311,7 @@ class SqliteTransaction:
             if (values[3], *values[6:8]) == (edge.weight, edge.classification, edge.source):
                 return
             self._save("entity_edge", 0, list(values))
-        # A relation belongs to no agent or session: it is in any bound that its collection and user are in.
-        self.touch((edge.collection, edge.user, self.bound.agent or "", self.bound.session or ""))
+        self.touch((edge.collection, edge.user, "", ""))
         self.connection.execute(
             "INSERT OR REPLACE INTO entity_edges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -360,6 +371,7 @@ class SqliteTransaction:
         if memory.collection != stored.collection:  # edges stay inside one collection
             sql = "SELECT source, target, kind FROM edges WHERE ?1 IN (source, target)"
             for source, target, kind in fetch(self.connection, sql, (row,)):
+                self.touch(*self._owners((source, target)))
                 self._remove_edge(source, target, kind)
         return WriteResult(row, memory.id, "changed", self.now)
 
@@ -444,7 +456,7 @@ class SqliteTransaction:
         }
 
     def _transactions_of(self, operation: int | None) -> Iterator[tuple[int, int, str]]:
-        """Version, moment and verb of each transaction of an operation (None: the last one inside the bound), the latest
+        """Version, moment and verb of each transaction of an operation (None: the last one inside the bound), latest
         first."""
         if operation is None:
             sql = "SELECT operation, bounds FROM changes WHERE NOT undone ORDER BY version DESC"
@@ -453,14 +465,14 @@ class SqliteTransaction:
         for version, at, verb, bounds in fetch(self.connection, sql, (operation,)):
             if not all(is_inside(tuple(owner), self.bound) for owner in json.loads(bounds)):
                 raise StoreError(
-                    f"The last change here also changed something outside the bound ({self.bound.format_query()}). "
+                    f"The last change here also changed something outside the bound ({self.bound.describe()}). "
                     "It can be undone without that bound only; nothing was changed."
                 )
             yield version, at, verb
 
     def _concerns(self, bounds: str) -> bool:
         """Does an operation that touched these owners touch anything inside the bound?"""
-        return not all(is_disjoint(owner, self.bound) for owner in json.loads(bounds)) or bounds == "[]"
+        return not self.bound.values or not all(is_disjoint(owner, self.bound) for owner in json.loads(bounds))
 
     def _refuse_if_touched_later(self, versions: Sequence[int]) -> None:
         """What another operation has built upon since must not be pulled away."""
@@ -506,9 +518,11 @@ class SqliteTransaction:
                 if (memory.text, memory.title) != (current.text, current.title):
                     self._delete_vectors([row])
             case "strengths":
+                self.touch(*self._owners(values[0]))
                 self._set_strengths(*values)
             case "edge":
                 if all(self._exists(end) for end in values[:2]):
+                    self.touch(*self._owners(values[:2]))
                     self.connection.execute("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)", values)
             case _:
                 places = ", ".join("?" * len(values))

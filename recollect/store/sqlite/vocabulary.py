@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from recollect.store.base import Floats, Rows, Term
 from recollect.store.sqlite.connections import fetch
 from recollect.store.text_fields import TEXT_FIELDS
-from recollect.text.trigrams import TrigramIndex, letter_bitmasks, is_one_edit_apart
+from recollect.text.trigrams import TrigramIndex, is_one_edit_apart, letter_bitmasks
 from recollect.text.words import fold, stem, words
 
 LISTS = ("keywords", "tags", "entities")

@@ -1,0 +1,149 @@
+"""Everything that the reference store contains, and what its operations replaced."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
+from recollect.store.base import Bound, FileState, Space
+
+SYNC = "sync"  # the verb of operations that follow files: what they replace is in the files
+NOT_UNDOABLE = ("undo", "embed", "reembed", SYNC)
+Key = tuple[Any, ...]  # ("memory", row), ("strength", row), ("edge", source row, kind, target row) or ("relation", …)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One undoable call. It may span several transactions."""
+
+    verb: str
+    note: str
+    at: datetime
+    transaction: int  # its last one
+    touched: frozenset[Bound] = frozenset()  # where the memories and relations lie that it changed
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a transaction replaced; None if there was nothing. Undo puts it back."""
+
+    operation: int
+    transaction: int
+    key: Key
+    before: Any  # Memory | Edge | EntityEdge | None
+    until: datetime  # when it ended
+
+
+@dataclass(slots=True)
+class State:
+    """Everything in the store. A transaction works on a copy; the values inside are never modified."""
+
+    version: int = 0  # how many transactions have changed something
+    last_row: int = 0
+    last_file: int = 0
+    last_operation: int = 0
+    active: Space | None = None
+    memories: dict[int, Memory] = field(default_factory=dict)
+    uses: dict[int, Use] = field(default_factory=dict)
+    edges: dict[Key, Edge] = field(default_factory=dict)  # by ("edge", source row, kind, target row)
+    relations: dict[Key, EntityEdge] = field(default_factory=dict)
+    spaces: list[Space] = field(default_factory=list)
+    vectors: dict[tuple[Space, int], NDArray[np.float32]] = field(default_factory=dict)
+    sketches: dict[tuple[Space, int], bytes] = field(default_factory=dict)
+    operations: dict[int, Operation] = field(default_factory=dict)
+    changes: list[Change] = field(default_factory=list)
+    decays: list[tuple[int, datetime, Bound]] = field(default_factory=list)  # operation, moment, which memories
+    folders: dict[str, JsonObject] = field(default_factory=dict)
+    files: dict[int, tuple[str, FileState]] = field(default_factory=dict)
+    chunks: dict[int, tuple[int, bytes]] = field(default_factory=dict)  # by row: file and digest
+
+    def copy(self) -> State:
+        return State(**{each.name: copy.copy(getattr(self, each.name)) for each in fields(self)})
+
+    def within(self, bound: Bound) -> dict[int, Memory]:
+        """The memories inside a bound by row, each with its use."""
+        return {
+            row: replace(memory, use=self.uses.get(row, Use()), context=copy.deepcopy(memory.context))
+            for row, memory in sorted(self.memories.items())
+            if bound.contains(memory)
+        }
+
+    def edges_within(self, bound: Bound) -> list[tuple[Key, Edge]]:
+        """The edges with both ends inside a bound, by source row, kind and target row."""
+        inside = {row for row, memory in self.memories.items() if bound.contains(memory)}
+        return [(key, edge) for key, edge in sorted(self.edges.items()) if inside.issuperset((key[1], key[3]))]
+
+    def relations_within(self, bound: Bound) -> list[EntityEdge]:
+        return [edge for _, edge in sorted(self.relations.items()) if bound.contains_relation(edge)]
+
+    def last_undoable(self, bound: Bound) -> int | None:
+        """The operation with the latest transaction that changed something inside a bound."""
+        last = [
+            (operation.transaction, number)
+            for number, operation in self.operations.items()
+            if not operation.undone and operation.verb not in NOT_UNDOABLE
+            if any(overlaps(place, bound) for place in operation.touched)
+        ]
+        return max(last)[1] if last else None
+
+    def replaced_by(self, operation: int) -> dict[Key, Any]:
+        """What an operation replaced: by key, what there was before its first change."""
+        first: dict[Key, Any] = {}
+        for change in self.changes:
+            if change.operation == operation:
+                first.setdefault(change.key, change.before)
+        return first
+
+    def refusal_to_undo(self, operation: int, bound: Bound) -> str:
+        """Why an operation cannot be undone inside a bound; empty if it can."""
+        verb = self.operations[operation].verb
+        if not all(is_inside(place, bound) for place in self.operations[operation].touched):
+            return (
+                f"The last operation ({verb}) also changed memories outside of {bound.describe()}; it can only be "
+                "undone where all of them are visible."
+            )
+        replaced = self.replaced_by(operation)
+        added = {key[1] for key, before in replaced.items() if key[0] == "memory" and before is None}
+        for mine in (each for each in self.changes if each.operation == operation):
+            for other in self.changes:
+                later = other.operation != operation and other.transaction > mine.transaction
+                if later and (subject_of(other.key) == subject_of(mine.key) or added & ends_of(other.key)):
+                    return f"The last operation ({verb}) cannot be undone: a later change touched the same memory."
+        return ""
+
+
+def place_of(memory: Memory) -> Bound:
+    """Where a memory lies."""
+    return Bound(memory.collection, memory.user, memory.agent, memory.session)
+
+
+def is_inside(place: Bound, bound: Bound) -> bool:
+    """Does all of a place lie inside a bound?"""
+    return all(getattr(place, name) == value for name, value in bound.values.items())
+
+
+def overlaps(place: Bound, bound: Bound) -> bool:
+    """Does any of a place lie inside a bound?"""
+    return all(getattr(place, name) in (None, value) for name, value in bound.values.items())
+
+
+def subject_of(key: Key) -> Key:
+    """What a key is about: a decay is about the memory."""
+    return ("memory", key[1]) if key[0] == "strength" else key
+
+
+def ends_of(key: Key) -> set[int]:
+    """The rows at the ends of an edge."""
+    return {key[1], key[3]} if key[0] == "edge" else set()
+
+
+def created_of(memory: Memory) -> datetime:
+    assert memory.created is not None  # stores fill it in
+    return memory.created

@@ -1,0 +1,231 @@
+"""The reference store: handles that share one state, and one writer at a time."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from threading import RLock
+
+from recollect.errors import InvalidInput, NotFound, StoreError
+from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
+from recollect.model import validation as check
+from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord, check_space
+from recollect.store.reference.files import has_folder
+from recollect.store.reference.snapshot import ReferenceSnapshot
+from recollect.store.reference.state import State, overlaps
+from recollect.store.reference.transaction import ReferenceTransaction
+from recollect.store.text_fields import embedding_text, field_words
+
+RECALL_TIMES = 20  # A17: how many moments of recall are kept
+
+
+class _Shared:
+    """What all handles of one store share: the state, one writer at a time, and the clock."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self.state = State()
+        self.clock = clock
+        self.lock = RLock()
+        self.writing = False
+        self.closed = False
+
+
+class ReferenceStore:
+    """A store in memory."""
+
+    def __init__(self, clock: Callable[[], datetime], path: str = ":memory:", readonly: bool = False) -> None:
+        self.path = path
+        self.readonly = readonly
+        self.bound = Bound()
+        self._shared = _Shared(clock)
+
+    def within(self, bound: Bound) -> ReferenceStore:
+        current = self.bound.values
+        if any(current.get(name, value) != value for name, value in bound.values.items()):
+            raise InvalidInput(f"A store bound to {self.bound.describe()} cannot be bound to {bound.describe()}.")
+        limited = copy.copy(self)
+        limited.bound = Bound(**{**bound.values, **current})
+        return limited
+
+    @property
+    def _state(self) -> State:
+        if self._shared.closed:
+            raise StoreError(f"{self.path} is closed. Open a new Mind to go on.")
+        return self._shared.state
+
+    @contextmanager
+    def snapshot(self) -> Iterator[ReferenceSnapshot]:
+        yield ReferenceSnapshot(self._state, self.bound)
+
+    @contextmanager
+    def transaction(
+        self, verb: str, note: str = "", *, durable: bool = True, operation: int | None = None
+    ) -> Iterator[ReferenceTransaction]:
+        if self.readonly:
+            raise StoreError(f"{self.path} is read-only; nothing was written.")
+        shared = self._shared
+        with shared.lock:
+            if shared.writing:
+                raise StoreError("A transaction cannot be opened inside another one.")
+            known = self._state.operations.get(operation) if operation is not None else None
+            if operation is not None and (known is None or known.undone or known.verb != verb):
+                raise StoreError(f"There is no operation {operation} ({verb}) to continue, or it was undone.")
+            shared.writing = True
+            try:
+                state = self._state.copy()
+                yield ReferenceTransaction(state, self.bound, self.path, verb, note, shared.clock(), operation)
+                shared.state = state
+            finally:
+                shared.writing = False
+
+    def undo_texts(self) -> dict[str, str]:
+        state = self._state
+        number = state.last_undoable(self.bound)
+        if number is None or state.refusal_to_undo(number, self.bound):
+            return {}
+        return {
+            before.id: embedding_text(before)
+            for key, before in state.replaced_by(number).items()
+            if key[0] == "memory" and before is not None
+            if (before.text, before.title) != (state.memories[key[1]].text, state.memories[key[1]].title)
+        }
+
+    def check_space(self, space: Space) -> None:
+        check_space(self._state.active, space, self.path)
+
+    def resolve(self, ids: Sequence[str]) -> list[str]:
+        known = sorted(memory.id for memory in self._state.within(self.bound).values())
+        resolved = []
+        for id in (check.identifier(id, "id") for id in ids):
+            found = [id] if id in known else [each for each in known if id and each.startswith(id)]
+            if not found:
+                raise NotFound(f"There is no memory with the id {id!r}.")
+            if len(found) > 1:
+                some = ", ".join(found[:5]) + (", …" if len(found) > 5 else "")
+                raise InvalidInput(f"Several ids begin with {id!r}: {some}. Give more of it.")
+            resolved += found
+        return resolved
+
+    def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Memory]:
+        known = {memory.id: memory for memory in self._state.within(self.bound).values()}
+        missing = [id for id in ids if id not in known]
+        if missing and not missing_ok:
+            raise NotFound(f"There is no memory with the id {missing[0]!r}.")
+        return [known[id] for id in ids if id in known]
+
+    def edges(self, ids: Sequence[str] | None = None) -> list[Edge]:
+        edges = [edge for _, edge in self._state.edges_within(self.bound)]
+        return edges if ids is None else [edge for edge in edges if edge.source in ids or edge.target in ids]
+
+    def entity_edges(self) -> list[EntityEdge]:
+        return self._state.relations_within(self.bound)
+
+    def history(self, id: str) -> list[tuple[datetime, Memory]]:
+        rows = [row for row, memory in self._state.within(self.bound).items() if memory.id == id]
+        return [
+            (change.until, copy.deepcopy(change.before))
+            for change in self._state.changes
+            if change.key in [("memory", row) for row in rows] and change.before is not None
+            if self.bound.contains(change.before)
+        ]
+
+    def unembedded(
+        self, space: Space, among: Sequence[str] | None = None, tokens: bool = False, limit: int | None = None
+    ) -> list[str]:
+        state = self._state
+
+        def embedded(row: int) -> bool:
+            return (space, row) in state.vectors and (not tokens or (space, row) in state.sketches)
+
+        found = [
+            memory.id
+            for row, memory in state.within(self.bound).items()
+            if memory.status != "forgotten" and (among is None or memory.id in among) and not embedded(row)
+        ]
+        return found[:limit]
+
+    def folders(self) -> dict[str, JsonObject]:
+        visible = sorted(name for name in self._state.folders if has_folder(self.bound, name))
+        return {name: copy.deepcopy(self._state.folders[name]) for name in visible}
+
+    def files(self, collection: str) -> dict[str, FileState]:
+        files = self._state.files.values() if has_folder(self.bound, collection) else ()
+        return {state.path: state for owner, state in files if owner == collection}
+
+    def chunk_ids(self, collection: str) -> list[str]:
+        files = {number for number, (owner, _) in self._state.files.items() if owner == collection}
+        chunks = sorted(row for row, (file, _) in self._state.chunks.items() if file in files)
+        return [self._state.memories[row].id for row in chunks] if has_folder(self.bound, collection) else []
+
+    def embedded(self, digests: Sequence[bytes]) -> set[bytes]:
+        state = self._state
+        chunks = state.chunks.items()
+        known = {digest for row, (_, digest) in chunks if state.active and (state.active, row) in state.vectors}
+        return known.intersection(digests)
+
+    def switch_space(self, space: Space, without: Collection[str] = ()) -> int:
+        if self.bound.values:
+            raise StoreError(
+                f"The model of all vectors cannot be changed by a store limited to {self.bound.describe()}."
+            )
+        with self.transaction("reembed") as transaction:
+            missing = len({*self.unembedded(space)}.difference(without))
+            if not missing:
+                transaction.switch_space(space)
+        return missing
+
+    def record_use(self, use: UseRecord) -> None:
+        if self.readonly:
+            return
+        with self._shared.lock:
+            state = self._state.copy()
+            for row in use.rows:
+                if row in state.memories and self.bound.contains(state.memories[row]):
+                    state.uses[row] = _used(state.uses.get(row, Use()), use)
+            self._shared.state = state
+
+    def status(self) -> StoreStatus:
+        state, memories = self._state, self._state.within(self.bound)
+        moments = [each.at for each in state.operations.values() if any(overlaps(p, self.bound) for p in each.touched)]
+        return StoreStatus(
+            path=self.path,
+            bytes=0,
+            version=str(state.version),
+            readonly=self.readonly,
+            memories=dict(Counter(memory.status for memory in memories.values())),
+            collections=dict(Counter(m.collection for m in memories.values() if m.status != "forgotten")),
+            edges=len(state.edges_within(self.bound)),
+            entity_edges=len(state.relations_within(self.bound)),
+            words=len({word for m in memories.values() for _, counts in field_words(m) for word in counts}),
+            spaces=[
+                {
+                    "name": space.name,
+                    "dim": space.dim,
+                    "active": space == state.active,
+                    "vectors": sum((space, row) in state.vectors for row in memories),
+                }
+                for space in state.spaces
+            ],
+            without_vector=len(self.unembedded(state.active or Space("", 0))),
+            last_change=max(moments, default=None),
+        )
+
+    def close(self) -> None:
+        self._shared.closed = True
+
+
+def _used(current: Use, use: UseRecord) -> Use:
+    """The counters that a use names, one higher; for an access and a recall also when."""
+    for counter in use.counters:
+        name = f"{counter}_count"
+        current = replace(current, **{name: getattr(current, name) + 1})
+    if "access" in use.counters:
+        current = replace(current, last_accessed=use.at)
+    if "recall" in use.counters:
+        times = (*current.recall_times, use.at)[-RECALL_TIMES:]
+        current = replace(current, last_recalled=use.at, recall_times=times)
+    return current
