@@ -203,9 +203,7 @@ def read_file(file: FoundFile, max_bytes: int) -> FileContent:
     with open(os.open(file.real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as stream:
         info = os.fstat(stream.fileno())
         if info.st_size > max_bytes:
-            return FileContent(
-                "", b"", f"it has {info.st_size:,} bytes, more than max_file_bytes ({max_bytes:,})"
-            )
+            return FileContent("", b"", f"it has {info.st_size:,} bytes, more than max_file_bytes ({max_bytes:,})")
         data = stream.read(BINARY_PREFIX_BYTES)
         if b"\0" in data and not data.startswith(UTF16_MARKS):
             return FileContent("", b"", "it is not text (it contains NUL bytes)")

@@ -31,7 +31,9 @@ ATOMIC_LIMIT = 10_000  # memories that are written in one transaction; more are 
 REPAIR_LIMIT = 32  # missing vectors that are made after a write
 ATTEMPTS = 5  # at a write whose memory other processes keep changing
 UNUSED = Use()
-STORED_WITHOUT_VECTORS = "%s Memories are stored without vectors; the next write with a working embedder makes them."
+STORED_WITHOUT_VECTORS = (
+    "%s Memories are stored without vectors; the next write with a working embedder, or embed_missing(), makes them."
+)
 MAX_NAMED = 3  # memories that an error names
 # What a new text inherits from the memory that it supersedes: to whom and where it belongs, and who may read it.
 INHERITED_FIELDS = ("collection", "user", "agent", "kind", "topic", "tier", "classification")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import EmbeddingError, Mind, NotFound
+from recollect import EmbeddingError, InvalidInput, Mind
 from recollect.ingest import writer as writing
 
 PREPARE = """
@@ -80,7 +80,8 @@ def test_a_write_that_is_killed_at_any_step_leaves_every_memory_with_the_vector_
         with Mind(path) as mind:
             for memory in mind.list({"status": "active"}):
                 best = mind.recall(memory.text, recipe="openclaw", vector_weight=1.0, text_weight=0.0, min_score=0.0)
-                assert (best[0].id, best[0].score) == (memory.id, pytest.approx(1.0, abs=0.01))
+                assert best[0].id == memory.id
+                assert best[0].score == pytest.approx(1.0, abs=0.01)
         if steps is not None:
             assert step > steps > 2
             return
@@ -228,7 +229,7 @@ def test_a_strict_import_that_fails_in_a_later_batch_writes_nothing(tmp_path: Pa
     link = {"type": "edge", "source": "none", "target": "such", "kind": "supports"}
     with Mind(tmp_path / "memory.db", embedder=None) as mind:
         mind.remember("The cup is blue.", id="cup")
-        with pytest.raises(NotFound, match=r"Record 1502: .* Nothing was written"):
+        with pytest.raises(InvalidInput, match=r"Record 1502: .* Nothing was written"):
             mind.import_([{"id": "cup", "text": "The cup is red."}, *records, link])
         assert [memory.text for memory in mind.list()] == ["The cup is blue."]
 
@@ -268,3 +269,15 @@ def test_edges_may_come_before_their_memories(tmp_path: Path) -> None:
     with Mind(tmp_path / "memory.db", embedder=None) as mind:
         mind.import_([edge, {"id": "a", "text": "A"}, {"id": "b", "text": "B"}])
         assert len(mind.edges()) == 1
+
+
+def test_a_strict_import_that_fails_while_it_is_written_is_undone(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Mind(path, embedder=None, collection="other") as other:
+        other.remember("Not yours.", id="taken")
+    with Mind(path, embedder=Unreliable(), collection="mine") as mind:
+        mind.remember("The cup is blue.", id="cup")
+        notes = [{"text": f"Note number {number}"} for number in range(600)]
+        with pytest.raises(InvalidInput, match=r"Record 602: .* Nothing was written"):
+            mind.import_([{"id": "cup", "text": "The cup is red."}, *notes, {"id": "taken", "text": "Mine."}])
+        assert ([memory.text for memory in mind.list()], missing(mind)) == (["The cup is blue."], 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -77,19 +77,22 @@ class ImportPreview:
 
 def numbered_records(records: Iterable[Any]) -> list[SourceRecord]:
     """Records that come from no file: their number is their place."""
-    return [SourceRecord(f"Record {number}", record) for number, record in enumerate(records, 1)]
+    return [
+        SourceRecord(f"Record {number}", dict(record))
+        if isinstance(record, Mapping)
+        else SourceRecord("", problem=f"Record {number} must be a JSON object, not {check.short_repr(record)}.")
+        for number, record in enumerate(records, 1)
+    ]
 
 
 def parse_record(record: Mapping[str, Any], bound: Mapping[str, str]) -> Record | None:
     """A checked record with the fields of the bound; None for the header of an export."""
-    if not isinstance(record, Mapping):
-        raise InvalidInput(f"a record is a JSON object, not {check.short_repr(record)}.")
     match record.get("type", "memory"):
         case "memory":
             return memory_from_json({**record, **bound})
         case "former":
             memory, until = earlier_version_from_json(record)
-            return EarlierVersion(memory, until)
+            return EarlierVersion(replace(memory, **bound), until)  # type: ignore[arg-type]  # the bound's are texts
         case "edge":
             return edge_from_json(record)
         case "entity_edge":
@@ -116,22 +119,23 @@ class RecordChecker:
     def parse(self, records: Iterable[SourceRecord]) -> Iterator[tuple[str, Record]]:
         """The valid records, each with its place."""
         for each in records:
+            if each.record is None:
+                self.fail(each.problem)
+                continue
             try:
-                if each.record is None:
-                    raise InvalidInput(each.problem)
                 record = parse_record(each.record, self.bound)
             except InvalidInput as error:
-                self.fail(error if each.record is None else InvalidInput(f"{each.place}: {error}"))
+                self.fail(f"{each.place}: {error}")
             else:
                 if record is not None:
                     yield each.place, record
 
-    def fail(self, error: InvalidInput | NotFound) -> None:
+    def fail(self, problem: str) -> None:
         if self.strict:
-            raise type(error)(f"{error} Nothing was written.")
+            raise InvalidInput(f"{problem} Nothing was written.")
         self.failed += 1
         if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(str(error))
+            self.problems.append(problem)
 
 
 class Importer:
@@ -150,10 +154,10 @@ class Importer:
     def run(self, kind: str, read: ReadRecords) -> ImportSummary:
         """Import all records of a source; a strict import reads it twice, first to check every record."""
         if self.strict:
-            self._total = sum(1 for _ in self.checker.parse(read()))
+            self._check_all(self.checker.parse(read()))
         try:
             self._write_all(self.checker.parse(read()))
-        except (InvalidInput, NotFound):
+        except InvalidInput:
             if self._operation is not None:
                 self.writer.undo(self._operation)
             raise
@@ -163,6 +167,22 @@ class Importer:
             *(kind, counts["added"], counts["changed"], counts["same"], counts["links"]),
             *(checker.failed, checker.problems, self.ids, counts["forgotten"]),
         )
+
+    def _check_all(self, records: Iterable[tuple[str, Record]]) -> None:
+        """Raise the first problem of any record, before one is written; also for an edge of an unknown memory."""
+        self._total, ids, ends = 0, set(), dict[str, str]()
+        for place, record in records:
+            self._total += 1
+            if isinstance(record, Memory):
+                ids.add(record.id)
+            elif isinstance(record, Edge):
+                for id in (record.source, record.target):
+                    ends.setdefault(id, place)
+        unknown = [id for id in ends if id not in ids]
+        known = {memory.id for memory in self.writer.store.get(unknown, missing_ok=True)}
+        for id in unknown:
+            if id not in known:
+                self.checker.fail(f"{ends[id]}: There is no memory with the id {id!r}.")
 
     def _write_all(self, records: Iterable[tuple[str, Record]]) -> None:
         batch: list[tuple[str, Record]] = []
@@ -196,7 +216,7 @@ class Importer:
                 try:
                     counts[self._write(transaction, record, written)] += 1
                 except (InvalidInput, NotFound) as error:
-                    self.checker.fail(type(error)(f"{place}: {error}"))
+                    self.checker.fail(f"{place}: {error}")
             self.writer.complete(transaction, [memory for memory, _ in written], [each for _, each in written], vectors)
             operation = transaction.operation
         self._operation = operation
