@@ -164,7 +164,11 @@ REFUSED_EDGES: dict[str, tuple[Call, str]] = {
 REFUSED_IMPORTS: dict[str, tuple[list[Any], str]] = {
     "a string": (["text"], "Record 1"),
     "None": ([{"text": "fine"}, None], "Record 2"),
-    "an unknown type": ([{"type": "dream", "text": "x"}], "Record 1: 'dream' is no type"),
+    "an edge of an unknown memory": (
+        [{"text": "new"}, {"type": "edge", "source": "cup", "target": "nonesuch", "kind": "supports"}],
+        "Record 2: There is no memory with the id 'cup'",
+    ),
+    "an unknown type": ([{"type": "dream", "text": "x"}], "Record 1: 'dream' is not a type"),
     "a newer format": ([{"type": "recollect", "format": 99}], "format 99"),
     "an edge without target": ([{"type": "edge", "source": "cup", "kind": "supports"}], "Record 1: Edge needs"),
     "an edge of weight 9": (
@@ -193,9 +197,6 @@ UNKNOWN: dict[str, Call] = {
     "why_not": lambda mind: mind.why_not("cup", "nonesuch"),
     "history": lambda mind: mind.history("nonesuch"),
     "edges": lambda mind: mind.edges("nonesuch"),
-    "import of an edge": lambda mind: mind.import_(
-        [{"text": "new"}, {"type": "edge", "source": "cup", "target": "nonesuch", "kind": "supports"}]
-    ),
 }
 
 NO_IDS: dict[str, Any] = {

@@ -76,11 +76,11 @@ def test_a_reader_that_was_open_when_the_writer_died_goes_on(path: Path, mind: M
 
 def test_a_bulk_write_that_is_killed_leaves_nothing_of_itself(path: Path, mind: Mind) -> None:
     mind.remember("there from the beginning")
-    with programs.start("write_many", path, "remember_many", 40_000) as writer:
+    with programs.start("write_many", path, "remember_many", 10_000) as writer:
         assert writer.stdout is not None
         while writer.stdout.readline() != '"writing"\n':
             assert writer.poll() is None
-        time.sleep(0.3)
+        time.sleep(0.1)
         assert writer.poll() is None, "it was done before it was killed"
         writer.kill()
         writer.communicate(timeout=30)

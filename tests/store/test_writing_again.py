@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import InvalidInput, Mind, NotFound
+from recollect import InvalidInput, Mind
 from tests.conftest import Clock
 from tests.store.looking import held, texts
 
@@ -121,7 +121,7 @@ def test_a_generator_that_fails_writes_nothing(mind: Mind) -> None:
 
 
 def test_the_words_of_a_write_that_failed_confuse_no_later_one(path: Path, mind: Mind) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(InvalidInput):
         mind.import_([{"text": "zebra"}, {"type": "edge", "source": "none", "target": "such", "kind": "supports"}])
     mind.remember("giraffe")
     mind.remember("zebra")
