@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/robots.md", "docs/filters.md")
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("robots", "filters", "boundaries", "explanations", "systems/openmem")),
+)
 CODE = re.compile(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", re.S)
 BLOCKS = [
     pytest.param(*block, id=f"{page} {number}")
