@@ -207,12 +207,17 @@ def test_relations_have_a_collection_and_a_user(store: Store) -> None:
         assert len(snapshot.relations(["CUP"])) == 1
     with pytest.raises(InvalidInput):
         relate(bound, "cup", "on", "floor", collection="other", user="ann")
-    by_session = store.within(Bound(session="monday", user="bob"))
-    assert {edge.user for edge in by_session.entity_edges()} == {"bob"}
-    with by_session.transaction("relate") as transaction:
-        transaction.relate(EntityEdge("cup", "on", "floor", user="bob"))
-    with by_session.transaction("undo") as transaction:
-        assert transaction.undo() is not None
+
+
+@pytest.mark.parametrize("bound", [Bound(session="monday", user="bob"), Bound(agent="cook", user="bob")])
+def test_relations_belong_to_no_agent_or_session_and_are_in_no_bound_by_one(store: Store, bound: Bound) -> None:
+    relate(store, "cup", "on", "shelf", user="bob")
+    limited = store.within(bound)
+    assert limited.entity_edges() == []
+    with pytest.raises(InvalidInput):
+        relate(limited, "cup", "on", "floor", user="bob")
+    with limited.transaction("undo") as transaction:
+        assert transaction.undo() is None
 
 
 def test_earlier_versions_from_outside_the_bound_are_not_shown(store: Store) -> None:

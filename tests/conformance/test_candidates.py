@@ -10,8 +10,8 @@ import pytest
 
 from recollect.model import STATUSES, Filter, Use
 from recollect.store.base import Store, Term, UseRecord
-from recollect.text.query_language import parse
-from recollect.text.signatures import signature
+from recollect.text.query_language import parse_query
+from recollect.text.signatures import text_signature
 from recollect.text.words import words
 from tests.conformance.kit import (
     NOON,
@@ -174,7 +174,7 @@ def test_all_terms_can_be_required(cups: Store) -> None:
 def test_terms_and_a_tree_can_be_required_together(cups: Store) -> None:
     with cups.snapshot() as snapshot:
         scope = snapshot.scope(None, ("active",), NOON)
-        tree = parse("cup NOT blue")
+        tree = parse_query("cup NOT blue")
         assert lexical(snapshot, [Term("red"), Term("cup")], scope, require_all=True, where=tree) == ["b"]
 
 
@@ -196,7 +196,7 @@ def test_a_snapshot_keeps_several_scopes_apart(cups: Store) -> None:
 
 
 def test_phrases_are_found_in_forgotten_memories_that_a_hidden_scope_has(cups: Store) -> None:
-    tree = parse('"forgotten cup"')
+    tree = parse_query('"forgotten cup"')
     assert tree is not None
     with cups.snapshot() as snapshot:
         scope = snapshot.scope(None, STATUSES, NOON, hidden=True)
@@ -216,7 +216,7 @@ TREES = {
 
 @pytest.mark.parametrize("text", TREES)
 def test_a_query_tree_decides_which_memories_match(cups: Store, text: str) -> None:
-    tree = parse(text)
+    tree = parse_query(text)
     assert tree is not None
     with cups.snapshot() as snapshot:
         scope = snapshot.scope(None, ("active",), NOON)
@@ -282,7 +282,7 @@ def test_signatures_are_those_of_the_text(store: Store) -> None:
     remember(store, "The robot charges at the dock", "a", title="not this")
     remember(store, "Completely different words here", "b")
     with store.snapshot() as snapshot:
-        mine = signature(words("The robot charges at the dock"), 64)
+        mine = text_signature(words("The robot charges at the dock"), 64)
         found = snapshot.signatures(64, rows(snapshot, "b", "a"))
         assert found.shape == (2, 8)
         assert found[1].tolist() == mine.tolist()
@@ -455,4 +455,4 @@ def test_an_empty_store_answers_everything(store: Store) -> None:
         assert snapshot.neighbours(np.array([1]), 1).tolist() == [[-1, -1]]
         assert snapshot.next_validity_change(NOON) == np.inf
         assert snapshot.term_frequencies([Term("cup")], TEXT, np.array([1])).tolist() == [[0.0]]
-        assert snapshot.matches(parse("cup"), TEXT, np.array([1])).tolist() == [False]  # type: ignore[arg-type]
+        assert snapshot.matches(parse_query("cup"), TEXT, np.array([1])).tolist() == [False]  # type: ignore[arg-type]

@@ -17,8 +17,8 @@ from recollect.model import STATUSES, Edge, EntityEdge, Filter, Memory, Near, Us
 from recollect.model.filter import FilterExpression
 from recollect.store.base import Bound, EncodedText, Scope, Snapshot, Store, Term, Transaction, UseRecord, WriteResult
 from recollect.store.reference import ReferenceStore
-from recollect.text.query_language import parse
-from recollect.text.signatures import signature
+from recollect.text.query_language import parse_query
+from recollect.text.signatures import text_signature
 from tests.conformance.conftest import StoreFactory
 from tests.conformance.kit import (
     NOON,
@@ -309,7 +309,7 @@ def read(snapshot: Snapshot, scope: Scope, choices: Choices) -> list[Any]:
     """What a recall may ask about a scope."""
     every = rows(snapshot, *sorted(ids_in(snapshot, everything(snapshot))))
     fields, terms, n = choices.pick(FIELDS), choices.terms(), choices.pick([1, 2, 3, 20])
-    tree = parse(choices.pick(QUERIES))
+    tree = parse_query(choices.pick(QUERIES))
     assert tree is not None
     vector, _ = choices.vector()
     word = choices.pick(["cup", "cub", "bleu", "dok", "q", "robots"])
@@ -318,7 +318,7 @@ def read(snapshot: Snapshot, scope: Scope, choices: Choices) -> list[Any]:
     proposed = snapshot.lexical_candidates(query, scope, n)
     near = snapshot.nearest(vector, scope, n)
     statistics = snapshot.term_statistics(terms, fields, scope)
-    mine = signature(["blue", "cup"], 64)
+    mine = text_signature(["blue", "cup"], 64)
     return [
         scope.count,
         scope.contains(every),

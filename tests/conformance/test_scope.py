@@ -13,7 +13,7 @@ from recollect.errors import InvalidInput
 from recollect.model import STATUSES, Filter, Near
 from recollect.model.filter import FilterExpression
 from recollect.store.base import Exclusion, Store, UseRecord
-from recollect.text.query_language import parse
+from recollect.text.query_language import parse_query
 from tests.conformance.kit import NOON, TEXT, ids_in, in_scope, remember, row, rows
 
 DAY = timedelta(days=1)
@@ -317,7 +317,7 @@ def test_an_invalid_filter_is_refused_also_by_an_empty_store(store: Store, name:
 
 
 def test_a_query_tree_excludes_what_fulfils_it(kitchen: Store) -> None:
-    tree = parse('"a cup" OR plat*')
+    tree = parse_query('"a cup" OR plat*')
     assert tree is not None
     with kitchen.snapshot() as snapshot:
         scope = snapshot.scope(None, ("active",), NOON)

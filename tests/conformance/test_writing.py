@@ -67,8 +67,8 @@ def test_equal_content_changes_nothing(store: Store, clock: Clock) -> None:
     remember(store, "a blue cup", "cup", context={"a": 1, "b": [1, {"c": 2}]})
     before = store.status().version
     clock.advance(hours=1)
-    assert remember(store, "a blue cup", "cup", context={"b": [1, {"c": 2}], "a": 1}).action == "unchanged"
-    assert revise(store, "cup", text="a blue cup").action == "unchanged"
+    assert remember(store, "a blue cup", "cup", context={"b": [1, {"c": 2}], "a": 1}).action == "same"
+    assert revise(store, "cup", text="a blue cup").action == "same"
     assert store.status().version == before
     assert store.history("cup") == []
     assert store.get(["cup"])[0].updated == NOON

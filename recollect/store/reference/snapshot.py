@@ -33,11 +33,11 @@ from recollect.store.base import (
 )
 from recollect.store.filters import Condition, first_exclusion, positive_values, scope_conditions
 from recollect.store.reference.state import State, created_of, ends_of
-from recollect.store.text_fields import FIELDS, field_words
-from recollect.text.query_language import Every, Some, Tree, Without, describe
-from recollect.text.signatures import signature
+from recollect.store.text_fields import TEXT_FIELDS, field_words
+from recollect.text.query_language import And, AndNot, Or, QueryTree, format_query
+from recollect.text.signatures import text_signature
 from recollect.text.slugs import path_or_name, slug_grams
-from recollect.text.trigrams import grams, one_apart
+from recollect.text.trigrams import is_one_edit_apart, word_trigrams
 from recollect.text.words import fold, stem, words
 
 COHERENT = 0.1  # how much nearer memories that follow one another are than any two, if their order says something
@@ -107,8 +107,8 @@ class ReferenceSnapshot:
         ]
         return ReferenceScope(self._memories, conditions, documents)
 
-    def excluding(self, tree: Tree, fields: Mapping[str, float], scope: Scope) -> ReferenceScope:
-        own, reason = _own(scope), f"the query excludes it: NOT {describe(tree)}"
+    def excluding(self, tree: QueryTree, fields: Mapping[str, float], scope: Scope) -> ReferenceScope:
+        own, reason = _own(scope), f"the query excludes it: NOT {format_query(tree)}"
         refused = {row: reason for row, memory in self._memories.items() if _fulfils(tree, memory, fields)}
         return replace(own, excluded={**refused, **own.excluded})
 
@@ -155,10 +155,10 @@ class ReferenceSnapshot:
             known |= {fold(other) for _, counts in field_words(self._memories[row]) for other in counts}
         found = []
         for other in known:
-            similarity = _jaccard(grams(query), grams(other))
+            similarity = _jaccard(word_trigrams(query), word_trigrams(other))
             if query in other:  # a part of a word counts by how much of the word it is
                 similarity = max(similarity, min_similarity, len(query) / len(other))
-            if len(query) >= 3 and other[0] in query[:2] and one_apart(query, other):
+            if len(query) >= 3 and other[0] in query[:2] and is_one_edit_apart(query, other):
                 similarity = max(similarity, 1 - 1 / max(len(query), len(other)))
             if similarity >= min_similarity:
                 found.append((other, similarity))
@@ -195,7 +195,7 @@ class ReferenceSnapshot:
     def field_lengths(self, fields: Mapping[str, float], rows: Rows) -> Floats:
         return np.array(self._values(rows, lambda memory: _length(memory, fields), 0.0), dtype=np.float64)
 
-    def matches(self, tree: Tree, fields: Mapping[str, float], rows: Rows) -> Flags:
+    def matches(self, tree: QueryTree, fields: Mapping[str, float], rows: Rows) -> Flags:
         return np.array(self._values(rows, lambda memory: _fulfils(tree, memory, fields), False), dtype=np.bool_)
 
     def vectors(self, rows: Rows) -> NDArray[np.float32]:
@@ -216,7 +216,7 @@ class ReferenceSnapshot:
 
     def signatures(self, bits: int, rows: Rows) -> NDArray[np.uint8]:
         nothing = np.zeros(bits // 8, dtype=np.uint8)
-        found = self._values(rows, lambda memory: signature(words(memory.text), bits), nothing)
+        found = self._values(rows, lambda memory: text_signature(words(memory.text), bits), nothing)
         return np.array(found, dtype=np.uint8).reshape(len(rows), bits // 8)
 
     def neighbours(self, rows: Rows, reach: int) -> NDArray[np.int64]:
@@ -350,9 +350,9 @@ def _jaccard(a: set[str], b: set[str]) -> float:
 def _frequency(term: Term, memory: Memory, fields: Mapping[str, float]) -> float:
     """Σ field weight × how often the term occurs in that field."""
     phrase = [fold(word) for word in words(term.word, whole=True)] if term.match == "phrase" else []
-    counts: dict[str, Counter[str]] = {FIELDS[number]: found for number, found in field_words(memory)}
+    counts: dict[str, Counter[str]] = {TEXT_FIELDS[number]: found for number, found in field_words(memory)}
     total = 0.0
-    for name in FIELDS:
+    for name in TEXT_FIELDS:
         weight = fields.get(name, 0.0)
         if weight > 0 and len(phrase) > 1:
             total += weight * sum(_phrase_count(phrase, piece) for piece in _pieces(memory, name))
@@ -394,15 +394,15 @@ def _phrase_count(phrase: list[str], text: str) -> int:
 
 def _length(memory: Memory, fields: Mapping[str, float]) -> float:
     counts = field_words(memory)
-    return float(sum(found.total() for number, found in counts if fields.get(FIELDS[number], 0.0) > 0))
+    return float(sum(found.total() for number, found in counts if fields.get(TEXT_FIELDS[number], 0.0) > 0))
 
 
-def _fulfils(tree: Tree, memory: Memory, fields: Mapping[str, float]) -> bool:
+def _fulfils(tree: QueryTree, memory: Memory, fields: Mapping[str, float]) -> bool:
     match tree:
-        case Every(of):
+        case And(of):
             return all(_fulfils(each, memory, fields) for each in of)
-        case Some(of):
+        case Or(of):
             return any(_fulfils(each, memory, fields) for each in of)
-        case Without(these, those):
+        case AndNot(these, those):
             return _fulfils(these, memory, fields) and not _fulfils(those, memory, fields)
     return _frequency(leaf_term(tree), memory, fields) > 0

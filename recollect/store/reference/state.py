@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.store.base import Bound, FileState, Space
+from recollect.store.text_fields import embedding_text
 
 SYNC = "sync"  # the verb of operations that follow files: what they replace is in the files
 NOT_UNDOABLE = ("undo", "embed", "reembed", SYNC)
@@ -100,6 +101,18 @@ class State:
             if change.operation == operation:
                 first.setdefault(change.key, change.before)
         return first
+
+    def undo_texts(self, bound: Bound, operation: int | None) -> dict[str, str]:
+        """By id: the texts to embed of the memories whose text an undo of this operation, or the last, would change."""
+        number = self.last_undoable(bound) if operation is None else operation
+        if number is None or self.refusal_to_undo(number, bound):
+            return {}
+        return {
+            before.id: embedding_text(before)
+            for key, before in self.replaced_by(number).items()
+            if key[0] == "memory" and before is not None
+            if (before.text, before.title) != (self.memories[key[1]].text, self.memories[key[1]].title)
+        }
 
     def refusal_to_undo(self, operation: int, bound: Bound) -> str:
         """Why an operation cannot be undone inside a bound; empty if it can."""

@@ -18,7 +18,7 @@ from recollect.store.reference.files import has_folder
 from recollect.store.reference.snapshot import ReferenceSnapshot
 from recollect.store.reference.state import State, overlaps
 from recollect.store.reference.transaction import ReferenceTransaction
-from recollect.store.text_fields import embedding_text, field_words
+from recollect.store.text_fields import field_words
 
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
 
@@ -82,17 +82,8 @@ class ReferenceStore:
             finally:
                 shared.writing = False
 
-    def undo_texts(self) -> dict[str, str]:
-        state = self._state
-        number = state.last_undoable(self.bound)
-        if number is None or state.refusal_to_undo(number, self.bound):
-            return {}
-        return {
-            before.id: embedding_text(before)
-            for key, before in state.replaced_by(number).items()
-            if key[0] == "memory" and before is not None
-            if (before.text, before.title) != (state.memories[key[1]].text, state.memories[key[1]].title)
-        }
+    def undo_texts(self, operation: int | None = None) -> dict[str, str]:
+        return self._state.undo_texts(self.bound, operation)
 
     def check_space(self, space: Space) -> None:
         check_space(self._state.active, space, self.path)

@@ -53,6 +53,10 @@ class ReferenceTransaction:
     def operation(self) -> int:
         return self._touch()
 
+    def find(self, memory: Memory) -> Memory | None:
+        row = self._stored_row(memory)
+        return self.state.memories[row] if row is not None and self._known(row) else None
+
     def remember(self, memory: Memory) -> WriteResult:
         row = self._stored_row(memory)
         if row is None:
@@ -151,19 +155,18 @@ class ReferenceTransaction:
         stored = self.state.relations.get(key)
         edge = replace(edge, created=edge.created or self._now)
         if stored is None or replace(stored, created=edge.created) != edge:
-            # It belongs to no agent and no session: it is in every bound that its collection and user are in.
-            self._touch(Bound(edge.collection, edge.user, self.bound.agent or "", self.bound.session or ""))
+            self._touch(Bound(edge.collection, edge.user, "", ""))
             self._save(key, stored)
             self.state.relations[key] = edge
 
-    def undo(self) -> UndoResult | None:
+    def undo(self, operation: int | None = None) -> UndoResult | None:
         state = self.state
-        number = state.last_undoable(self.bound)
+        number = state.last_undoable(self.bound) if operation is None else operation
         if number is None:
             return None
         if reason := state.refusal_to_undo(number, self.bound):
             raise StoreError(reason)
-        operation, replaced = state.operations[number], state.replaced_by(number)
+        undone, replaced = state.operations[number], state.replaced_by(number)
         ids = []
         for key, before in reversed(replaced.items()):
             self._restore(key, before)
@@ -171,11 +174,14 @@ class ReferenceTransaction:
                 ids.append(before.id)
         state.changes = [change for change in state.changes if change.operation != number]
         state.decays = [decay for decay in state.decays if decay[0] != number]
-        state.operations[number] = replace(operation, undone=True)
-        self._touch(*operation.touched)
+        state.operations[number] = replace(undone, undone=True)
+        self._touch(*undone.touched)
         existed = sum(before is not None for before in replaced.values())
         added = sum(key[0] == "memory" for key, before in replaced.items() if before is None)
-        return UndoResult(operation.verb, operation.at, added, existed, tuple(ids))
+        return UndoResult(undone.verb, undone.at, added, existed, tuple(ids))
+
+    def undo_texts(self, operation: int | None = None) -> dict[str, str]:
+        return self.state.undo_texts(self.bound, operation)
 
     def _restore(self, key: Key, before: Any) -> None:
         state = self.state
@@ -216,7 +222,7 @@ class ReferenceTransaction:
     def _rewrite(self, row: int, memory: Memory) -> WriteResult:
         current = self.state.memories[row]
         if _equal(replace(memory, updated=memory.updated or current.updated), current):
-            return WriteResult(row, current.id, "unchanged", self._now)
+            return WriteResult(row, current.id, "same", self._now)
         self._check(memory, row)
         if self._verb == SYNC:  # what an undo would restore is no longer what the file says
             self._touch(place_of(current))
