@@ -1,4 +1,4 @@
-"""The Mind: what users hold in their hands."""
+"""Mind: the verbs of a memory, in Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 from recollect.embed import Embedder, RemoteEmbedder, cache_embeddings, choose_embedder, known_dim
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
 from recollect.ingest.writer import (
-    BATCH_SIZE,
     Progress,
     UnembeddedError,
     Writer,
@@ -30,9 +29,7 @@ from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memo
 from recollect.model import validation as check
 from recollect.model.filter import FilterExpression, as_filter
 from recollect.model.json_records import (
-    EXPORT_FORMAT,
     entity_edge_from_json,
-    to_json,
 )
 from recollect.model.memory import STATUSES, Clock, When, make_edge, make_memory, with_id_and_times
 from recollect.recall.comparison import Comparison
@@ -52,6 +49,7 @@ from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 from recollect.text.entity_names import find_names
 from recollect.upkeep.consolidate import Period, Summarise, make_notes, session_summary, write_notes
+from recollect.upkeep.export import export_records
 from recollect.upkeep.probes import Probes, probe
 
 if TYPE_CHECKING:
@@ -65,12 +63,12 @@ CANDIDATES = 100  # results that a budget of tokens is spent on
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The store, and the model that this mind embeds with."""
+    """The status of the store, and the model that this mind embeds with."""
 
     store: StoreStatus
     embedder: str | None
-    dim: int | None  # None, too, while a service has not been asked for it yet
-    chosen: str = ""  # why it is this embedder
+    dim: int | None  # also None while a remote embedder has not reported it yet
+    chosen: str = ""  # why this embedder was chosen
 
 
 class Mind:
@@ -81,8 +79,8 @@ class Mind:
     ...     for result in mind.recall("where is the cup?"):
     ...         print(result.score, result.text, result.why)
 
-    ``collection``, ``user``, ``agent`` and ``session`` are bounds: the mind writes with these values, and nothing beyond
-    them can be read, changed, counted or undone through it.
+    ``collection``, ``user``, ``agent`` and ``session`` are bounds: the mind writes with these values, and nothing
+    beyond them can be read, changed, counted or undone through it.
     """
 
     def __init__(
@@ -151,10 +149,10 @@ class Mind:
     def collection(self) -> str | None:
         return self.bound.collection
 
-    # Remembering.
+    # Writing.
 
     def remember(self, text: str | Memory, **details: Unpack[Details]) -> Memory:
-        """Keep a memory and return it as stored. The same external id again updates it; equal content does nothing."""
+        """Store a memory and return it. The same external id again updates it; equal content changes nothing."""
         memory = self._memory(text, details)
         (written,) = self._writer.write("remember", [memory])
         if written.action != "added":
@@ -164,7 +162,7 @@ class Mind:
     def remember_many(
         self, items: Iterable[str | Memory | Mapping[str, Any]], *, progress: Progress | None = None
     ) -> WriteSummary:
-        """Keep many memories in one transaction: all of them, or none."""
+        """Store many memories: up to 10,000 all or none, more in batches that are one operation for undo."""
         if isinstance(items, (str, Mapping)) or not isinstance(items, Iterable):
             raise InvalidInput(
                 f"remember_many takes a list of memories, not {check.short_repr(items)}; use remember for one."
@@ -173,21 +171,21 @@ class Mind:
         return summarize(self._writer.write("remember", memories, progress))
 
     def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
-        """Correct a memory in place. Its earlier content stays in its history and is found no more."""
-        (whole,) = self._store.resolve([id])
-        said: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
-        self._writer.edit(whole, said)
-        return self.show(whole)
+        """Change a memory in place. The earlier version stays in its history and is no longer found."""
+        (full_id,) = self._store.resolve([id])
+        fields: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
+        self._writer.edit(full_id, fields)
+        return self.show(full_id)
 
     def forget(self, *ids: str, reason: str = "") -> int:
-        """Let memories go: no recall returns them. ``undo`` brings them back."""
-        whole = self._store.resolve(ids)
+        """Mark memories as forgotten: no recall returns them. ``undo`` restores them."""
+        full_id = self._store.resolve(ids)
         with self._store.transaction("forget", check.string(reason, "reason")) as transaction:
-            written = [transaction.revise(id, lambda memory: replace(memory, status="forgotten")) for id in whole]
+            written = [transaction.revise(id, lambda memory: replace(memory, status="forgotten")) for id in full_id]
         return sum(each.action == "changed" for each in written)
 
     def link(self, source: str, target: str, kind: str = "supports", weight: float = 1.0) -> Edge:
-        """Connect two memories. The same link again sets its weight."""
+        """Add an edge between two memories, or set the weight of an existing one."""
         source, target = self._store.resolve([source, target])
         edge = make_edge(source, target, kind, weight)
         with self._store.transaction("link") as transaction:
@@ -195,13 +193,13 @@ class Mind:
         return self._stored(edge)
 
     def unlink(self, source: str, target: str, kind: str | None = None) -> int:
-        """Remove the links of a kind (or all) from one memory to another; how many there were."""
+        """Remove the edges of a kind (or all) from one memory to another; how many there were."""
         source, target = self._store.resolve([source, target])
         with self._store.transaction("unlink") as transaction:
             return transaction.unlink(source, target, kind)
 
     def relate(self, subject: str, relation: str, object: str, weight: float = 1.0, **owner: Any) -> EntityEdge:
-        """Connect two names: ``relate("alice", "works_with", "bob")``."""
+        """Add a relation between two entity names: ``relate("alice", "works_with", "bob")``."""
         owner = {"collection": "main", **self._relation_bound(), **owner}
         edge = entity_edge_from_json(
             {"subject": subject, "relation": relation, "object": object, "weight": weight, **owner}
@@ -211,16 +209,16 @@ class Mind:
         return edge
 
     def supersede(self, old: str, new: str | Memory, /, **details: Unpack[Details]) -> Memory:
-        """Let a newer memory take the place of an old one, from its ``valid_from`` or now on; both are kept.
+        """Replace a memory by a newer one, from its ``valid_from`` or now on; both are kept.
 
-        A text belongs where the old memory does (collection, user, topic, …) unless the details say otherwise.
+        A text inherits the collection, user, topic and the like of the old memory, unless the details differ.
         """
-        held = self.show(old)
-        memory = self._memory(new, {**inherited_fields(held), **details} if isinstance(new, str) else details)
-        return self.show(self._writer.supersede(held.id, memory, self.clock()))
+        replaced = self.show(old)
+        memory = self._memory(new, {**inherited_fields(replaced), **details} if isinstance(new, str) else details)
+        return self.show(self._writer.supersede(replaced.id, memory, self.clock()))
 
     def contradict(self, a: str, b: str, weight: float = 1.0, *, loser: str | None = None) -> Edge:
-        """Say that two memories contradict each other; the ``loser``, when it is known, is marked as contradicted."""
+        """Record that two memories contradict each other; the ``loser``, if known, is marked as contradicted."""
         a, b = self._store.resolve([a, b])
         wrong = None if loser is None else self._store.resolve([loser])[0]
         if wrong not in (None, a, b):
@@ -230,20 +228,20 @@ class Mind:
         return self._stored(edge)
 
     def reinforce(self, id: str, amount: float = 0.1) -> Memory:
-        """Make a memory stronger, up to 1."""
-        (whole,) = self._store.resolve([id])
+        """Increase the strength of a memory, up to 1."""
+        (full_id,) = self._store.resolve([id])
         more = check.fraction(amount, "amount")
         with self._store.transaction("reinforce") as transaction:
-            transaction.revise(whole, lambda memory: reinforced(memory, more))
-        return self.show(whole)
+            transaction.revise(full_id, lambda memory: reinforced(memory, more))
+        return self.show(full_id)
 
     def decay(self, rate: float = 0.01) -> int:
-        """Let all memories fade: strength × exp(−rate × days since the last decay, or creation); how many did."""
+        """Decay all strengths: × exp(−rate × days since the last decay, or creation); how many changed."""
         with self._store.transaction("decay") as transaction:
             return transaction.decay(check.number(rate, "rate", low=0.0))
 
     def undo(self) -> UndoResult | None:
-        """Take back the last change to this file; None when there is nothing left to take back."""
+        """Undo the last operation of this mind's bound; None when there is nothing left to undo."""
         return self._writer.undo()
 
     # Recalling.
@@ -263,10 +261,9 @@ class Mind:
     ) -> Recall:
         """The memories that answer best, best first, each with its score and why.
 
-        ``as_of`` asks what held at a moment; ``track=False`` leaves no mark of use; ``deadline`` is in seconds.
-        ``abstain`` gives nothing back when nothing seems to be about the question: when the recall's ``confidence`` is
-        below the recipe's threshold, or below a number of your own.
-        Further keywords are settings of the recipe, by name.
+        ``as_of`` returns what was valid at a moment; ``track=False`` records no use; ``deadline`` is in seconds.
+        ``abstain`` returns nothing when the recall's ``confidence`` is below the recipe's threshold, or below a number
+        of your own. Further keywords are settings of the recipe, by name.
         """
         request = self._request(query, recipe, settings, k, filter, as_of, track, abstain, deadline)
         if self._recall_cache is not None:
@@ -286,9 +283,9 @@ class Mind:
         deadline: float | None = None,
         **settings: Any,
     ) -> Context:
-        """What is remembered about a question as one text for a prompt, within a budget of tokens (4 letters each).
+        """The best memories as one text for a prompt, within a budget of tokens (4 characters each).
 
-        The budget goes to what is worth most, nothing twice; what is left of it to what came right before and after.
+        The budget is spent on the best results without duplicates, and what is left on their neighbours.
         """
         size = check_budget(budget, "budget")
         request = self._request(query, recipe, settings, CANDIDATES, filter, as_of, track, abstain, deadline)
@@ -297,27 +294,27 @@ class Mind:
     def compare(
         self, query: str, recipes: str | Recipe | Sequence[str | Recipe], k: int = 10, **options: Any
     ) -> Comparison:
-        """One question, several recipes, side by side; without a mark of use."""
-        asked_of = [recipes] if isinstance(recipes, (str, Recipe)) else recipes
-        chosen = [get_recipe(recipe) for recipe in asked_of]
+        """One query by several recipes, side by side; no use is recorded."""
+        names = [recipes] if isinstance(recipes, (str, Recipe)) else recipes
+        chosen = [get_recipe(recipe) for recipe in names]
         allowed = ("filter", "as_of", "track", "abstain", "deadline")
         unknown = [name for name in options if name not in allowed]
         if unknown:
             raise InvalidInput(f"compare has no option {unknown[0]!r}; its options are: {', '.join(allowed)}.")
-        asked = {**options, "track": False}
-        return Comparison(query, {recipe.name: self.recall(query, k, recipe=recipe, **asked) for recipe in chosen})
+        settings = {**options, "track": False}
+        return Comparison(query, {recipe.name: self.recall(query, k, recipe=recipe, **settings) for recipe in chosen})
 
     def why(self, query: str, id: str, k: int | None = None, **options: Any) -> Explanation:
-        """Ask again, without a mark of use, and explain the score of one of the results."""
-        (whole,) = self._store.resolve([id])
-        return self.recall(query, k, **{**options, "track": False}).why(whole)
+        """Recall again, without recording use, and explain the score of one of the results."""
+        (full_id,) = self._store.resolve([id])
+        return self.recall(query, k, **{**options, "track": False}).why(full_id)
 
     def why_not(self, query: str, id: str, k: int | None = None, **options: Any) -> Verdict:
-        """Ask again, without a mark of use, and say which step leaves a memory out, and by how much."""
-        (whole,) = self._store.resolve([id])
-        return self.recall(query, k, **{**options, "track": False}).why_not(whole)
+        """Recall again, without recording use, and name the step that leaves a memory out, and by how much."""
+        (full_id,) = self._store.resolve([id])
+        return self.recall(query, k, **{**options, "track": False}).why_not(full_id)
 
-    # Looking.
+    # Reading.
 
     def show(self, id: str) -> Memory:
         """One memory, by its id or the beginning of it."""
@@ -336,15 +333,15 @@ class Mind:
             return snapshot.memories(rows)
 
     def edges(self, *ids: str) -> Sequence[Edge]:
-        """The links of these memories, or all links."""
+        """The edges of these memories, or all edges."""
         return self._store.edges(self._store.resolve(ids) if ids else None)
 
     def entity_edges(self) -> Sequence[EntityEdge]:
-        """The connections between names."""
+        """The relations between entity names."""
         return self._store.entity_edges()
 
     def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
-        """Earlier contents of a memory, oldest first, each with the moment of its end."""
+        """Earlier versions of a memory, oldest first, each with the moment when it ended."""
         return self._store.history(self._store.resolve([id])[0])
 
     def status(self) -> Status:
@@ -352,7 +349,7 @@ class Mind:
         return Status(self._store.status(), name, dim, self.choice.reason)
 
     def probe(self) -> Probes:
-        """Try whether it can embed, search vectors and search words (O20); nothing is written."""
+        """Test embedding, vector search and word search (O20); nothing is written."""
         return probe(self._store, self.embedder, self.clock())
 
     # Consolidating.
@@ -365,70 +362,48 @@ class Mind:
         filter: AnyFilterOrMapping | None = None,
         summarise: Summarise | None = None,
     ) -> Sequence[Path]:
-        """Write what days, weeks or quarters were about into notes under a folder; the files that changed.
+        """Write notes about days, weeks or quarters into a folder; the files that changed.
 
-        Notes are made of the memories themselves, by rule; ``summarise`` may be a language model.
+        Notes are extracts of the memories; ``summarise`` may call a language model.
         """
-        told = [memory for memory in reversed(self.list(filter)) if memory.status == "active"]
-        return write_notes(Path(folder), make_notes(told, period, summarise))
+        active = [memory for memory in reversed(self.list(filter)) if memory.status == "active"]
+        return write_notes(Path(folder), make_notes(active, period, summarise))
 
     def consolidate_session(self, session: str, *, summarise: Summarise | None = None) -> Memory:
-        """Keep one memory about a session, linked to those it was made of; again, it is made anew."""
-        held = self.list({"session": session, "status": "active", "not": {"kind": "summary"}})
-        if not held:
+        """Store one memory that summarises a session, with edges to its memories; a second call replaces it."""
+        memories = self.list({"session": session, "status": "active", "not": {"kind": "summary"}})
+        if not memories:
             raise NotFound(f"There are no memories of the session {session!r}.")
-        summary = session_summary(session, list(reversed(held)), summarise)
+        summary = session_summary(session, list(reversed(memories)), summarise)
 
         def link(transaction: Transaction, written: Sequence[WriteResult]) -> None:
-            for memory in held:
+            for memory in memories:
                 transaction.link(make_edge(written[0].id, memory.id, "mentions", 1.0))
 
-        (written,) = self._writer.write("consolidate", [summary], also=link)
+        (written,) = self._writer.write("consolidate", [self._memory(summary)], also=link)
         return self.show(written.id)
 
     def names_in(self, text: str) -> Sequence[str]:
-        """Names in a text, without a model: those that this memory knows, and capitalised runs."""
+        """Entity names in a text, without a model: known names, and runs of capitalised words."""
         known = {name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)}
         return find_names(check.string(text, "text"), sorted(known))
 
-    # Carrying.
+    # Export and import.
 
     def export(self) -> Iterator[JsonObject]:
-        """Everything as JSON objects: memories (forgotten ones too) with use and history, links, names' connections."""
-        yield {"type": "recollect", "format": EXPORT_FORMAT}
-        with self._store.snapshot() as snapshot:
-            scope = snapshot.scope(None, STATUSES, self.clock(), hidden=True)
-            rows = snapshot.page(scope, "stored", scope.count)
-        carried = set()
-        for start in range(0, len(rows), BATCH_SIZE):
-            some = rows[start : start + BATCH_SIZE]
-            with self._store.snapshot() as snapshot:
-                ids = snapshot.ids(some)
-            before = {id: list(self._store.history(id)) for id in ids}  # first: what is edited meanwhile is not lost
-            with self._store.snapshot() as snapshot:
-                memories = snapshot.memories(some)
-            for memory in memories:
-                carried.add(memory.id)
-                yield {"type": "memory", **to_json(memory)}
-                for until, former in before.get(memory.id, ()):
-                    yield {"type": "former", "until": until.isoformat(), "memory": to_json(former)}
-        for edge in self._store.edges():
-            if {edge.source, edge.target} <= carried:
-                yield {"type": "edge", **to_json(edge)}
-        for relation in self._store.entity_edges():
-            if self.collection in (None, relation.collection):
-                yield {"type": "entity_edge", **to_json(relation)}
+        """Everything as JSON objects: memories (forgotten ones, too) with use and history, edges and relations."""
+        return export_records(self._store, self.clock())
 
     def export_markdown(
         self, folder: str | PathLike[str], *, filter: AnyFilterOrMapping | None = None, force: bool = False
     ) -> ExportResult:
-        """Write Markdown pages by session, topic or day; ``force`` writes over foreign and edited files."""
+        """Write Markdown pages by session, topic or day; ``force`` overwrites files that others wrote or edited."""
         from recollect.upkeep.markdown_export import write_pages
 
         return write_pages(folder, self.list(filter), force)
 
     def import_(self, records: Iterable[Mapping[str, Any]], *, progress: ImportProgress | None = None) -> WriteSummary:
-        """Take in what ``export`` gave, or plain ``{"text": …}`` objects: all of them, or none."""
+        """Import what ``export`` returned, or plain ``{"text": …}`` objects: all of them, or none."""
         if isinstance(records, (str, PathLike)):
             raise InvalidInput(f"import_ takes records; a file is read by import_from({fspath(records)!r}).")
         from recollect.ingest.imports.importer import Importer, numbered_records
@@ -445,10 +420,10 @@ class Mind:
         strict: bool | None = None,
         progress: ImportProgress | None = None,
     ) -> ImportSummary:
-        """Take in what other programs keep: ``import_from("claude-export.zip")``. Again, it adds only what is new.
+        """Import files of other programs: ``import_from("claude-export.zip")``. Again, it adds only new records.
 
-        The kind is recognised, or one of ``recollect.ingest.imports.FORMATS``. ``strict`` takes all or none, as is usual
-        for JSON and CSV; otherwise what cannot be read is left out and told.
+        The format is detected, or one of ``recollect.ingest.imports.FORMATS``. ``strict`` imports all records or none,
+        as is the default for JSON and CSV; otherwise records that cannot be read are skipped and reported.
         """
         from recollect.ingest.imports import FORMATS, detect_format, read_source
         from recollect.ingest.imports.importer import Importer
@@ -466,7 +441,7 @@ class Mind:
     def embed_missing(self, *, progress: Progress | None = None) -> int:
         """Embed the memories that have no vector yet; how many there were.
 
-        Where the embedder refuses a text, the others are done, and then an EmbeddingError names that memory.
+        If the embedder refuses a text, the others are embedded, and then an EmbeddingError names that memory.
         """
         if self.embedder is None:
             raise EmbeddingError("This mind has no embedder. Open it with embedder='local' or one of your own.")
@@ -480,7 +455,7 @@ class Mind:
         embedder: Embedder | str = "local",
         progress: Progress | None = None,
     ) -> int:
-        """Make all vectors of a file anew with another model, then switch to them; how many were made."""
+        """Make all vectors of a file again with another model, then switch to them; how many were made."""
         chosen = choose_embedder(embedder).embedder
         if chosen is None:
             raise InvalidInput("reembed needs an embedder.")
@@ -491,8 +466,8 @@ class Mind:
                 refused = None
                 try:
                     made += embed_missing_vectors(mind._store, model, "reembed", progress)
-                except UnembeddedError as problem:  # a text or two must not keep all others from the new model
-                    refused = problem
+                except UnembeddedError as error:  # a few refused texts must not prevent the switch
+                    refused = error
                 missing = mind._store.switch_space(Space(model.name, model.dim), refused.reasons if refused else ()) > 0
         if refused is not None:
             raise refused
@@ -519,7 +494,7 @@ class Mind:
     def __repr__(self) -> str:
         return f"Mind({self.path!r})"
 
-    # Within.
+    # Internals.
 
     def _request(
         self,
@@ -548,7 +523,7 @@ class Mind:
         )
 
     def _check_space(self) -> None:
-        if self.embedder is not None:  # no service is asked for its dimensions only to open a file
+        if self.embedder is not None:  # a remote embedder is not asked for its dimensions just to open a file
             self._store.check_space(Space(self.embedder.name, known_dim(self.embedder) or 0))
 
     def _cached(
@@ -564,10 +539,10 @@ class Mind:
         try:
             path = f"{self.path}-vectors" if wanted is None or wanted is True else fspath(wanted)
             self._embedding_cache = SqliteEmbeddingCache(path)
-        except StoreError as problem:
+        except StoreError as error:
             if wanted is not None:
                 raise
-            log.warning("%s Vectors are not cached.", problem)
+            log.warning("%s Vectors are not cached.", error)
             return embedder
         return cache_embeddings(embedder, self._embedding_cache)
 
@@ -590,8 +565,8 @@ class Mind:
     def _numbered(self, number: int, item: str | Memory | Mapping[str, Any]) -> Memory:
         try:
             return self._memory(item)
-        except InvalidInput as problem:
-            raise InvalidInput(f"Item {number}: {problem}") from None
+        except InvalidInput as error:
+            raise InvalidInput(f"Item {number}: {error}") from None
 
 
 def open_mind(url: str | PathLike[str] = "memory.db", **options: Any) -> Mind:
@@ -615,7 +590,7 @@ def _checked_clock(clock: Clock | None) -> Clock:
 
 
 def _threshold(abstain: bool | float, recipe: Recipe) -> float | None:
-    """Below which confidence a recall says nothing; None when it is to say what it has."""
+    """The confidence below which a recall returns nothing; None if it always returns what it found."""
     if isinstance(abstain, bool):
         return (recipe.confidence.threshold if recipe.confidence else 0.0) if abstain else None
     return check.fraction(abstain, "abstain")
