@@ -122,7 +122,7 @@ def test_what_is_false_for_another_reason_is_in_under_negation(mind: Mind) -> No
         ({"$or": [{"v": 0.5}, {"$or": [{"v": None}]}]}, {"half", "null"}, ALL - {"half", "null"}),
         ({"$or": [{"v": 1}, {"v": True}], "v": {"$ne": 1}}, {"true"}, ALL - {"true"}),
     ],
-    ids=repr,
+    ids=lambda value: repr(value) if isinstance(value, dict) else None,  # sets have no order
 )
 def test_lists_of_values_parts_presence_and_alternatives(
     mind: Mind, conditions: dict[str, Any], expected: set[str], negated: set[str]

@@ -85,22 +85,26 @@ def answer(path: str) -> None:
 
 
 def write_many(path: str, verb: str, count: str) -> None:
-    """One big write, and a small one after it was interrupted."""
+    """One big write, and a small one after it was interrupted. What it prints first: the write has begun."""
     with Mind(path, embedder=None) as mind:
 
-        def progress(done: int, of: int) -> None:
-            if done == of:  # everything is prepared; the transaction comes next
+        def progress(done: int, of: int | None) -> None:
+            # remember_many: everything is prepared, the transaction comes next. import: a batch is committed.
+            if done == of or verb == "import":
                 say("writing")
 
-        records = [{"text": f"bulk number {number} of many"} for number in range(int(count))]
         try:
             if verb == "import":
-                mind.import_(records, progress=progress)
+                mind.import_(bulk_records(int(count)), progress=progress)
             else:
-                mind.remember_many(records, progress=progress)
+                mind.remember_many(bulk_records(int(count)), progress=progress)
         except KeyboardInterrupt:
             mind.remember("still here after the interruption")
             say("interrupted")
+
+
+def bulk_records(count: int) -> list[dict[str, Any]]:
+    return [{"text": f"bulk number {number} of many", "external_id": str(number)} for number in range(count)]
 
 
 def look_as_nobody(path: str) -> None:

@@ -166,7 +166,7 @@ REFUSED_IMPORTS: dict[str, tuple[list[Any], str]] = {
     "None": ([{"text": "fine"}, None], "Record 2"),
     "an edge of an unknown memory": (
         [{"text": "new"}, {"type": "edge", "source": "cup", "target": "nonesuch", "kind": "supports"}],
-        "Record 2: There is no memory with the id 'cup'",
+        "Record 2: There is no memory with the id 'nonesuch'",
     ),
     "an unknown type": ([{"type": "dream", "text": "x"}], "Record 1: 'dream' is not a type"),
     "a newer format": ([{"type": "recollect", "format": 99}], "format 99"),

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from recollect import Mind
+from recollect.ingest.imports.importer import IMPORT_BATCH_SIZE
+from recollect.ingest.writer import ATOMIC_LIMIT
 from tests.store import programs
 from tests.store.looking import assert_whole, rare_word
 
@@ -88,4 +90,27 @@ def test_a_bulk_write_that_is_killed_leaves_nothing_of_itself(path: Path, mind: 
     assert mind.remember("there after").text == "there after"
     with Mind(path, embedder=None) as fresh:
         assert [memory.text for memory in fresh.list()] == ["there after", "there from the beginning"]
+    assert_whole(path)
+
+
+@pytest.mark.parametrize("verb", ["import", "remember_many"])
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
+def test_a_big_write_that_is_stopped_is_continued_by_running_it_again(
+    path: Path, mind: Mind, verb: str, stop: signal.Signals
+) -> None:
+    """Each of its transactions is there as a whole or not at all; nothing is written twice."""
+    count, step = (10_000, IMPORT_BATCH_SIZE) if verb == "import" else (3 * ATOMIC_LIMIT, ATOMIC_LIMIT)
+    with programs.start("write_many", path, verb, count) as writer:
+        assert writer.stdout is not None
+        while writer.stdout.readline() != '"writing"\n':
+            assert writer.poll() is None
+        writer.send_signal(stop)
+        writer.communicate(timeout=60)
+    written = sum(memory.text.startswith("bulk") for memory in mind.list())
+    assert written < count, "it was done before it was stopped"
+    assert written % step == 0
+    assert written >= step
+    records = programs.bulk_records(count)
+    again = mind.import_(records) if verb == "import" else mind.remember_many(records)
+    assert (again.added, again.changed, again.same) == (count - written, 0, written)
     assert_whole(path)

@@ -216,9 +216,13 @@ def test_without_an_embedder_memories_wait_for_one(path: Path) -> None:
         assert mind.embed_missing() == 0
 
 
-@pytest.mark.parametrize("given", [5, object(), "nonesuch", ["local"], Letters])
+@pytest.mark.parametrize(
+    "given",
+    [5, object(), "nonesuch", ["local"], Letters],
+    ids=["a number", "an object", "an unknown name", "a list", "a class"],
+)
 def test_what_is_no_embedder_is_refused(path: Path, given: Any) -> None:
-    told = "embedder must be 'local', None or an object with name, dim and embed"
+    told = "embedder must be 'local', None, an object with name, dim and embed"
     with pytest.raises(InvalidInput, match="There is no embedder 'nonesuch'" if isinstance(given, str) else told):
         Mind(path, embedder=given)
     assert not path.exists()

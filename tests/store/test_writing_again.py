@@ -216,6 +216,7 @@ def test_a_mind_bound_to_a_collection_writes_to_it_alone(path: Path, mind: Mind)
         assert [relation.collection for relation in mind.entity_edges()] == ["garden"]
         cup = mind.remember("a cup")
         assert texts(garden, "cup") == []
-        mind.link(cup.id, garden.list()[0].id)
+        with pytest.raises(InvalidInput, match="Edges stay inside one collection"):
+            mind.link(cup.id, garden.list()[0].id)
         assert [record for record in garden.export() if record["type"] == "edge"] == []
         assert {record["collection"] for record in garden.export() if record["type"] != "recollect"} == {"garden"}
