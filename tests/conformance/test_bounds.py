@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from recollect.errors import InvalidInput, NotFound, RecollectError, StoreError
-from recollect.model import Edge, EntityEdge, Memory, Use
+from recollect.model import Edge, Memory, Use
 from recollect.model.memory import edit_memory
 from recollect.store.base import Bound, Store, Term, Transaction, UseRecord
 from tests.conformance.kit import (
