@@ -107,7 +107,8 @@ class Writer:
                 results += written
                 if also is not None and len(results) == len(memories):
                     also(transaction, results)
-                operation = transaction.operation
+                if len(results) < len(memories) and any(each.action != "same" for each in written):
+                    operation = transaction.operation
         self.repair()
         return results
 

@@ -363,9 +363,9 @@ class Transaction(Protocol):
     """One transaction of an operation: all of it is written, or nothing."""
 
     @property
-    def operation(self) -> int | None:
-        """The operation that this transaction belongs to, None while it has changed nothing; pass it on to continue it
-        in another transaction."""
+    def operation(self) -> int:
+        """The operation that this transaction belongs to; pass it on to continue it in another transaction. Asking for
+        it records the operation, even if nothing is changed."""
 
     @property
     def files(self) -> FileTransaction: ...

@@ -218,7 +218,7 @@ class Importer:
                 except (InvalidInput, NotFound) as error:
                     self.checker.fail(f"{place}: {error}")
             self.writer.complete(transaction, [memory for memory, _ in written], [each for _, each in written], vectors)
-            operation = transaction.operation
+            operation = transaction.operation if counts["added"] or counts["changed"] else self._operation
         self._operation = operation
         self.counts.update(counts)
         self._committed += len(batch)

@@ -120,6 +120,7 @@ class SqliteTransaction:
         self._operation = operation
         self._version: int | None = None
         self._touched: set[Owner] = set()
+        self._without_vector: set[int] = set()  # rows whose text is new in this transaction
 
     @property
     def version(self) -> int:
@@ -129,11 +130,16 @@ class SqliteTransaction:
         return self._version
 
     @property
-    def operation(self) -> int | None:
-        return self._version if self._operation is None else self._operation
+    def operation(self) -> int:
+        return self.version if self._operation is None else self._operation
 
     def finish(self) -> None:
         """Enter the transaction into the history, if it changed anything. The token tells copies of a file apart."""
+        if self._without_vector:
+            self.connection.executemany(
+                "INSERT OR IGNORE INTO unembedded SELECT row FROM memories WHERE row = ?",
+                ((row,) for row in self._without_vector),
+            )
         if self._version is not None:
             bounds: list[Owner] = sorted(self._touched, key=str)
             if len(bounds) > MAX_BOUNDS:
@@ -251,6 +257,10 @@ class SqliteTransaction:
         active = active_space(self.connection)
         if active is not None and active[0] == number:  # what is searched has changed
             self.connection.executemany(
+                "DELETE FROM unembedded WHERE row = ?", ((row,) for row in rows if row not in self._without_vector)
+            )
+            self._without_vector.difference_update(rows)
+            self.connection.executemany(
                 "UPDATE memories SET changed = ? WHERE row = ? AND changed <> ?",
                 ((self.version, row, self.version) for row in rows),
             )
@@ -350,6 +360,7 @@ class SqliteTransaction:
         self.connection.execute(INSERT, (version, version, *values))
         row = self.connection.last_insert_rowid()
         self.connection.execute("INSERT INTO words VALUES (?, ?)", (row, self._entries(memory)))
+        self._without_vector.add(row)
         return WriteResult(row, id, "added", self.now)
 
     def _rewrite(self, row: int, stored: Memory, memory: Memory) -> WriteResult:
@@ -395,6 +406,7 @@ class SqliteTransaction:
     def _delete_vectors(self, rows: Sequence[int]) -> None:
         for table in ENCODED:
             self.connection.execute(f"DELETE FROM {table} WHERE row {AMONG}", (json.dumps(rows),))
+        self._without_vector.update(rows)
 
     def _delete(self, rows: Sequence[int]) -> None:
         """Words, vectors, edges, use and chunks of a memory go with it, by their foreign keys."""
