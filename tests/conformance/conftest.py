@@ -25,16 +25,9 @@ OPEN: dict[str, Callable[[Path, Clock], Store]] = {
     "reference": lambda folder, clock: ReferenceStore(clock),
     "sqlite": open_sqlite,
 }
-# By name, why the suite does not run on a store yet; delete the entry to run it.
-NOT_READY: dict[str, str] = {"sqlite": "SqliteStore does not have the new store protocol yet"}
 
 
-def _parameter(name: str) -> object:
-    reason = NOT_READY.get(name)
-    return pytest.param(name, marks=pytest.mark.skip(reason=reason)) if reason else name
-
-
-@pytest.fixture(params=[_parameter(name) for name in OPEN])
+@pytest.fixture(params=OPEN)
 def store_factory(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[StoreFactory]:
     """Opens empty stores of one kind, as many as a test needs; all are closed in the end."""
     opened: list[Store] = []

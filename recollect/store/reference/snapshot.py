@@ -167,9 +167,7 @@ class ReferenceSnapshot:
     def page(self, scope: Scope, order: PageOrder, limit: int, offset: int = 0) -> Rows:
         rows = sorted(_own(scope).rows)
         if order != "stored":
-            rows.sort(
-                key=lambda row: (created_of(self._memories[row]), self._memories[row].id), reverse=order == "newest"
-            )
+            rows.sort(key=lambda row: (created_of(self._memories[row]), row), reverse=order == "newest")
         return _rows(rows[offset : offset + limit])
 
     # Values of rows.
