@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = (
-    "README.md",
-    *(f"docs/{name}.md" for name in ("robots", "filters", "boundaries", "explanations", "systems/openmem")),
-)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+COMPLETE = ("README", "robots", "filters", "boundaries", "explanations", "openmem", "robotmem", "abmind")
 CODE = re.compile(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", re.S)
-BLOCKS = [
-    pytest.param(*block, id=f"{page} {number}")
+BLOCKS = [  # every block of a complete page; of the others, those that show what they print
+    pytest.param(*block, id=f"{page.relative_to(ROOT)} {number}")
     for page in PAGES
-    for number, block in enumerate(CODE.findall((ROOT / page).read_text("utf-8")), 1)
+    for number, block in enumerate(CODE.findall(page.read_text("utf-8")), 1)
+    if block[1] or page.stem in COMPLETE
 ]
 
 
@@ -47,3 +46,14 @@ def test_the_demo_answers_three_questions(tmp_path: Path) -> None:
         assert answer in finished.stdout
     again = subprocess.run(demo, cwd=ROOT, capture_output=True, text=True, env=wide)
     assert (again.returncode, "exists already" in again.stderr) == (1, True)  # a user's file is never overwritten
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_links_of_a_page_lead_to_files_and_headings_that_exist(page: Path) -> None:
+    for target, heading in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text("utf-8")):
+        file = (page.parent / target) if target else page
+        assert file.exists(), target
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", file.read_text("utf-8"), re.M)
+            slugs = [re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings]
+            assert heading in slugs, f"{target}#{heading}"
