@@ -119,7 +119,10 @@ class SqliteFileTransaction:
                 f"WHERE c.digest = ?2 AND c.row <> ?1{inside} GROUP BY v.space"
             )
             self.connection.execute(sql, (row, digest, *values))
-        return self.connection.total_changes() > before
+        copied = self.connection.total_changes() > before
+        if copied:
+            self.transaction.note_vector(row)
+        return copied
 
     def delete(self, collection: str, paths: Sequence[str]) -> int:
         self._check_bound(collection)

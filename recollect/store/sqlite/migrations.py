@@ -188,6 +188,11 @@ INSERT INTO new_use SELECT * FROM use WHERE row IN (SELECT row FROM memories);
 DROP TABLE use;
 ALTER TABLE new_use RENAME TO use;
 
+-- Memories without a vector in the space that is searched.
+CREATE TABLE unembedded (row INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE);
+INSERT INTO unembedded SELECT row FROM memories WHERE row NOT IN
+    (SELECT row FROM vectors WHERE space IN (SELECT space FROM spaces WHERE active));
+
 CREATE TABLE new_chunks (row INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
     file INTEGER NOT NULL REFERENCES files ON DELETE CASCADE, digest BLOB NOT NULL);
 INSERT INTO new_chunks SELECT * FROM chunks

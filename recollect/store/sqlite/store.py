@@ -87,9 +87,7 @@ class SqliteStore:
     def within(self, bound: Bound) -> SqliteStore:
         values = {**self.bound.values, **bound.values}
         if any(values[name] != value for name, value in self.bound.values.items()):
-            raise InvalidInput(
-                f"A store bound to {self.bound.describe()} cannot be bound to {bound.describe()}."
-            )
+            raise InvalidInput(f"A store bound to {self.bound.describe()} cannot be bound to {bound.describe()}.")
         store = SqliteStore.__new__(SqliteStore)
         store.bound = Bound(**values)
         store._file = self._file
@@ -213,18 +211,23 @@ class SqliteStore:
     def unembedded(
         self, space: Space, among: Sequence[str] | None = None, tokens: bool = False, limit: int | None = None
     ) -> list[str]:
-        chosen = "" if among is None else f"id {AMONG} AND "
-        sketch = "JOIN sketches k ON k.space = v.space AND k.row = v.row AND length(k.sketch) > 0 " if tokens else ""
-        condition, values = bound_condition(self.bound)
-        sql = (
-            f"SELECT id FROM memories m WHERE {chosen}status <> 'forgotten'{condition} AND NOT EXISTS (SELECT 1 FROM "
-            f"spaces s JOIN vectors v ON v.space = s.space AND v.row = m.row {sketch}WHERE s.name = ? AND s.dim = ?) "
-            "LIMIT ?"
-        )
+        connection = self._file.connections.get()
+        condition, values = bound_condition(self.bound, "m.")
+        chosen = "" if among is None else f" AND m.id {AMONG}"
         listed = () if among is None else (json.dumps(list(among)),)
+        active = active_space(connection)
+        if not tokens and active is not None and active[1] == space and not self.readonly:
+            missing = "unembedded u CROSS JOIN memories m ON m.row = u.row WHERE true"
+            model: tuple[Any, ...] = ()
+        else:
+            sketch = "JOIN sketches k ON k.space = v.space AND k.row = v.row AND length(k.sketch) > 0" if tokens else ""
+            vector = f"SELECT 1 FROM spaces s JOIN vectors v ON v.row = m.row AND v.space = s.space {sketch}"
+            missing = f"memories m WHERE NOT EXISTS ({vector} WHERE s.name = ? AND s.dim = ?)"
+            model = (space.name, space.dim)
+        sql = f"SELECT m.id FROM {missing} AND m.status <> 'forgotten'{condition}{chosen} LIMIT ?"
         with translate_errors(self.path):
-            wanted = (*listed, *values, space.name, space.dim, -1 if limit is None else limit)
-            return [id for (id,) in fetch(self._file.connections.get(), sql, wanted)]
+            wanted = (*model, *values, *listed, -1 if limit is None else limit)
+            return [id for (id,) in fetch(connection, sql, wanted)]
 
     def folders(self) -> dict[str, JsonObject]:
         with translate_errors(self.path):
@@ -257,6 +260,10 @@ class SqliteStore:
             transaction.connection.execute("UPDATE spaces SET active = (space = ?)", (number,))
             for table in (*ENCODED, "spaces"):  # all rows at once, not one by one by their foreign keys
                 transaction.connection.execute(f"DELETE FROM {table} WHERE space <> ?", (number,))
+            transaction.connection.execute("DELETE FROM unembedded WHERE row IN (SELECT row FROM vectors)")
+            transaction.connection.execute(
+                "INSERT OR IGNORE INTO unembedded SELECT row FROM memories WHERE row NOT IN (SELECT row FROM vectors)"
+            )
         return 0
 
     # Use is written beside the content, without waiting for the disk or for other writers.

@@ -23,7 +23,7 @@ from recollect.store.sqlite.bounds import bound_condition, is_disjoint, is_insid
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.decay import decayed_strengths
 from recollect.store.sqlite.files import SqliteFileTransaction
-from recollect.store.sqlite.index import active_space
+from recollect.store.sqlite.index import ACTIVE, active_space
 from recollect.store.sqlite.rows import (
     COLUMNS,
     CONTEXT,
@@ -264,6 +264,13 @@ class SqliteTransaction:
                 "UPDATE memories SET changed = ? WHERE row = ? AND changed <> ?",
                 ((self.version, row, self.version) for row in rows),
             )
+
+    def note_vector(self, row: int) -> None:
+        """Record that a row has got a vector in the space that is searched, if it has."""
+        sql = f"SELECT 1 FROM vectors WHERE row = ? AND space = ({ACTIVE})"
+        if self.connection.execute(sql, (row,)).get is not None:
+            self._without_vector.discard(row)
+            self.connection.execute("DELETE FROM unembedded WHERE row = ?", (row,))
 
     def space(self, space: Space) -> int:
         """The number of a space, which is added if it is new; the first one is searched."""
