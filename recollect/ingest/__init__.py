@@ -1,1 +1,1 @@
-"""How memories come in: kept with their vectors, compared with what is known already, gathered into episodes."""
+"""Ingest: the writer, near-duplicates, folders of Markdown, and imports."""

@@ -1,1 +1,1 @@
-"""Where memories live. ``base`` is the protocol; each folder beside it is a house that keeps it."""
+"""Stores: the protocol (base.py), one SQLite file (sqlite/), and the reference in memory (reference/)."""

@@ -1,4 +1,4 @@
-"""One SQLite file: rows are the truth on disk, an image of them in memory answers recalls."""
+"""The SQLite store: rows on disk are the truth, an in-memory index of them answers recalls."""
 
 from recollect.store.sqlite.store import SqliteStore
 
