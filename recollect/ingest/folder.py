@@ -128,6 +128,9 @@ class Folder:
         rebuild = stored is not None and stored["identity"] != self.settings.identity
         if rebuild and "" in scan.unreadable:  # without the root, the new index would be empty
             return report
+        if rebuild and store.bound.values:  # an index under another name would be outside the bound
+            self.drop(store)
+            report.rebuilt, rebuild = True, False
         target = f"{self.collection}~{_fingerprint(self.settings.identity)}" if rebuild else self.collection
         self._delete_rebuilds(store, keep=target)  # left over from an interrupted rebuild with other settings
         FolderSync(self, store, model, chunk_size, target, rebuild, report, on_event).run(scan, clock)

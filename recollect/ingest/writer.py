@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -102,7 +102,7 @@ class Writer:
             batch = memories[start : start + ATOMIC_LIMIT]
             vectors = self.embed([embedding_text(memory) for memory in batch], _shifted(progress, start, len(memories)))
             with self.store.transaction(verb, operation=operation) as transaction:
-                written = [transaction.remember(memory) for memory in batch]
+                written = [_remember(transaction, memory, merge=verb == "remember") for memory in batch]
                 self.complete(transaction, batch, written, vectors)
                 results += written
                 if also is not None and len(results) == len(memories):
@@ -264,6 +264,31 @@ def embed_missing_vectors(
     if reasons:
         raise UnembeddedError(reasons)
     return len(missing)
+
+
+def _remember(transaction: Transaction, memory: Memory, merge: bool) -> WriteResult:
+    """Write a memory. A statement that is stored already, and says nothing more, counts as another mention of it."""
+    if merge and _is_statement(memory):
+        stored = transaction.find_equal(memory)
+        if stored is not None and all(getattr(stored, name) == value for name, value in _given_fields(memory)):
+            return transaction.revise(stored.id, lambda stored: replace(stored, mentions=stored.mentions + 1))
+    return transaction.remember(memory)
+
+
+def _is_statement(memory: Memory) -> bool:
+    """Is it distinguished by its text alone? Perceptions and turns are events: each is a memory of its own."""
+    named = (memory.id, memory.external_id, memory.session, memory.speaker, memory.role, memory.path)
+    timed = (memory.position, memory.created, memory.updated)
+    return not any(named) and timed == (None, None, None) and memory.kind != "perception"
+
+
+def _given_fields(memory: Memory) -> Iterator[tuple[str, Any]]:
+    """The fields that are not at their default."""
+    for each in fields(Memory):
+        default = each.default_factory() if each.default_factory is not MISSING else each.default
+        value = getattr(memory, each.name)
+        if value != default:
+            yield each.name, value
 
 
 def _shifted(progress: Progress | None, done_before: int, total: int) -> Progress | None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -281,3 +282,46 @@ def test_a_strict_import_that_fails_while_it_is_written_is_undone(tmp_path: Path
         with pytest.raises(InvalidInput, match=r"Record 602: .* Nothing was written"):
             mind.import_([{"id": "cup", "text": "The cup is red."}, *notes, {"id": "taken", "text": "Mine."}])
         assert ([memory.text for memory in mind.list()], missing(mind)) == (["The cup is blue."], 0)
+
+
+def test_a_text_that_is_remembered_again_is_one_memory_with_a_count(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db", embedder=Unreliable()) as mind:
+        first = mind.remember("The cup is blue.", tags=["kitchen"])
+        again = mind.remember("The cup is blue.")
+        mind.remember_many(["The cup is blue.", "The plate is white."])
+        assert (again.id, again.mentions, again.tags) == (first.id, 2, ("kitchen",))
+        assert {memory.text: memory.mentions for memory in mind.list()} == {
+            "The cup is blue.": 3,
+            "The plate is white.": 1,
+        }
+        assert missing(mind) == 0
+        mind.undo()
+        assert [memory.mentions for memory in mind.list()] == [2]
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        {"session": "s"},
+        {"session": "s", "position": 1},
+        {"role": "user"},
+        {"created": "2025-01-01"},
+        {"external_id": "x"},
+        {"kind": "perception"},
+        {"user": "ann"},
+        {"collection": "other"},
+        {"tags": ["more"]},
+    ],
+)
+def test_events_and_texts_that_say_more_are_memories_of_their_own(tmp_path: Path, details: dict[str, Any]) -> None:
+    with Mind(tmp_path / "memory.db", embedder=None) as mind:
+        mind.remember("The cup is blue.")
+        mind.remember("The cup is blue.", **details)
+        assert [memory.mentions for memory in mind.list()] == [1, 1]
+
+
+def test_a_forgotten_text_that_is_remembered_again_is_a_new_memory(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db", embedder=None) as mind:
+        mind.forget(mind.remember("The cup is blue.").id)
+        assert mind.remember("The cup is blue.").mentions == 1
+        assert len(mind.list()) == 1

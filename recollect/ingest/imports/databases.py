@@ -11,7 +11,7 @@ from typing import Any
 from recollect.ingest.imports.sources import Source, SourceRecord
 from recollect.ingest.sessions import SESSION_KIND
 from recollect.model import JsonObject
-from recollect.store.foreign import Foreign, opened
+from recollect.store.other_databases import OtherDatabase, open_database
 
 OPENMEM_MEMORY = (
     "id type text gist entities created_at updated_at strength confidence status access_count last_accessed"
@@ -24,17 +24,17 @@ ROBOTMEM_MEMORY = (
 )
 
 
-def is_openmem(database: Foreign) -> bool:
+def is_openmem(database: OtherDatabase) -> bool:
     return database.has("memories", "gist", "text", "strength") and database.has("edges", "rel_type", "source_id")
 
 
-def is_robotmem(database: Foreign) -> bool:
+def is_robotmem(database: OtherDatabase) -> bool:
     return database.has("memories", "content", "perception_type") and "session_outcomes" in database.tables
 
 
 def read_openmem(source: Source) -> Iterator[SourceRecord]:
     """Memories under their own ids, their use, and the edges between them."""
-    with opened(source) as database:
+    with open_database(source) as database:
         for row in database.rows("memories", *OPENMEM_MEMORY.split()):
             yield SourceRecord(
                 f"{source}, memory {row['id']}",
@@ -61,7 +61,7 @@ def read_openmem(source: Source) -> Iterator[SourceRecord]:
 
 def read_robotmem(source: Source) -> Iterator[SourceRecord]:
     """Facts and perceptions with their tags and use, what superseded what, and sessions with their outcome."""
-    with opened(source) as database:
+    with open_database(source) as database:
         tags: dict[int, list[str]] = defaultdict(list)
         for row in database.rows("memory_tags", "memory_id", "tag"):
             tags[row["memory_id"]].append(row["tag"])
@@ -114,7 +114,7 @@ def _robotmem_fields(row: JsonObject) -> JsonObject:
     }
 
 
-def _robotmem_sessions(source: Source, database: Foreign) -> Iterator[SourceRecord]:
+def _robotmem_sessions(source: Source, database: OtherDatabase) -> Iterator[SourceRecord]:
     """Session records as a Robot writes them."""
     outcomes = {row["session_id"]: row["score"] for row in database.rows("session_outcomes", "session_id", "score")}
     columns = ("external_id", "collection", "context", "status", "created_at", "updated_at")

@@ -25,7 +25,7 @@ from recollect.ingest.imports.sources import (
     open_source,
 )
 from recollect.model import validation as check
-from recollect.store.foreign import is_database, opened
+from recollect.store.other_databases import is_database, open_database
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def _format_of_first_value(stream: IO[bytes]) -> str | None:
 
 
 def _detect_database(path: Path) -> str:
-    with opened(path) as database:
+    with open_database(path) as database:
         if database.ours:
             raise InvalidInput(
                 f"{path} is a memory of Recollect already: use it with --db {path}, or copy it with "

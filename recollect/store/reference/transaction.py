@@ -57,6 +57,15 @@ class ReferenceTransaction:
         row = self._stored_row(memory)
         return self.state.memories[row] if row is not None and self._known(row) else None
 
+    def find_equal(self, memory: Memory) -> Memory | None:
+        wanted = (memory.text, memory.kind, memory.collection, memory.user, memory.agent, "active", "", "", None)
+        for _, stored in sorted(self.state.memories.items()):
+            owner = (stored.collection, stored.user, stored.agent)
+            distinction = (stored.external_id, stored.session, stored.position)
+            if (stored.text, stored.kind, *owner, stored.status, *distinction) == wanted:
+                return stored if self.bound.contains(stored) else None
+        return None
+
     def remember(self, memory: Memory) -> WriteResult:
         row = self._stored_row(memory)
         if row is None:

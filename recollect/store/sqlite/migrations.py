@@ -1,6 +1,6 @@
-"""The shape of the file, as named steps. Each is applied once, in a transaction, with the record of it.
+"""The schema of the file, as named migrations. Each is applied once, in a transaction that also records it.
 
-A step that has shipped is never edited: a later one changes what it made.
+A migration that has shipped is never edited: a later one changes what it made.
 """
 
 from __future__ import annotations
@@ -114,12 +114,12 @@ CREATE INDEX chunks_digest ON chunks (digest);
 """
 
 # The tokens of a text as signs (see embed/sketch.py), beside the vector that came from the same pass.
-TOKENS = "ALTER TABLE vectors ADD COLUMN sketch BLOB NOT NULL DEFAULT x''"
+SKETCH_COLUMN = "ALTER TABLE vectors ADD COLUMN sketch BLOB NOT NULL DEFAULT x''"
 
 # Sketches in a table of their own. Beside their vectors they made rows of two kilobytes, and pages of four that were a
 # sixth empty. A row moves as it is deleted: the pages that it leaves are filled again, and the file does not grow. What
 # may be ignored cannot stop the statement halfway, so SQLite keeps no copies of pages in memory for taking it back.
-SKETCHES = """
+SKETCH_TABLE = """
 ALTER TABLE vectors RENAME TO together;
 DROP INDEX IF EXISTS vectors_row;
 CREATE TABLE vectors (space INTEGER NOT NULL, row INTEGER NOT NULL, vector BLOB NOT NULL);  -- float16, unit length
@@ -138,11 +138,14 @@ DROP TABLE together;
 # token, which tells copies of a file apart; the operation that they belong to; and whose memories they touched (JSON,
 # null for any). External ids are unique for a user and an agent of a collection. What belongs to a memory refers to it
 # by a foreign key, and goes with it.
-VERSION_0_2 = """
+TEXT_PREFIX = "substr(text, 1, 64)"
+UNDISTINGUISHED = "external_id = '' AND session = '' AND position IS NULL"  # memories that an equal text can be
+VERSION_0_2 = f"""
 ALTER TABLE memories ADD COLUMN agent TEXT NOT NULL DEFAULT '';
 ALTER TABLE memories ADD COLUMN mentions INTEGER NOT NULL DEFAULT 1;
 DROP INDEX IF EXISTS memories_external;
 CREATE UNIQUE INDEX memories_external ON memories (collection, user, agent, external_id) WHERE external_id <> '';
+CREATE INDEX memories_text ON memories (collection, user, {TEXT_PREFIX}) WHERE {UNDISTINGUISHED};
 
 ALTER TABLE changes ADD COLUMN token INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE changes ADD COLUMN operation INTEGER NOT NULL DEFAULT 0;
@@ -206,17 +209,17 @@ CREATE INDEX chunks_digest ON chunks (digest);
 MIGRATIONS: dict[str, str] = {
     "0001_memories": FIRST,
     "0002_files": FILES,
-    "0003_tokens": TOKENS,
-    "0004_sketches": SKETCHES,
+    "0003_tokens": SKETCH_COLUMN,
+    "0004_sketches": SKETCH_TABLE,
     "0005_version_0_2": VERSION_0_2,
 }
 
 
 def migrate(connection: apsw.Connection, path: str) -> None:
-    """Bring the file to the current shape, or refuse one that is not ours or is newer than this program."""
-    if check_ours(connection, path):
+    """Apply the missing migrations; refuse a file of another program or of a newer version."""
+    if check_file(connection, path):
         return
-    with _immediately(connection):
+    with _ImmediateTransaction(connection):
         applied = _applied(connection, path)
         if not applied:
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -229,8 +232,8 @@ def migrate(connection: apsw.Connection, path: str) -> None:
                 connection.execute("INSERT INTO migrations VALUES (?, ?)", (name, now))
 
 
-def check_ours(connection: apsw.Connection, path: str) -> bool:
-    """Refuse another program's file, or one from the future; is this one up to date?"""
+def check_file(connection: apsw.Connection, path: str) -> bool:
+    """Refuse a file of another program or of a newer version; is this one up to date?"""
     applied = _applied(connection, path)
     newer = applied - MIGRATIONS.keys()
     if newer:
@@ -249,8 +252,8 @@ def _applied(connection: apsw.Connection, path: str) -> set[str]:
     return set()
 
 
-class _immediately:  # noqa: N801
-    """BEGIN IMMEDIATE … COMMIT, so that two processes opening a new file do not both build it."""
+class _ImmediateTransaction:
+    """BEGIN IMMEDIATE … COMMIT, so that two processes that open a new file do not both create its tables."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -24,6 +24,7 @@ from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.decay import decayed_strengths
 from recollect.store.sqlite.files import SqliteFileTransaction
 from recollect.store.sqlite.index import ACTIVE, active_space
+from recollect.store.sqlite.migrations import TEXT_PREFIX, UNDISTINGUISHED
 from recollect.store.sqlite.rows import (
     COLUMNS,
     CONTEXT,
@@ -166,6 +167,17 @@ class SqliteTransaction:
     def find(self, memory: Memory) -> Memory | None:
         existing = self._find_existing(memory)
         return existing[1] if existing is not None and self.bound.contains(existing[1]) else None
+
+    def find_equal(self, memory: Memory) -> Memory | None:
+        condition, values = bound_condition(self.bound)
+        sql = (
+            f"SELECT {SELECT} FROM memories m WHERE collection = ? AND user = ? AND {TEXT_PREFIX} = substr(?, 1, 64) "
+            f"AND {UNDISTINGUISHED} AND text = ? AND kind = ? AND agent = ? AND status = 'active'{condition} "
+            "ORDER BY +row LIMIT 1"  # by the index of texts, not by row
+        )
+        owner = (memory.collection, memory.user)
+        wanted = (*owner, memory.text, memory.text, memory.kind, memory.agent, *values)
+        return next((from_row(stored) for stored in fetch(self.connection, sql, wanted)), None)
 
     def remember(self, memory: Memory) -> WriteResult:
         known = self._find_existing(memory)
@@ -411,7 +423,7 @@ class SqliteTransaction:
         self.connection.executemany("UPDATE memories SET strength = ? WHERE row = ?", pairs)
 
     def _delete_vectors(self, rows: Sequence[int]) -> None:
-        for table in ENCODED:
+        for table in (*ENCODED, "unembedded"):  # the latter is written when the transaction ends
             self.connection.execute(f"DELETE FROM {table} WHERE row {AMONG}", (json.dumps(rows),))
         self._without_vector.update(rows)
 
@@ -445,34 +457,40 @@ class SqliteTransaction:
     # Undo.
 
     def undo(self, operation: int | None = None) -> UndoResult | None:
-        versions = list(self._transactions_of(operation))
-        if not versions:
+        transactions = list(self._transactions_of(operation))
+        if not transactions:
             return None
-        first = versions[-1]
-        self._refuse_if_touched_later([version for version, _, _ in versions])
-        removed = restored = 0
-        ids: dict[str, None] = {}
-        for version, _, _ in versions:
-            more_removed, more_restored, more_ids = self._undo_version(version)
-            removed, restored = removed + more_removed, restored + more_restored
-            ids.update(dict.fromkeys(more_ids))
-        sql = f"UPDATE changes SET undone = 1 WHERE version {AMONG}"
-        self.connection.execute(sql, (json.dumps([version for version, _, _ in versions]),))
+        versions = [version for version, _, _ in transactions]
+        self._refuse_if_touched_later(versions)
+        added = self._added(versions)
+        restored: dict[tuple[Any, ...], str] = {}  # what is as before; of a memory, its id
+        for version in versions:
+            restored.update(self._undo_version(version, versions, added))
+        self.connection.execute(f"UPDATE changes SET undone = 1 WHERE version {AMONG}", (json.dumps(versions),))
         _ = self.version  # the undo is a change of its own, which indexes follow
-        return UndoResult(first[2], from_micros(first[1]), removed, restored, tuple(ids))
+        _, at, verb = transactions[-1]
+        ids = tuple(filter(None, restored.values()))
+        return UndoResult(verb, from_micros(at), len(added), len(restored), ids)
 
     def undo_texts(self, operation: int | None = None) -> dict[str, str]:
         """By id: what an undo would have to embed, as it changes the text or title of that memory."""
         earliest: dict[int, Memory] = {}
         sql = "SELECT row, record FROM former WHERE version = ? AND what = 'memory' ORDER BY _rowid_ DESC"
-        for version, _, _ in self._transactions_of(operation):
+        versions = [version for version, _, _ in self._transactions_of(operation)]
+        added = self._added(versions)
+        for version in versions:
             for row, record in fetch(self.connection, sql, (version,)):
                 earliest[row] = from_row(as_values(json.loads(record)))
         return {
             memory.id: embedding_text(memory)
             for row, memory in earliest.items()
-            if self._exists(row) and embedding_text(self._stored(row)) != embedding_text(memory)
+            if row not in added and embedding_text(self._stored(row)) != embedding_text(memory)
         }
+
+    def _added(self, versions: Sequence[int]) -> set[int]:
+        """The rows of the memories that these transactions added."""
+        sql = f"SELECT row FROM memories WHERE born {AMONG}"
+        return {row for (row,) in fetch(self.connection, sql, (json.dumps(versions),))}
 
     def _transactions_of(self, operation: int | None) -> Iterator[tuple[int, int, str]]:
         """Version, moment and verb of each transaction of an operation (None: the last one inside the bound), latest
@@ -494,38 +512,57 @@ class SqliteTransaction:
         return not self.bound.values or not all(is_disjoint(owner, self.bound) for owner in json.loads(bounds))
 
     def _refuse_if_touched_later(self, versions: Sequence[int]) -> None:
-        """What another operation has built upon since must not be pulled away."""
-        listed, last = json.dumps(versions), max(versions)
-        added = f"SELECT row FROM memories WHERE born {AMONG}"
-        changed = f"SELECT row FROM former WHERE what = 'memory' AND version {AMONG}"
-        later = (
-            f"SELECT 1 FROM former WHERE what = 'memory' AND version > ?2 AND row IN ({added} UNION {changed}) "
-            f"UNION ALL SELECT 1 FROM edges WHERE born > ?2 AND (source IN ({added}) OR target IN ({added})) LIMIT 1"
+        """What another operation has built upon since must not be pulled away, also if it came in between."""
+        listed, first = json.dumps(versions), min(versions)
+        touched = (
+            "WITH own AS (SELECT value FROM json_each(?1)), added AS (SELECT row FROM memories WHERE born IN own), "
+            "touched AS (SELECT row, min(version) AS since FROM (SELECT row, born AS version FROM memories "
+            "WHERE born IN own UNION ALL SELECT row, version FROM former WHERE what = 'memory' AND version IN own) "
+            "GROUP BY row) "
         )
-        if self.connection.execute(later, (listed, last)).get is not None:
+        later = (
+            f"{touched}SELECT 1 FROM touched t CROSS JOIN former f ON f.row = t.row AND f.what = 'memory' "
+            "AND f.version > t.since WHERE f.version NOT IN own "
+            "UNION ALL SELECT 1 FROM former d, json_each(d.record, '$[0]') decayed JOIN touched t "
+            "ON t.row = decayed.value WHERE d.what = 'strengths' AND d.version > ?2 AND d.version > t.since "
+            "AND d.version NOT IN own "
+            "UNION ALL SELECT 1 FROM edges WHERE source IN added AND born NOT IN own "
+            "UNION ALL SELECT 1 FROM edges WHERE target IN added AND born NOT IN own LIMIT 1"
+        )
+        if self.connection.execute(later, (listed, first)).get is not None:
             raise StoreError(
                 "The last change here cannot be undone: a later change, made elsewhere, touched the same memory. "
                 "Nothing was changed."
             )
 
-    def _undo_version(self, version: int) -> tuple[int, int, list[str]]:
-        """Remove what a transaction added and restore what it replaced: how many, how many, and the restored ids."""
-        added = [row for (row,) in fetch(self.connection, "SELECT row FROM memories WHERE born = ?", (version,))]
-        self.touch(*self._owners(added))
-        self._delete(added)
+    def _undo_version(
+        self, version: int, operation: Sequence[int], added: Collection[int]
+    ) -> dict[tuple[Any, ...], str]:
+        """Remove what a transaction added and restore what it replaced, but what its operation had added itself:
+        the restored things, and the id of each that is a memory."""
+        born = [row for (row,) in fetch(self.connection, "SELECT row FROM memories WHERE born = ?", (version,))]
+        self.touch(*self._owners(born))
+        self._delete(born)
         self.connection.execute("DELETE FROM edges WHERE born = ?", (version,))
         self.connection.execute("DELETE FROM entity_edges WHERE born = ?", (version,))
         sql = "SELECT what, row, record FROM former WHERE version = ? ORDER BY _rowid_ DESC"
-        restored, ids = 0, []
+        restored: dict[tuple[Any, ...], str] = {}
         for what, row, record in fetch(self.connection, sql, (version,)):
             values = as_values(json.loads(record))
-            if values[-1] != version if what != "memory" else row not in added:  # not of this transaction itself
-                restored += len(values[0]) if what == "strengths" else 1
-                self._restore(what, row, values)
-                if what == "memory":
-                    ids.append(values[ID])
+            if row in added if what == "memory" else what != "strengths" and values[-1] in operation:
+                continue
+            self._restore(what, row, values)
+            match what:
+                case "memory":
+                    restored[what, row] = values[ID]
+                case "strengths":
+                    restored.update({(what, each): "" for each in values[0]})
+                case "edge":
+                    restored[what, *values[:3]] = ""
+                case _:
+                    restored[what, *values[:3], *values[4:6]] = ""
         self.connection.execute("DELETE FROM former WHERE version = ?", (version,))
-        return len(added), restored, ids
+        return restored
 
     def _restore(self, what: str, row: int, values: list[Any]) -> None:
         match what:
