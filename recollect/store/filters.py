@@ -166,11 +166,14 @@ def first_exclusion(conditions: Sequence[Condition], memory: Memory) -> Exclusio
     """Why a memory is left out: the first condition that it does not fulfil."""
     for condition in conditions:
         if decide(condition, memory) is not True:
-            return Exclusion(condition.reason) if condition.reason else _explain(condition, memory)
+            return explain(condition, memory)
     return None
 
 
-def _explain(condition: Condition, memory: Memory) -> Exclusion:
+def explain(condition: Condition, memory: Memory) -> Exclusion:
+    """Why a condition leaves a memory out, with the value that it compares."""
+    if condition.reason:
+        return Exclusion(condition.reason)
     text, wanted = f"the filter {condition.label} leaves it out", condition.wanted
     match condition.name:
         case "not" | "or":

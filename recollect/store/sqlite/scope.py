@@ -9,42 +9,30 @@ from typing import Any
 
 import numpy as np
 
-from recollect.errors import InvalidInput
+from recollect.model import Memory
 from recollect.model import validation as check
-from recollect.model.filter import (
-    AllOf,
-    AnyOf,
-    Filter,
-    FilterExpression,
-    Near,
-    Not,
-    any_filter,
-    check_context_conditions,
-    check_near,
-    conditions_of,
-)
+from recollect.model.filter import FilterExpression, any_filter
 from recollect.model.matching import match_context, match_near
-from recollect.model.memory import KEYWORD_FIELDS, STATUSES
 from recollect.store.base import Bound, Exclusion, Flags, Floats, Rows
-from recollect.store.sqlite.exclusions import explain_exclusion
+from recollect.store.filters import HOUR, Condition, explain, positive_values, scope_conditions
 from recollect.store.sqlite.index import Index
 
 NOT_STORED = "it is not in the store"
-HOUR = 3_600e6  # microseconds
 MAX_DERIVED = 64  # entries kept for a version
+COLUMN_OF = {"min_confidence": "confidence", "since": "created", "until": "created", "near": "context"}
 Slots = Flags  # one for each slot
-Condition = tuple[str, Slots, str, Any]  # a label, the slots that pass, and the filter's field and value, if any
 
 
 @dataclass(slots=True)
 class SlotScope:
-    """Slots that pass every condition. Conditions keep their names, so that an exclusion can be explained."""
+    """Slots that pass every condition. It keeps the conditions, so that an exclusion can be explained."""
 
     index: Index
     slots: Slots
+    inside: Slots  # the memories of the bound
     bound_slots: Slots  # the bound, and the collections asked for: what word statistics are made of
     bound_key: Hashable
-    conditions: list[Condition] = field(default_factory=list)
+    conditions: list[tuple[Condition | str, Slots]] = field(default_factory=list)  # or the reason; the slots that pass
 
     @property
     def count(self) -> int:
@@ -56,25 +44,44 @@ class SlotScope:
 
     def knows(self, row: int) -> bool:
         slot = int(self.index.slots(np.array([row]))[0])
-        return slot >= 0 and bool(self.conditions[0][1][slot])
+        return slot >= 0 and bool(self.inside[slot])
 
     def exclusion(self, row: int) -> Exclusion | None:
         slot = int(self.index.slots(np.array([row]))[0])
-        if slot < 0:
+        if slot < 0 or not self.inside[slot]:
             return Exclusion(NOT_STORED)
-        for label, passing, name, wanted in self.conditions:
+        for condition, passing in self.conditions:
             if not passing[slot]:
-                return explain_exclusion(self.index, slot, label, name, wanted) if name else Exclusion(label)
+                if isinstance(condition, str):
+                    return Exclusion(condition)
+                return explain(condition, _partial_memory(self.index, slot, condition.name))
         return None
 
     def restricted(self, reason: str, passing: Slots) -> SlotScope:
         """The scope with one more condition."""
-        conditions = [*self.conditions, (reason, passing, "", None)]
-        return SlotScope(self.index, self.slots & passing, self.bound_slots, self.bound_key, conditions)
+        conditions = [*self.conditions, (reason, passing)]
+        return SlotScope(self.index, self.slots & passing, self.inside, self.bound_slots, self.bound_key, conditions)
+
+
+def _partial_memory(index: Index, slot: int, condition: str) -> Memory:
+    """A memory with the one field that a condition compares."""
+    name = COLUMN_OF.get(condition, condition)
+    if name not in index.columns:
+        return Memory("")
+    column = index.columns[name]
+    if index.codes.get(name):  # empty for other columns
+        value: Any = list(index.codes[name])[int(column[slot])]
+    elif name in ("tags", "context"):
+        value = column.get(slot, {})
+    else:
+        value = None if np.isnan(column[slot]) else float(column[slot])
+    if name == "created":
+        value = check.from_micros(int(value))
+    return Memory("", **{name: value})
 
 
 class ScopeBuilder:
-    """Evaluates filters over an index. Every condition gives two arrays: certainly true, and certainly false."""
+    """Evaluates conditions over an index. Each gives two arrays: certainly true, and certainly false."""
 
     def __init__(
         self,
@@ -95,16 +102,17 @@ class ScopeBuilder:
     ) -> SlotScope:
         """The scope of a filter. One that does not depend on time is cached until something is written."""
         self.now = check.micros(now)
+        conditions = scope_conditions(filter, statuses, now, as_of, hidden)
         key = (
             None
             if as_of or hidden or self._has_validity_periods() or _depends_on_last_access(filter)
             else ("scope", self.bound, repr(filter), tuple(statuses))
         )
         if key is None:
-            return self._compile(filter, statuses, now, as_of, hidden)
+            return self._compile(filter, conditions)
         known: SlotScope | None = self.index.derived.get(key)
         if known is None:
-            known = self._compile(filter, statuses, now, as_of, hidden)
+            known = self._compile(filter, conditions)
             self._keep(key, known)
         return known
 
@@ -116,32 +124,18 @@ class ScopeBuilder:
             dated = self.index.derived["dated"] = not all(np.isnan(each).all() for each in moments)
         return dated
 
-    def _compile(
-        self, filter: FilterExpression | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
-    ) -> SlotScope:
-        forgotten = self._coded("status", ("forgotten",))
+    def _compile(self, filter: FilterExpression | None, conditions: Sequence[Condition]) -> SlotScope:
         inside = self.bound_slots()
-        conditions: list[Condition] = [(NOT_STORED, inside, "", None)]
-        if not hidden:
-            conditions.append(("it was forgotten", ~forgotten, "", None))
-        named = _positive_values(filter, "status", tuple(statuses))
-        status = self._coded("status", named or statuses) if hidden else self._with_status(named or statuses)
-        conditions.append((f"its status is none of: {', '.join(named or statuses)}", status, "", None))
-        if as_of:
-            conditions.append((f"it is not valid at {now.isoformat()}", self._valid(), "", None))
-        elif not hidden:
-            conditions.append(("it is not valid yet", ~(self.column("valid_from") > self.now), "", None))
-        if not hidden and not _includes_expired(filter):
-            conditions.append(("it has expired", ~(self.column("expires") <= self.now), "", None))
-        conditions += [(label, yes, name, wanted) for label, (yes, _), name, wanted in self._conditions(filter)]
-        slots = conditions[0][1].copy()
-        for _, passing, _, _ in conditions[1:]:
-            slots &= passing
-        collections = _positive_values(filter, "collection")
-        bound_slots = inside & ~forgotten
+        passing: list[tuple[Condition | str, Slots]] = [(each, self._decide(each)[0]) for each in conditions]
+        slots = inside.copy()
+        for _, flags in passing:
+            slots &= flags
+        collections = positive_values(filter, "collection")
+        bound_slots = inside & ~self._coded("status", ("forgotten",))
         if collections:
             bound_slots &= self._coded("collection", collections)
-        return SlotScope(self.index, slots, bound_slots, (self.bound, *sorted(set(collections))), conditions)
+        key = (self.bound, *sorted(set(collections)))
+        return SlotScope(self.index, slots, inside, bound_slots, key, passing)
 
     def bound_slots(self) -> Slots:
         """The slots of stored memories inside the bound, forgotten ones too."""
@@ -154,72 +148,62 @@ class ScopeBuilder:
             self._keep(key, known)
         return known
 
-    def _conditions(self, filter: FilterExpression | None) -> list[tuple[str, tuple[Slots, Slots], str, Any]]:
-        """The conditions joined by AND at the top level, one by one, so that an exclusion can name one."""
-        match filter:
-            case None:
-                return []
-            case AllOf():
-                return [each for part in filter.of for each in self._conditions(part)]
-            case AnyOf():
-                _check_no_expired(filter)
+    def _decide(self, condition: Condition) -> tuple[Slots, Slots]:
+        """The slots for which a condition certainly holds, and those for which it certainly does not; as
+        ``filters.decide``, for all slots at once."""
+        wanted = condition.wanted
+        match condition.name:
+            case "not":
+                yes, no = self._decide_all(wanted)
+                return no, yes
+            case "or":
                 yes, no = np.zeros(self.size, np.bool_), np.ones(self.size, np.bool_)
-                for part_yes, part_no in map(self._evaluate, filter.of):
+                for part_yes, part_no in map(self._decide_all, wanted):
                     yes |= part_yes
                     no &= part_no
-                return [(describe_filter(filter), (yes, no), "or", filter.of)]
-            case Not():
-                _check_no_expired(filter)
-                yes, no = self._evaluate(filter.of)
-                return [(f"not ({describe_filter(filter.of)})", (no, yes), "not", filter.of)]
-            case Filter():
-                if filter.expired not in (None, True, False):
-                    raise InvalidInput(f"expired must be true or false, not {check.short_repr(filter.expired)}.")
-                decay = (
-                    1.0
-                    if filter.confidence_decay is None
-                    else check.fraction(filter.confidence_decay, "confidence_decay")
-                )
-                conditions = [
-                    (self._condition(name, wanted, decay), name, wanted) for name, wanted in conditions_of(filter)
-                ]
-                return [(f"{name}={format_value(wanted)}", pair, name, wanted) for pair, name, wanted in conditions]
-        raise InvalidInput(f"filter must be a Filter, not {check.short_repr(filter)}.")
+                return yes, no
+            case "context":
+                return self._by_context(repr(wanted), lambda context: match_context(context, wanted))
+            case "near":
+                return self._by_context("", lambda context: match_near(context, wanted))
+        yes = self._holds(condition.name, wanted, condition.decay)
+        return yes, ~yes
 
-    def _evaluate(self, filter: FilterExpression) -> tuple[Slots, Slots]:
+    def _decide_all(self, conditions: Sequence[Condition]) -> tuple[Slots, Slots]:
         yes, no = np.ones(self.size, np.bool_), np.zeros(self.size, np.bool_)
-        for _, (part_yes, part_no), _, _ in self._conditions(filter):
+        for part_yes, part_no in map(self._decide, conditions):
             yes &= part_yes
             no |= part_no
         return yes, no
 
-    def _condition(self, name: str, value: Any, decay: float) -> tuple[Slots, Slots]:
-        if name == "status":
-            unknown = [each for each in check.one_or_more(value, name) if each not in STATUSES]
-            if unknown:
-                raise InvalidInput(f"There is no status {unknown[0]!r}; there are: {', '.join(STATUSES)}.")
-            return _two_valued(self._with_status(check.one_or_more(value, name)))
-        if name in KEYWORD_FIELDS:
-            return _two_valued(self._coded(name, check.one_or_more(value, name)))
+    def _holds(self, name: str, wanted: Any, decay: float) -> Slots:
         match name:
+            case "remembered":
+                return ~self._coded("status", ("forgotten",))
+            case "stored_status":
+                return self._coded("status", wanted)
+            case "status":
+                return self._with_status(wanted)
+            case "begun":
+                return np.asarray(~(self.column("valid_from") > self.now))
+            case "valid":
+                return self._valid()
+            case "unexpired":
+                return np.asarray(~(self.column("expires") <= self.now))
             case "tags":
-                return _two_valued(self._tagged(check.one_or_more(value, name)))
+                return self._tagged(wanted)
             case "path":
-                return _two_valued(self._under_path(check.string(value, name)))
+                return self._under_path(wanted)
             case "classification":
-                return _two_valued(self.column(name) <= check.integer(value, name))
+                return np.asarray(self.column(name) <= wanted)
             case "min_confidence":
-                return _two_valued(self._with_confidence(check.fraction(value, name), decay))
+                return self._with_confidence(wanted, decay)
             case "since":
-                return _two_valued(self.column("created") >= check.micros(check.moment(value, name)))
+                return np.asarray(self.column("created") >= check.micros(wanted))
             case "until":
-                return _two_valued(self.column("created") < check.micros(check.moment(value, name)))
-            case "context":
-                check_context_conditions(value)
-                return self._by_context(repr(value), lambda context: match_context(context, value))
+                return np.asarray(self.column("created") < check.micros(wanted))
             case _:
-                check_near(value)
-                return self._by_context("", lambda context: match_near(context, value))
+                return self._coded(name, wanted)
 
     def _coded(self, name: str, values: Sequence[str]) -> Slots:
         column = self.column(name)
@@ -310,60 +294,6 @@ class ScopeBuilder:
         return flags
 
 
-def _two_valued(yes: Slots) -> tuple[Slots, Slots]:
-    return yes, ~yes
-
-
-def format_value(value: Any) -> str:
-    """A value as a person would write it."""
-    match value:
-        case Near():
-            return f"{value.field} within {value.within:g} of {list(value.target)}"
-        case _:
-            return check.short_repr(value, 120)
-
-
-def describe_filter(filter: FilterExpression) -> str:
-    match filter:
-        case Filter():
-            return " and ".join(f"{name}={format_value(value)}" for name, value in conditions_of(filter))
-        case Not():
-            return f"not ({describe_filter(filter.of)})"
-        case AllOf():
-            return " and ".join(map(describe_filter, filter.of))
-        case AnyOf():
-            return " or ".join(f"({describe_filter(part)})" for part in filter.of)
-
-
 def _depends_on_last_access(filter: FilterExpression | None) -> bool:
     """Does the result of a filter change while nothing is written?"""
     return any_filter(filter, lambda part: part.confidence_decay is not None)
-
-
-def _includes_expired(filter: FilterExpression | None) -> bool:
-    if isinstance(filter, AllOf):
-        return any(map(_includes_expired, filter.of))
-    return isinstance(filter, Filter) and filter.expired is True
-
-
-def _check_no_expired(filter: FilterExpression) -> None:
-    if any_filter(filter, lambda part: part.expired is not None):
-        raise InvalidInput(
-            "expired cannot be negated or be an alternative: it is not a condition, it includes memories."
-        )
-
-
-def _positive_values(filter: FilterExpression | None, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The values that a filter wants under a name, outside of any negation; empty when it wants none in particular.
-
-    An alternative that names none has the default, if another one names some.
-    """
-    if isinstance(filter, AllOf):
-        named = [values for part in filter.of if (values := _positive_values(part, name, default))]
-        return tuple(value for value in named[0] if all(value in other for other in named)) if named else ()
-    if isinstance(filter, AnyOf):
-        parts = [_positive_values(part, name, default) for part in filter.of]
-        filled = [part or default for part in parts]
-        return tuple(dict.fromkeys(value for part in filled for value in part)) if any(parts) and all(filled) else ()
-    value = getattr(filter, name, None) if isinstance(filter, Filter) else None
-    return () if value is None else check.one_or_more(value, name)

@@ -100,7 +100,7 @@ class SqliteSnapshot:
         self._bound = bound
         # One recall asks for the same terms several times: for statistics, for candidates, and for scores.
         self._postings_of: dict[Hashable, TermPostings] = {}
-        self._similar: dict[Hashable, list[tuple[str, float]]] = {}
+        self._similar: dict[Hashable, tuple[SlotScope, list[tuple[str, float]]]] = {}
 
     @property
     def version(self) -> Version:
@@ -125,7 +125,7 @@ class SqliteSnapshot:
 
     def excluding(self, tree: QueryTree, fields: Mapping[str, float], scope: Scope) -> SlotScope:
         scope = _own(scope)
-        others = ~self._fulfilling(tree, fields, scope.bound_slots)
+        others = ~self._fulfilling(tree, fields)
         return scope.restricted(f"the query excludes it: NOT {format_query(tree)}", others)
 
     def _slots(self, rows: Rows) -> NDArray[np.int64]:
@@ -144,18 +144,16 @@ class SqliteSnapshot:
     def lexical_candidates(self, query: LexicalQuery, scope: Scope, n: int) -> Proposal:
         scope = _own(scope)
         index, count = self._index, len(self._index.rows)
-        postings = self._postings(query.terms, query.fields, scope.bound_slots)
+        postings = self._postings(query.terms, query.fields)
         length = self._lengths(query.fields)[postings.slots]
         frequency = postings.frequencies
         damped = frequency + query.k1 * (1 - query.b + query.b * length / query.average_length)
         weights = np.asarray(query.weights)[postings.term_numbers()]
         parts = weights * (frequency * (query.k1 + 1) / damped)
         scores = np.bincount(postings.slots, parts, count).astype(np.float64)
-        passing = scores > 0
+        passing = scores > 0 if query.where is None else self._fulfilling(query.where, query.fields)
         if query.require_all:
             passing &= np.bincount(postings.slots, minlength=count) == len(query.terms)
-        if query.where is not None:
-            passing = self._fulfilling(query.where, query.fields, scope.bound_slots)
         found = np.flatnonzero(passing & scope.slots)
         return Proposal(index.rows[found[_at_least_best(scores[found], n)]], len(found))
 
@@ -188,6 +186,8 @@ class SqliteSnapshot:
 
     def slug_candidates(self, tokens: Sequence[str], scope: Scope, min_similarity: float) -> Rows:
         scope = _own(scope)
+        if not tokens:
+            return NO_ROWS
         rows, slugs = self._derived(("slugs", self._bound), self._read_slugs)
         similar = np.max([slugs.similar(token) for token in tokens], axis=0)
         near = rows[similar >= min_similarity]
@@ -200,9 +200,9 @@ class SqliteSnapshot:
     def similar_words(self, word: str, scope: Scope, min_similarity: float, n: int) -> list[tuple[str, float]]:
         scope = _own(scope)
         key = (word, id(scope), min_similarity, n)
-        if key not in self._similar:
-            self._similar[key] = self._similar_words(word, scope, min_similarity, n)
-        return self._similar[key]
+        if key not in self._similar:  # with the scope, so that no other one gets its id
+            self._similar[key] = scope, self._similar_words(word, scope, min_similarity, n)
+        return self._similar[key][1]
 
     def _similar_words(self, word: str, scope: SlotScope, min_similarity: float, n: int) -> list[tuple[str, float]]:
         vocabulary = self._vocabulary()
@@ -230,7 +230,7 @@ class SqliteSnapshot:
 
     def term_statistics(self, terms: Sequence[Term], fields: Mapping[str, float], scope: Scope) -> TermStatistics:
         scope = _own(scope)
-        postings = self._postings(terms, fields, scope.bound_slots)
+        postings = self._postings(terms, fields)
         documents, average = self._average_length(fields, scope)
         runs = postings.runs()
         return TermStatistics(
@@ -241,7 +241,7 @@ class SqliteSnapshot:
         )
 
     def term_frequencies(self, terms: Sequence[Term], fields: Mapping[str, float], rows: Rows) -> Floats:
-        return self._postings(terms, fields, None).at(self._slots(rows))
+        return self._postings(terms, fields).at(self._slots(rows))
 
     def field_lengths(self, fields: Mapping[str, float], rows: Rows) -> Floats:
         slots = self._slots(rows)
@@ -251,49 +251,46 @@ class SqliteSnapshot:
         slots = self._slots(rows)
         if not len(self._index.rows):
             return np.zeros(len(rows), dtype=np.bool_)
-        return np.asarray((slots >= 0) & self._fulfilling(tree, fields, None)[slots])
+        return np.asarray((slots >= 0) & self._fulfilling(tree, fields)[slots])
 
-    def _postings(self, terms: Sequence[Term], fields: Mapping[str, float], within: Flags | None) -> TermPostings:
-        """The postings of terms; phrases are looked for ``within`` these slots, or where an earlier call looked."""
+    def _postings(self, terms: Sequence[Term], fields: Mapping[str, float]) -> TermPostings:
         key = (tuple(terms), tuple(fields.items()))
         if key not in self._postings_of:
             weights = np.array([fields.get(name, 0.0) for name in TEXT_FIELDS])
             runs = self._index.postings.times(self._numbers(terms), weights)
             for at, term in enumerate(terms):
                 if term.match == "phrase":
-                    runs[at] = self._phrase(words(term.word, whole=True), weights, within)
+                    runs[at] = self._phrase(words(term.word, whole=True), weights)
             slots = np.concatenate([NO_SLOTS, *(slots for slots, _ in runs)])
             frequencies = np.concatenate([np.empty(0), *(frequencies for _, frequencies in runs)])
             ends = list(accumulate(len(slots) for slots, _ in runs))
             self._postings_of[key] = TermPostings(slots, frequencies, ends)
         return self._postings_of[key]
 
-    def _phrase(
-        self, phrase: list[str], weights: Floats, within: Flags | None
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """The slots where these words occur in this order, ascending, and Σ weight × how often."""
+    def _phrase(self, phrase: list[str], weights: Floats) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The slots of the bound where these words occur in this order, ascending, and Σ weight × how often."""
         folded = [fold(word) for word in phrase]
         runs = self._index.postings.times(written_numbers(self._connection, folded), weights)
         if len(runs) < 2:
             return runs[0] if runs else (NO_SLOTS, np.empty(0))
         slots = reduce(partial(np.intersect1d, assume_unique=True), [having for having, _ in runs])
-        slots = slots[(self._index.alive if within is None else within)[slots]]
+        slots = slots[self._bound_slots()[slots]]
         if not len(slots):
             return NO_SLOTS, np.empty(0)
         frequencies = phrase_frequencies(self._connection, self._index.rows[slots], folded, weights)
         return slots[frequencies > 0], frequencies[frequencies > 0]
 
-    def _fulfilling(self, tree: QueryTree, fields: Mapping[str, float], within: Flags | None) -> Flags:
+    def _fulfilling(self, tree: QueryTree, fields: Mapping[str, float]) -> Flags:
         """By slot: does it fulfil a query tree?"""
         match tree:
             case And(of):
-                return reduce(np.logical_and, [self._fulfilling(each, fields, within) for each in of])
+                return reduce(np.logical_and, [self._fulfilling(each, fields) for each in of])
             case Or(of):
-                return reduce(np.logical_or, [self._fulfilling(each, fields, within) for each in of])
+                return reduce(np.logical_or, [self._fulfilling(each, fields) for each in of])
             case AndNot(these, those):
-                return self._fulfilling(these, fields, within) & ~self._fulfilling(those, fields, within)
+                return self._fulfilling(these, fields) & ~self._fulfilling(those, fields)
         fulfilling = np.zeros(len(self._index.rows), dtype=np.bool_)
-        fulfilling[self._postings((leaf_term(tree),), fields, within).slots] = True
+        fulfilling[self._postings((leaf_term(tree),), fields).slots] = True
         return fulfilling
 
     def _numbers(self, terms: Sequence[Term]) -> list[list[int]]:
