@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recollect.systems.openclaw.workspace import SearchSettings, Workspace
     from recollect.systems.robotmem.robot import Robot
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _MODULES: dict[str, tuple[str, ...]] = {
     "recollect.aio": ("AsyncMind",),

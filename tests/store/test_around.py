@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recollect import Mind, StoreError
+from recollect import Mind, Recall, StoreError
 from recollect.systems.openclaw.workspace import Workspace
 from recollect.upkeep.doctor import Doctor
 from tests.ingest.kit import VAULT, write
 from tests.recall.kit import NOON, WOVEN, Woven, ids, open_mind, step, told
 from tests.store.looking import assert_whole, sql
+from tests.store.older_files import make_older
 
 PROJECT = Path(__file__).parents[2]
 
@@ -34,7 +35,7 @@ def around(mind: Mind, id: str, reach: int = 2) -> tuple[list[str], list[str]]:
     with mind.store.snapshot() as snapshot:
         row = snapshot.row(id)
         assert row is not None
-        (found,) = snapshot.around(np.array([row]), reach)
+        (found,) = snapshot.neighbours(np.array([row]), reach)
         assert len(found) == 2 * reach
         named = [snapshot.ids(np.array([each]))[0] if each >= 0 else "" for each in found.tolist()]
     return [each for each in named[:reach] if each], [each for each in named[reach:] if each]
@@ -85,11 +86,11 @@ def test_what_another_user_said_in_a_session_of_that_name_does_not_come_between(
 
 def test_one_that_is_not_there_has_nothing_around_it(mind: Mind) -> None:
     with mind.store.snapshot() as snapshot:
-        assert snapshot.around(np.array([7]), 2).tolist() == [[-1] * 4]
-        assert snapshot.around(np.empty(0, np.int64), 2).shape == (0, 4)
+        assert snapshot.neighbours(np.array([7]), 2).tolist() == [[-1] * 4]
+        assert snapshot.neighbours(np.empty(0, np.int64), 2).shape == (0, 4)
     mind.remember_many({"text": f"said {at}", "session": "monday"} for at in range(3))
     with mind.store.snapshot() as snapshot:
-        assert snapshot.around(np.array([99, -1]), 2).tolist() == [[-1] * 4] * 2
+        assert snapshot.neighbours(np.array([99, -1]), 2).tolist() == [[-1] * 4] * 2
 
 
 def test_the_order_follows_every_change(mind: Mind) -> None:
@@ -145,23 +146,13 @@ def test_without_vectors_nothing_tells_a_diary(path: Path) -> None:
 
 ASKED = "where could the mug be?"
 KEPT = [{"text": "we keep one cup there", "id": "cup"}, {"text": "we keep one lamp there", "id": "lamp"}]
-TO_THIRD = """
-ALTER TABLE vectors ADD COLUMN sketch BLOB NOT NULL DEFAULT x'';
-UPDATE vectors SET sketch = s.sketch FROM sketches s WHERE s.space = vectors.space AND s.row = vectors.row;
-DROP TABLE sketches;
-DELETE FROM migrations WHERE name >= '0004'
-"""
-TO_SECOND = "DROP TABLE sketches; DELETE FROM migrations WHERE name >= '0003'"
-TO_FIRST = (
-    TO_SECOND + "; DROP TABLE folders; DROP TABLE files; DROP TABLE chunks; DELETE FROM migrations WHERE name > '0002'"
-)
 
 
-@pytest.fixture(params=[TO_FIRST, TO_SECOND], ids=["from 0001", "from 0002"])
+@pytest.fixture(params=[1, 2], ids=["from 0001", "from 0002"])
 def old(request: pytest.FixtureRequest, path: Path) -> Path:
     with open_mind(path, WOVEN) as mind:
         mind.remember_many(KEPT)
-    sql(path, request.param)
+    make_older(path, request.param)
     return path
 
 
@@ -213,7 +204,7 @@ def third(path: Path) -> Path:
     sql(path, "DELETE FROM sketches WHERE row = 300; INSERT INTO spaces (name, dim, active) VALUES ('other', 100, 0)")
     sql(path, "INSERT INTO vectors SELECT 2, row, vector FROM vectors WHERE row < 100")
     sql(path, "INSERT INTO sketches SELECT 2, row, sketch FROM sketches WHERE row < 50")
-    sql(path, TO_THIRD + "; VACUUM")
+    make_older(path, 3)
     return path
 
 
@@ -224,12 +215,22 @@ APART = (
 )
 
 
+def used_pages(path: Path) -> int:
+    (((pages,),), ((free,),)) = sql(path, "PRAGMA page_count"), sql(path, "PRAGMA freelist_count")
+    return int(pages) - int(free)
+
+
+def explained(recall: Recall) -> list[Any]:
+    """Results and their scores; not the version, as the migration gives the changes of an older file their tokens."""
+    return [[each.memory.id, each.score, each.why.as_dict()] for each in recall]
+
+
 def test_tokens_that_lay_beside_the_vectors_get_a_table_of_their_own(third: Path) -> None:
     with open_mind(third, WOVEN, readonly=True) as mind:
         before = mind.recall(ASKED, track=False)
-    kept, pages = sql(third, BESIDE), sql(third, "PRAGMA page_count")
+    kept, pages = sql(third, BESIDE), used_pages(third)
     with open_mind(third, WOVEN) as mind:
-        assert told(mind.recall(ASKED, track=False)) == told(before)
+        assert explained(mind.recall(ASKED, track=False)) == explained(before)
         assert step(before, "tokens")["outcome"] == "ran"
         assert mind.embed_missing() == 1
         assert mind.embed_missing() == 0
@@ -237,7 +238,7 @@ def test_tokens_that_lay_beside_the_vectors_get_a_table_of_their_own(third: Path
     assert sql(third, APART) == kept
     assert sql(third, "SELECT name FROM sqlite_schema WHERE type = 'trigger' OR name = 'together'") == []
     assert sql(third, "SELECT sum(sketch = x'') FROM sketches") == [(0,)]
-    assert sql(third, "PRAGMA page_count") <= [(pages[0][0] + 5,)]  # the new table and its index begin with a page each
+    assert used_pages(third) <= pages + 5  # new tables and their indexes begin with a page each
     assert_whole(third)
 
 

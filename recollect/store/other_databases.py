@@ -20,12 +20,12 @@ UNWRITABLE = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)
 
 
 def is_database(path: str | PathLike[str]) -> bool:
-    """Does the file begin as SQLite's do?"""
+    """Does the file begin with SQLite's header?"""
     with open(path, "rb") as file:
         return file.read(len(HEADER)) == HEADER
 
 
-class Foreign:
+class OtherDatabase:
     """One snapshot of another program's database."""
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -42,49 +42,49 @@ class Foreign:
         return set(columns) <= self.tables.get(table, frozenset())
 
     def rows(self, table: str, *columns: str) -> Iterator[dict[str, Any]]:
-        """These columns of every row, in the order of their making; None for a column that an older file lacks."""
+        """These columns of every row, in the order of insertion; None for a column that the table lacks."""
         if table not in self.tables:
             return
-        here = [each for each in columns if each in self.tables[table]]
-        absent = dict.fromkeys(each for each in columns if each not in here)
-        chosen = ", ".join(map(_quoted, here))
-        for values in self._connection.execute(f"SELECT {chosen} FROM {_quoted(table)} ORDER BY rowid"):
-            yield {**absent, **dict(zip(here, values, strict=True))}
+        present = [each for each in columns if each in self.tables[table]]
+        absent = dict.fromkeys(each for each in columns if each not in present)
+        chosen = ", ".join(map(_quote, present))
+        for values in self._connection.execute(f"SELECT {chosen} FROM {_quote(table)} ORDER BY rowid"):
+            yield {**absent, **dict(zip(present, values, strict=True))}
 
 
 @contextmanager
-def opened(path: str | PathLike[str]) -> Iterator[Foreign]:
-    """A database of another program, as it is at this moment; its owner may go on writing to it."""
+def open_database(path: str | PathLike[str]) -> Iterator[OtherDatabase]:
+    """A snapshot of another program's database, which may be written to meanwhile."""
     try:
-        connection = _connected(Path(path))
+        connection = _connect(Path(path))
         try:
             connection.execute("BEGIN")
-            yield Foreign(connection)
+            yield OtherDatabase(connection)
         finally:
             connection.close()
     except apsw.Error as problem:
         raise StoreError(f"{path} cannot be read as a database: {problem}.") from problem
 
 
-def _connected(path: Path) -> apsw.Connection:
+def _connect(path: Path) -> apsw.Connection:
     uri, log = f"{path.absolute().as_uri()}?mode=ro", path.with_name(path.name + "-wal")
     try:
-        return _tried(uri)
+        return _open(uri)
     except UNWRITABLE:
         if log.exists() and log.stat().st_size:
             raise StoreError(
                 f"{path} has changes in its log ({log.name}) that cannot be read without the right to write beside "
                 "it. Copy both files to a folder of your own and import from there."
             ) from None
-        return _tried(f"{uri}&immutable=1")
+        return _open(f"{uri}&immutable=1")
 
 
-def _tried(uri: str) -> apsw.Connection:
+def _open(uri: str) -> apsw.Connection:
     connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_READONLY)
     connection.set_busy_timeout(BUSY_MILLISECONDS)
     connection.pragma("application_id")  # reads the file
     return connection
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
