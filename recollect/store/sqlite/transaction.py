@@ -45,6 +45,8 @@ INSERT = f"INSERT INTO memories (born, changed, {', '.join(COLUMNS)}) VALUES ({'
 UPDATE = f"UPDATE memories SET changed = ?, {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 ADD_WORD = "INSERT INTO vocabulary (word, stem) VALUES (?, ?) ON CONFLICT DO NOTHING"  # RETURNING would double its time
 AMONG = "IN (SELECT value FROM json_each(?1))"
+# What transactions added. There is no index by born; a memory was last changed by the transaction that added it or later.
+ADDED = f"SELECT row, born FROM memories INDEXED BY memories_changed WHERE changed >= ?2 AND born {AMONG}"
 SYNC = "sync"  # the verb of transactions that follow files: what they replace is in the files, so no history is kept
 NOT_UNDOABLE = ("undo", "embed", "reembed", SYNC)
 MAX_OCCURRENCES = 65_535  # of one word in one field; the number is stored in 16 bits
@@ -223,9 +225,11 @@ class SqliteTransaction:
             self._delete(rows)
 
     def set_use(self, row: int, use: Use) -> None:
+        self.require([row])
         self.connection.execute("INSERT OR REPLACE INTO use VALUES (?, ?, ?, ?, ?, ?, ?)", (row, *use_to_row(use)))
 
     def add_history(self, row: int, memory: Memory, until: datetime) -> None:
+        self.require([row])
         self._save("memory", row, to_row(memory), until=micros(until))
 
     def row(self, id: str) -> int:
@@ -234,6 +238,13 @@ class SqliteTransaction:
         if row is None:
             raise NotFound(f"There is no memory with the id {id!r}.")
         return int(row)
+
+    def require(self, rows: Sequence[int]) -> None:
+        """Raise NotFound if one of these rows does not exist or is outside the bound."""
+        condition, values = bound_condition(self.bound)
+        sql = f"SELECT count(*) FROM memories WHERE row {AMONG}{condition}"
+        if self.connection.execute(sql, (json.dumps(list(rows)), *values)).get < len(set(rows)):
+            raise NotFound("A row does not exist in this store, or is outside its bound.")
 
     def row_with(self, id: str, text: str) -> int | None:
         condition, values = bound_condition(self.bound)
@@ -252,6 +263,7 @@ class SqliteTransaction:
         if self.verb != "reembed":
             active = active_space(self.connection)
             check_space(active[1] if active else None, space, self.path)
+        self.require(rows)
         number = self.space(space)
         encoded = [(number, row, *each) for row, each in zip(rows, texts, strict=True)]
         self.connection.executemany(
@@ -489,8 +501,9 @@ class SqliteTransaction:
 
     def _added(self, versions: Sequence[int]) -> set[int]:
         """The rows of the memories that these transactions added."""
-        sql = f"SELECT row FROM memories WHERE born {AMONG}"
-        return {row for (row,) in fetch(self.connection, sql, (json.dumps(versions),))}
+        if not versions:
+            return set()
+        return {row for row, _ in fetch(self.connection, ADDED, (json.dumps(versions), min(versions)))}
 
     def _transactions_of(self, operation: int | None) -> Iterator[tuple[int, int, str]]:
         """Version, moment and verb of each transaction of an operation (None: the last one inside the bound), latest
@@ -509,25 +522,24 @@ class SqliteTransaction:
 
     def _concerns(self, bounds: str) -> bool:
         """Does an operation that touched these owners touch anything inside the bound?"""
-        return not self.bound.values or not all(is_disjoint(owner, self.bound) for owner in json.loads(bounds))
+        return not all(is_disjoint(owner, self.bound) for owner in json.loads(bounds))
 
     def _refuse_if_touched_later(self, versions: Sequence[int]) -> None:
         """What another operation has built upon since must not be pulled away, also if it came in between."""
         listed, first = json.dumps(versions), min(versions)
         touched = (
-            "WITH own AS (SELECT value FROM json_each(?1)), added AS (SELECT row FROM memories WHERE born IN own), "
-            "touched AS (SELECT row, min(version) AS since FROM (SELECT row, born AS version FROM memories "
-            "WHERE born IN own UNION ALL SELECT row, version FROM former WHERE what = 'memory' AND version IN own) "
-            "GROUP BY row) "
+            f"WITH own AS (SELECT value FROM json_each(?1)), added AS MATERIALIZED ({ADDED}), "
+            "touched AS (SELECT row, min(version) AS since FROM (SELECT row, born AS version FROM added UNION ALL "
+            "SELECT row, version FROM former WHERE what = 'memory' AND version IN own) GROUP BY row) "
         )
         later = (
             f"{touched}SELECT 1 FROM touched t CROSS JOIN former f ON f.row = t.row AND f.what = 'memory' "
             "AND f.version > t.since WHERE f.version NOT IN own "
-            "UNION ALL SELECT 1 FROM former d, json_each(d.record, '$[0]') decayed JOIN touched t "
-            "ON t.row = decayed.value WHERE d.what = 'strengths' AND d.version > ?2 AND d.version > t.since "
-            "AND d.version NOT IN own "
-            "UNION ALL SELECT 1 FROM edges WHERE source IN added AND born NOT IN own "
-            "UNION ALL SELECT 1 FROM edges WHERE target IN added AND born NOT IN own LIMIT 1"
+            "UNION ALL SELECT 1 FROM former d INDEXED BY former_version CROSS JOIN json_each(d.record, '$[0]') decayed "
+            "CROSS JOIN touched t ON t.row = decayed.value WHERE d.what = 'strengths' AND d.version > ?2 "
+            "AND d.version > t.since AND d.version NOT IN own "
+            "UNION ALL SELECT 1 FROM edges WHERE source IN (SELECT row FROM added) AND born NOT IN own "
+            "UNION ALL SELECT 1 FROM edges WHERE target IN (SELECT row FROM added) AND born NOT IN own LIMIT 1"
         )
         if self.connection.execute(later, (listed, first)).get is not None:
             raise StoreError(
@@ -540,9 +552,9 @@ class SqliteTransaction:
     ) -> dict[tuple[Any, ...], str]:
         """Remove what a transaction added and restore what it replaced, but what its operation had added itself:
         the restored things, and the id of each that is a memory."""
-        born = [row for (row,) in fetch(self.connection, "SELECT row FROM memories WHERE born = ?", (version,))]
-        self.touch(*self._owners(born))
-        self._delete(born)
+        born = self._added([version])
+        self.touch(*self._owners([*born]))
+        self._delete([*born])
         self.connection.execute("DELETE FROM edges WHERE born = ?", (version,))
         self.connection.execute("DELETE FROM entity_edges WHERE born = ?", (version,))
         sql = "SELECT what, row, record FROM former WHERE version = ? ORDER BY _rowid_ DESC"
