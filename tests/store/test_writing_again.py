@@ -17,7 +17,7 @@ def mind(path: Path, clock: Clock) -> Mind:
     return Mind(path, embedder=None, clock=clock)
 
 
-def version(mind: Mind) -> int:
+def version(mind: Mind) -> str:
     return mind.status().store.version
 
 

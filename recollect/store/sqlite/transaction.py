@@ -45,7 +45,7 @@ INSERT = f"INSERT INTO memories (born, changed, {', '.join(COLUMNS)}) VALUES ({'
 UPDATE = f"UPDATE memories SET changed = ?, {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 ADD_WORD = "INSERT INTO vocabulary (word, stem) VALUES (?, ?) ON CONFLICT DO NOTHING"  # RETURNING would double its time
 AMONG = "IN (SELECT value FROM json_each(?1))"
-# What transactions added. There is no index by born; a memory was last changed by the transaction that added it or later.
+# What transactions added, without a scan: the last change of a memory is never older than the one that added it.
 ADDED = f"SELECT row, born FROM memories INDEXED BY memories_changed WHERE changed >= ?2 AND born {AMONG}"
 SYNC = "sync"  # the verb of transactions that follow files: what they replace is in the files, so no history is kept
 NOT_UNDOABLE = ("undo", "embed", "reembed", SYNC)
