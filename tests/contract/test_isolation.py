@@ -642,6 +642,26 @@ def test_cached_answers_stay_inside_the_bound(world: World) -> None:
             assert reveals(told(mind.recall(QUERY, 20, track=False))) == []
 
 
+def test_an_equal_text_beyond_the_bound_is_another_memory(world: World) -> None:
+    own, foreign = owner_of(world.bound, "own"), owner_of(world.bound, "foreign")
+    with world.open() as mind, open_mind(world.path) as everything:
+        theirs = everything.remember("A jug stands there.", **foreign)
+        mine = mind.remember("A jug stands there.", **own)
+        assert (mine.id != theirs.id, mine.mentions) == (True, 1)
+        assert everything.show(theirs.id) == theirs
+
+
+def test_a_summary_of_memories_of_several_users_belongs_to_none(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "memory.db") as mind, open_mind(tmp_path / "memory.db", user="ann") as ann:
+        ann.remember("Ann has a jug.", session="monday", agent="butler")
+        assert mind.consolidate_session("monday").user == "ann"
+        mind.undo()
+        mind.remember("Bob has a secret.", user="bob", session="monday", agent="butler")
+        summary = mind.consolidate_session("monday")
+        assert (summary.user, summary.agent) == ("", "butler")
+        assert "secret" not in told(ann.list())
+
+
 # The interfaces over a mind.
 
 

@@ -86,7 +86,7 @@ class ReferenceTransaction:
         return self._rewrite(row, revision(copy.deepcopy(self.state.memories[row])))
 
     def decay(self, rate: float) -> int:
-        count = 0
+        places = []
         for row, memory in sorted(self.state.memories.items()):
             if not self.bound.contains(memory):
                 continue
@@ -96,10 +96,10 @@ class ReferenceTransaction:
             if strength != memory.strength:
                 self._save(("strength", row), memory)
                 self.state.memories[row] = replace(memory, strength=strength)
-                count += 1
-        if count:
-            self.state.decays.append((self._touch(self.bound), self._now, self.bound))
-        return count
+                places.append(place_of(memory))
+        if places:
+            self.state.decays.append((self._touch(*places), self._now, self.bound))
+        return len(places)
 
     def delete(self, rows: Sequence[int]) -> None:
         for row in rows:
