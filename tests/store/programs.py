@@ -177,7 +177,9 @@ def fork_while_writing(path: str) -> None:
     def write() -> None:
         try:
             while not enough.is_set():
-                written.extend(mind.remember_many(f"bulk {number} {rare_word(number)}" for number in range(3000)).ids)
+                first = len(written)
+                texts = (f"bulk {number} {rare_word(number)}" for number in range(first, first + 3000))
+                written.extend(mind.remember_many(texts).ids)
                 enough.wait(0.12)  # longer than SQLite sleeps between two tries of a child that waits
         except Exception as problem:
             problems.append(f"{type(problem).__name__}: {problem}")

@@ -156,7 +156,7 @@ class _CacheConnections(Connections):
             connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
-        self._local.held = connection
+        self._local.connection = connection
 
 
 def _size(connection: apsw.Connection) -> int:
