@@ -138,14 +138,14 @@ DROP TABLE together;
 # token, which tells copies of a file apart; the operation that they belong to; and whose memories they touched (JSON,
 # null for any). External ids are unique for a user and an agent of a collection. What belongs to a memory refers to it
 # by a foreign key, and goes with it.
-TEXT_PREFIX = "substr(text, 1, 64)"
+TEXT_KEY = ("octet_length(text)", "substr(text, 1, 12)")  # short, and rarely the same for two texts
 UNDISTINGUISHED = "external_id = '' AND session = '' AND position IS NULL"  # memories that an equal text can be
 VERSION_0_2 = f"""
 ALTER TABLE memories ADD COLUMN agent TEXT NOT NULL DEFAULT '';
 ALTER TABLE memories ADD COLUMN mentions INTEGER NOT NULL DEFAULT 1;
 DROP INDEX IF EXISTS memories_external;
 CREATE UNIQUE INDEX memories_external ON memories (collection, user, agent, external_id) WHERE external_id <> '';
-CREATE INDEX memories_text ON memories (collection, user, {TEXT_PREFIX}) WHERE {UNDISTINGUISHED};
+CREATE INDEX memories_text ON memories (collection, user, {", ".join(TEXT_KEY)}) WHERE {UNDISTINGUISHED};
 
 ALTER TABLE changes ADD COLUMN token INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE changes ADD COLUMN operation INTEGER NOT NULL DEFAULT 0;

@@ -24,7 +24,7 @@ from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.decay import decayed_strengths
 from recollect.store.sqlite.files import SqliteFileTransaction
 from recollect.store.sqlite.index import ACTIVE, active_space
-from recollect.store.sqlite.migrations import TEXT_PREFIX, UNDISTINGUISHED
+from recollect.store.sqlite.migrations import TEXT_KEY, UNDISTINGUISHED
 from recollect.store.sqlite.rows import (
     COLUMNS,
     CONTEXT,
@@ -173,12 +173,13 @@ class SqliteTransaction:
     def find_equal(self, memory: Memory) -> Memory | None:
         condition, values = bound_condition(self.bound)
         sql = (
-            f"SELECT {SELECT} FROM memories m WHERE collection = ? AND user = ? AND {TEXT_PREFIX} = substr(?, 1, 64) "
-            f"AND {UNDISTINGUISHED} AND text = ? AND kind = ? AND agent = ? AND status = 'active'{condition} "
+            f"SELECT {SELECT} FROM memories m WHERE collection = ? AND user = ? "
+            f"AND {TEXT_KEY[0]} = ? AND {TEXT_KEY[1]} = ? AND {UNDISTINGUISHED} "
+            f"AND text = ? AND kind = ? AND agent = ? AND status = 'active'{condition} "
             "ORDER BY +row LIMIT 1"  # by the index of texts, not by row
         )
-        owner = (memory.collection, memory.user)
-        wanted = (*owner, memory.text, memory.text, memory.kind, memory.agent, *values)
+        owner, key = (memory.collection, memory.user), (len(memory.text.encode()), memory.text[:12])
+        wanted = (*owner, *key, memory.text, memory.kind, memory.agent, *values)
         return next((from_row(stored) for stored in fetch(self.connection, sql, wanted)), None)
 
     def remember(self, memory: Memory) -> WriteResult:
