@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
@@ -24,11 +25,8 @@ class Operation:
     """One undoable call. It may span several transactions."""
 
     verb: str
-    note: str
     at: datetime
-    transaction: int  # its last one
-    touched: frozenset[Bound] = frozenset()  # where the memories and relations lie that it changed
-    undone: bool = False
+    touched: Mapping[Bound, int] = field(default_factory=dict)  # where it changed something: the last transaction there
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class State:
     spaces: list[Space] = field(default_factory=list)
     vectors: dict[tuple[Space, int], NDArray[np.float32]] = field(default_factory=dict)
     sketches: dict[tuple[Space, int], bytes] = field(default_factory=dict)
-    operations: dict[int, Operation] = field(default_factory=dict)
+    operations: dict[int, Operation] = field(default_factory=dict)  # without those that were undone
     changes: list[Change] = field(default_factory=list)
     decays: list[tuple[int, datetime, Bound]] = field(default_factory=list)  # operation, moment, which memories
     folders: dict[str, JsonObject] = field(default_factory=dict)
@@ -87,10 +85,11 @@ class State:
     def last_undoable(self, bound: Bound) -> int | None:
         """The operation with the latest transaction that changed something inside a bound."""
         last = [
-            (operation.transaction, number)
+            (transaction, number)
             for number, operation in self.operations.items()
-            if not operation.undone and operation.verb not in NOT_UNDOABLE
-            if any(overlaps(place, bound) for place in operation.touched)
+            if operation.verb not in NOT_UNDOABLE
+            for place, transaction in operation.touched.items()
+            if overlaps(place, bound)
         ]
         return max(last)[1] if last else None
 
@@ -105,7 +104,7 @@ class State:
     def undo_texts(self, bound: Bound, operation: int | None) -> dict[str, str]:
         """By id: the texts to embed of the memories whose text an undo of this operation, or the last, would change."""
         number = self.last_undoable(bound) if operation is None else operation
-        if number is None or self.refusal_to_undo(number, bound):
+        if number not in self.operations or self.refusal_to_undo(number, bound):
             return {}
         return {
             before.id: embedding_text(before)

@@ -72,13 +72,10 @@ class ReferenceStore:
         with shared.lock:
             if shared.writing:
                 raise StoreError("A transaction cannot be opened inside another one.")
-            known = self._state.operations.get(operation) if operation is not None else None
-            if operation is not None and (known is None or known.undone or known.verb != verb):
-                raise StoreError(f"There is no operation {operation} ({verb}) to continue, or it was undone.")
             shared.writing = True
             try:
                 state = self._state.copy()
-                yield ReferenceTransaction(state, self.bound, self.path, verb, note, shared.clock(), operation)
+                yield ReferenceTransaction(state, self.bound, self.path, verb, shared.clock(), operation)
                 shared.state = state
             finally:
                 shared.writing = False
