@@ -16,7 +16,7 @@ from recollect.store.sqlite.rows import select_columns
 from tests.recall.kit import WOVEN, open_mind
 
 COUNT = 3000
-EDITED = 20
+EDITED = 5
 
 
 @pytest.fixture(scope="module")
