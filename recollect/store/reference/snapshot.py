@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
@@ -31,11 +31,11 @@ from recollect.store.base import (
     TokenSketches,
     leaf_term,
 )
-from recollect.store.filters import Condition, first_exclusion, positive_values, scope_conditions
+from recollect.store.filters import first_exclusion, positive_values, scope_conditions
 from recollect.store.reference.state import State, created_of, ends_of
 from recollect.store.text_fields import TEXT_FIELDS, field_words
 from recollect.text.query_language import And, AndNot, Or, QueryTree, format_query
-from recollect.text.signatures import text_signature
+from recollect.text.signatures import hamming_similarity, text_signature
 from recollect.text.slugs import path_or_name, slug_grams
 from recollect.text.trigrams import is_one_edit_apart, word_trigrams
 from recollect.text.words import fold, stem, words
@@ -46,16 +46,14 @@ COHERENCE_SAMPLE = 2000  # memories
 
 @dataclass(frozen=True, slots=True)
 class ReferenceScope:
-    """The rows in scope, and the conditions that the others do not fulfil."""
+    """Why each memory of the bound is left out; None for those in scope."""
 
-    memories: Mapping[int, Memory]
-    conditions: list[Condition]
+    exclusions: Mapping[int, Exclusion | None]
     documents: list[int]  # rows that statistics are about
-    excluded: Mapping[int, str] = field(default_factory=dict)  # by row: why a query tree excludes it
 
     @property
     def rows(self) -> list[int]:
-        return [row for row in self.memories if self.exclusion(row) is None]
+        return [row for row, exclusion in self.exclusions.items() if exclusion is None]
 
     @property
     def count(self) -> int:
@@ -65,13 +63,10 @@ class ReferenceScope:
         return np.array([self.exclusion(row) is None for row in rows.tolist()], dtype=np.bool_)
 
     def knows(self, row: int) -> bool:
-        return row in self.memories
+        return row in self.exclusions
 
     def exclusion(self, row: int) -> Exclusion | None:
-        if row not in self.memories:
-            return Exclusion("it is not in the store")
-        reason = first_exclusion(self.conditions, self.memories[row])
-        return Exclusion(self.excluded[row]) if reason is None and row in self.excluded else reason
+        return self.exclusions.get(row, Exclusion("it is not in the store"))
 
 
 class ReferenceSnapshot:
@@ -105,12 +100,18 @@ class ReferenceSnapshot:
             for row, memory in self._memories.items()
             if memory.status != "forgotten" and (not collections or memory.collection in collections)
         ]
-        return ReferenceScope(self._memories, conditions, documents)
+        exclusions = {row: first_exclusion(conditions, memory) for row, memory in self._memories.items()}
+        return ReferenceScope(exclusions, documents)
 
     def excluding(self, tree: QueryTree, fields: Mapping[str, float], scope: Scope) -> ReferenceScope:
-        own, reason = _own(scope), f"the query excludes it: NOT {format_query(tree)}"
-        refused = {row: reason for row, memory in self._memories.items() if _fulfils(tree, memory, fields)}
-        return replace(own, excluded={**refused, **own.excluded})
+        own, excluded = _own(scope), Exclusion(f"the query excludes it: NOT {format_query(tree)}")
+        return replace(
+            own,
+            exclusions={
+                row: before or (excluded if _fulfils(tree, self._memories[row], fields) else None)
+                for row, before in own.exclusions.items()
+            },
+        )
 
     # Candidates.
 
@@ -138,8 +139,7 @@ class ReferenceSnapshot:
     def signature_candidates(self, signature: NDArray[np.uint8], scope: Scope, min_similarity: float) -> Rows:
         bits = 8 * len(signature)
         rows = _rows(_own(scope).rows)
-        differing = np.unpackbits(self.signatures(bits, rows) ^ signature, axis=1).sum(axis=1, dtype=np.int64)
-        return np.asarray(rows[1 - differing / bits >= min_similarity])
+        return rows[hamming_similarity(signature, self.signatures(bits, rows), bits) >= min_similarity]
 
     def slug_candidates(self, tokens: Sequence[str], scope: Scope, min_similarity: float) -> Rows:
         found = []
