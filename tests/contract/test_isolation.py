@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import numpy as np
 import pytest
 
 from recollect import InvalidInput, Memory, Mind, NotFound, RecollectError, StoreError
@@ -260,8 +261,6 @@ def moved(mind: Mind, world: World) -> Memory:
 
 def read_store(mind: Mind, world: World) -> list[Any]:
     """What the protocol of the store tells about foreign rows and ids."""
-    import numpy as np
-
     store, rows = mind.store, np.arange(1, 40, dtype=np.int64)
     found: list[Any] = [
         store.bound,
@@ -474,6 +473,9 @@ def answers(mind: Mind) -> Iterator[tuple[str, Any]]:
             yield f"{name}: {query}", ([(each.id, each.score, str(each.why)) for each in recall], steps, absent)
     for budget in (10, 40, 400):
         yield f"context of {budget}", str(mind.context(QUERY, budget, track=False))
+    with mind.store.snapshot() as snapshot:
+        near = snapshot.neighbours(np.array([snapshot.row(id) for id in OWN_IDS]), 2)
+        yield "neighbours", [snapshot.ids(row) for row in near]
     yield "list", [to_json(memory) for memory in mind.list()]
     yield "export", list(mind.export())
     yield "status", {**asdict(mind.status().store), "path": "", "bytes": 0, "version": ""}
