@@ -172,7 +172,9 @@ def fork_while_writing(path: str) -> None:
     """Children are forked while another thread is in the middle of big writes."""
     mind = Mind(path, embedder=None)
     mind.remember("before the forks")
-    enough, problems, written = threading.Event(), [], []
+    enough = threading.Event()
+    problems: list[str] = []
+    written: list[str] = []
 
     def write() -> None:
         try:
