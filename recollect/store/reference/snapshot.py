@@ -106,13 +106,8 @@ class ReferenceSnapshot:
 
     def excluding(self, tree: QueryTree, fields: Mapping[str, float], scope: Scope) -> ReferenceScope:
         own, excluded = _own(scope), Exclusion(f"the query excludes it: NOT {format_query(tree)}")
-        return replace(
-            own,
-            exclusions={
-                row: before or (excluded if self._fulfils(tree, row, fields) else None)
-                for row, before in own.exclusions.items()
-            },
-        )
+        fulfilling = {row: excluded for row in own.exclusions if self._fulfils(tree, row, fields)}
+        return replace(own, exclusions={row: own.exclusions[row] or fulfilling.get(row) for row in own.exclusions})
 
     # Candidates.
 
@@ -347,10 +342,8 @@ class ReferenceSnapshot:
         return [each for each in relations if wanted & {each.subject.casefold(), each.object.casefold()}]
 
     def next_validity_change(self, now: datetime) -> float:
-        moments = [(m.valid_from, m.valid_to, m.expires) for m in self._memories.values()]
-        return min(
-            (float(micros(at)) for each in moments for at in each if at is not None and at > now), default=np.inf
-        )
+        moments = [at for m in self._memories.values() for at in (m.valid_from, m.valid_to, m.expires)]
+        return min((float(micros(at)) for at in moments if at is not None and at > now), default=np.inf)
 
 
 def _own(scope: Scope) -> ReferenceScope:
