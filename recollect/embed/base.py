@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import EmbeddingError
+from recollect.protocols import supports
 
 Vectors = NDArray[np.float32]
 
@@ -47,11 +48,8 @@ class TokenVectors:
 
 
 @runtime_checkable
-class TokenEmbedder(Protocol):
+class TokenEmbedder(Embedder, Protocol):
     """Gives a vector for every token, so that texts can be compared token by token."""
-
-    @property
-    def name(self) -> str: ...
 
     def token_vectors(self, texts: Sequence[str]) -> Sequence[TokenVectors]:
         """The token vectors and the text's own vector, from one pass of the model."""
@@ -124,21 +122,21 @@ class ServiceEmbedder(Protocol):
 
 
 def provider_name(embedder: Embedder) -> str:
-    return embedder.provider if isinstance(embedder, IdentifiedEmbedder) else "local"
+    return embedder.provider if supports(embedder, IdentifiedEmbedder) else "local"
 
 
 def model_name(embedder: Embedder) -> str:
-    return embedder.model if isinstance(embedder, ServiceEmbedder) else embedder.name
+    return embedder.model if supports(embedder, ServiceEmbedder) else embedder.name
 
 
 def known_dim(embedder: Embedder) -> int | None:
     """The dimensions, or None when a service would have to be asked for them."""
-    return embedder.known_dim if isinstance(embedder, LazyEmbedder) else embedder.dim
+    return embedder.known_dim if supports(embedder, LazyEmbedder) else embedder.dim
 
 
 def preferred_batch_size(embedder: Embedder | None, default: int) -> int:
     """How many texts to give an embedder at a time."""
-    return (embedder.batch_size if isinstance(embedder, BatchingEmbedder) else None) or default
+    return (embedder.batch_size if supports(embedder, BatchingEmbedder) else None) or default
 
 
 class TextsRejected(EmbeddingError):
@@ -165,7 +163,7 @@ def embed_with_tokens(
     embedder: Embedder, texts: Sequence[str], query: bool = False
 ) -> tuple[Vectors, Sequence[TokenVectors] | None]:
     """The same, with the vectors of the tokens from the same pass where the embedder is a TokenEmbedder."""
-    if not isinstance(embedder, TokenEmbedder):
+    if not supports(embedder, TokenEmbedder):
         return embed_texts(embedder, texts, query), None
     try:
         tokens = [check_tokens(embedder, each) for each in embedder.token_vectors(texts)]

@@ -19,6 +19,7 @@ from recollect.errors import EmbeddingError, InvalidInput, RecollectError, Store
 from recollect.model import Edge, Memory, Use
 from recollect.model import validation as check
 from recollect.model.memory import check_validity_period, edit_memory, make_edge
+from recollect.protocols import supports
 from recollect.store.base import EncodedText, Space, Store, Transaction, UndoResult, WriteResult
 from recollect.store.text_fields import embedding_text
 
@@ -245,7 +246,7 @@ def embed_missing_vectors(
     are refused are named by an UnembeddedError at the end, when all others are done.
     """
     space = Space(embedder.name, embedder.dim)
-    missing = store.unembedded(space, among, tokens=isinstance(embedder, TokenEmbedder))
+    missing = store.unembedded(space, among, tokens=supports(embedder, TokenEmbedder))
     reasons: dict[str, str] = {}
     size = preferred_batch_size(embedder, BATCH_SIZE)  # a batch API gets as many as it takes
     for start in range(0, len(missing), size):

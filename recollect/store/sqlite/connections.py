@@ -97,9 +97,8 @@ class Connections:
             log = Path(self.path + "-wal")
             if log.exists() and log.stat().st_size:
                 raise StoreError(
-                    f"{self.path} has changes in its write-ahead log, which cannot be read without permission to write to "
-                    "its folder. "
-                    "Copy both files to a folder of your own, or have their owner open them once."
+                    f"{self.path} has changes in its write-ahead log, which cannot be read without permission to write "
+                    "to its folder. Copy both files to a folder of your own, or have their owner open them once."
                 ) from None
             self._uri += "?immutable=1"
             connection = self._open(self._uri)

@@ -138,7 +138,7 @@ DROP TABLE together;
 # token, which tells copies of a file apart; the operation that they belong to; and whose memories they touched (JSON,
 # null for any). External ids are unique for a user and an agent of a collection. What belongs to a memory refers to it
 # by a foreign key, and goes with it.
-TEXT_KEY = ("octet_length(text)", "substr(text, 1, 12)")  # short, and rarely the same for two texts
+TEXT_KEY = ("octet_length(text)", "substr(text, -12)")  # short, and rarely the same for two texts
 UNDISTINGUISHED = "external_id = '' AND session = '' AND position IS NULL"  # memories that an equal text can be
 VERSION_0_2 = f"""
 ALTER TABLE memories ADD COLUMN agent TEXT NOT NULL DEFAULT '';
@@ -152,7 +152,6 @@ ALTER TABLE changes ADD COLUMN operation INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE changes ADD COLUMN bounds TEXT NOT NULL DEFAULT '[[null,null,null,null]]';
 UPDATE changes SET undone = 1 WHERE verb IN ('undo', 'embed', 'reembed', 'sync');
 UPDATE changes SET operation = version, token = (random() & 4611686018427387903) | 1;
-CREATE INDEX changes_operation ON changes (operation);
 
 CREATE TABLE new_words (row INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE, entries BLOB NOT NULL);
 INSERT INTO new_words SELECT * FROM words WHERE row IN (SELECT row FROM memories);

@@ -170,7 +170,7 @@ class SqliteTransaction:
             f"AND text = ? AND kind = ? AND agent = ? AND status = 'active'{condition} "
             "ORDER BY +row LIMIT 1"  # by the index of texts, not by row
         )
-        owner, key = (memory.collection, memory.user), (len(memory.text.encode()), memory.text[:12])
+        owner, key = (memory.collection, memory.user), (len(memory.text.encode()), memory.text[-12:])
         wanted = (*owner, *key, memory.text, memory.kind, memory.agent, *values)
         return next((from_row(stored) for stored in fetch(self.connection, sql, wanted)), None)
 

@@ -79,7 +79,10 @@ def _transactions_of(connection: apsw.Connection, bound: Bound, operation: int |
     if operation is None:
         sql = "SELECT operation, bounds FROM changes WHERE NOT undone ORDER BY version DESC"
         operation = next((each for each, owners in connection.execute(sql) if _concerns(owners, bound)), None)
-    sql = "SELECT version, at, verb, bounds FROM changes WHERE operation = ? AND NOT undone ORDER BY version DESC"
+    sql = (
+        "SELECT version, at, verb, bounds FROM changes WHERE version >= ?1 AND operation = ?1 AND NOT undone "
+        "ORDER BY version DESC"
+    )
     found = fetch(connection, sql, (operation,))
     if not all(is_inside(tuple(owner), bound) for *_, owners in found for owner in json.loads(owners)):
         raise StoreError(
