@@ -122,21 +122,21 @@ class ServiceEmbedder(Protocol):
 
 
 def provider_name(embedder: Embedder) -> str:
-    return embedder.provider if supports(embedder, IdentifiedEmbedder) else "local"
+    return embedder.provider if isinstance(embedder, IdentifiedEmbedder) else "local"
 
 
 def model_name(embedder: Embedder) -> str:
-    return embedder.model if supports(embedder, ServiceEmbedder) else embedder.name
+    return embedder.model if isinstance(embedder, ServiceEmbedder) else embedder.name
 
 
 def known_dim(embedder: Embedder) -> int | None:
     """The dimensions, or None when a service would have to be asked for them."""
-    return embedder.known_dim if supports(embedder, LazyEmbedder) else embedder.dim
+    return embedder.known_dim if isinstance(embedder, LazyEmbedder) else embedder.dim
 
 
 def preferred_batch_size(embedder: Embedder | None, default: int) -> int:
     """How many texts to give an embedder at a time."""
-    return (embedder.batch_size if supports(embedder, BatchingEmbedder) else None) or default
+    return (embedder.batch_size if isinstance(embedder, BatchingEmbedder) else None) or default
 
 
 class TextsRejected(EmbeddingError):

@@ -164,15 +164,13 @@ class SqliteTransaction:
 
     def find_equal(self, memory: Memory) -> Memory | None:
         condition, values = bound_condition(self.bound)
-        sql = (
-            f"SELECT {SELECT} FROM memories m WHERE collection = ? AND user = ? "
-            f"AND {TEXT_KEY[0]} = ? AND {TEXT_KEY[1]} = ? AND {UNDISTINGUISHED} "
-            f"AND text = ? AND kind = ? AND agent = ? AND status = 'active'{condition} "
-            "ORDER BY +row LIMIT 1"  # by the index of texts, not by row
+        sql = (  # the index has equal keys by row: the oldest comes first
+            f"SELECT row FROM memories WHERE collection = ? AND user = ? AND {TEXT_KEY[0]} = ? AND {TEXT_KEY[1]} = ? "
+            f"AND {UNDISTINGUISHED} AND text = ? AND kind = ? AND agent = ? AND status = 'active'{condition} LIMIT 1"
         )
         owner, key = (memory.collection, memory.user), (len(memory.text.encode()), memory.text[-12:])
-        wanted = (*owner, *key, memory.text, memory.kind, memory.agent, *values)
-        return next((from_row(stored) for stored in fetch(self.connection, sql, wanted)), None)
+        row = self.connection.execute(sql, (*owner, *key, memory.text, memory.kind, memory.agent, *values)).get
+        return None if row is None else self._stored(row)
 
     def remember(self, memory: Memory) -> WriteResult:
         known = self._find_existing(memory)
