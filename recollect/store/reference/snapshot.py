@@ -219,7 +219,7 @@ class ReferenceSnapshot:
             sessions.setdefault((memory.collection, memory.user, memory.session), []).append(row)
         found = np.full((len(rows), 2 * reach), -1, dtype=np.int64)
         for (_, _, session), members in sessions.items():
-            if not session and not self._coherent(members):
+            if not session and not self._neighbours_are_similar(members):
                 continue
             places = {row: place for place, row in enumerate(members)}
             for at, row in enumerate(rows.tolist()):
@@ -234,7 +234,7 @@ class ReferenceSnapshot:
         memory = self._memories[row]
         return float(memory.position or 0), created_of(memory), row
 
-    def _coherent(self, rows: Sequence[int]) -> bool:
+    def _neighbours_are_similar(self, rows: Sequence[int]) -> bool:
         """Are memories that follow one another nearer in meaning than any two of them?"""
         found = [vector for row in rows if (vector := self._vector(row)) is not None][:COHERENCE_SAMPLE]
         if len(found) < 8:

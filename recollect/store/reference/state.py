@@ -93,7 +93,7 @@ class State:
         ]
         return max(last)[1] if last else None
 
-    def replaced_by(self, operation: int) -> dict[Key, Any]:
+    def values_before(self, operation: int) -> dict[Key, Any]:
         """What an operation replaced: by key, what there was before its first change."""
         first: dict[Key, Any] = {}
         for change in self.changes:
@@ -108,7 +108,7 @@ class State:
             return {}
         return {
             before.id: embedding_text(before)
-            for key, before in self.replaced_by(number).items()
+            for key, before in self.values_before(number).items()
             if key[0] == "memory" and before is not None
             if (before.text, before.title) != (self.memories[key[1]].text, self.memories[key[1]].title)
         }
@@ -121,7 +121,7 @@ class State:
                 f"The last operation ({verb}) also changed memories outside of {bound.describe()}; it can only be "
                 "undone where all of them are visible."
             )
-        replaced = self.replaced_by(operation)
+        replaced = self.values_before(operation)
         added = {key[1] for key, before in replaced.items() if key[0] == "memory" and before is None}
         for mine in (each for each in self.changes if each.operation == operation):
             for other in self.changes:

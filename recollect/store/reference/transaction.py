@@ -172,7 +172,7 @@ class ReferenceTransaction:
             return None
         if reason := state.refusal_to_undo(number, self.bound):
             raise StoreError(reason)
-        undone, replaced = state.operations.pop(number), state.replaced_by(number)
+        undone, replaced = state.operations.pop(number), state.values_before(number)
         ids = []
         for key, before in reversed(replaced.items()):
             self._restore(key, before)

@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 
 from recollect.errors import InvalidInput, StoreError
-from recollect.store.sqlite.migrations import check_file, migrate
+from recollect.store.sqlite.migrations import is_up_to_date, migrate
 
 BUSY_MILLISECONDS = 30_000
 FORK_TIMEOUT_SECONDS = 10.0
@@ -78,7 +78,7 @@ class Connections:
         if not self.readonly:
             try:
                 connection = self._open(self._uri)
-                check_file(connection, self.path)
+                is_up_to_date(connection, self.path)
                 if not connection.readonly("main"):
                     switch_to_wal(connection)
                     migrate(connection, self.path)
@@ -104,7 +104,7 @@ class Connections:
             connection = self._open(self._uri)
         if not connection.execute("SELECT count(*) FROM sqlite_schema").get:
             raise StoreError(f"{self.path} is empty and cannot be written to.")
-        check_file(connection, self.path)
+        is_up_to_date(connection, self.path)
         self._local.connection = connection
 
     def _open(self, uri: str) -> apsw.Connection:

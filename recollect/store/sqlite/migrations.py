@@ -216,7 +216,7 @@ MIGRATIONS: dict[str, str] = {
 
 def migrate(connection: apsw.Connection, path: str) -> None:
     """Apply the missing migrations; refuse a file of another program or of a newer version."""
-    if check_file(connection, path):
+    if is_up_to_date(connection, path):
         return
     with _ImmediateTransaction(connection):
         applied = _applied(connection, path)
@@ -231,7 +231,7 @@ def migrate(connection: apsw.Connection, path: str) -> None:
                 connection.execute("INSERT INTO migrations VALUES (?, ?)", (name, now))
 
 
-def check_file(connection: apsw.Connection, path: str) -> bool:
+def is_up_to_date(connection: apsw.Connection, path: str) -> bool:
     """Refuse a file of another program or of a newer version; is this one up to date?"""
     applied = _applied(connection, path)
     newer = applied - MIGRATIONS.keys()

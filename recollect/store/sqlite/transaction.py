@@ -170,7 +170,7 @@ class SqliteTransaction:
         )
         owner, key = (memory.collection, memory.user), (len(memory.text.encode()), memory.text[-12:])
         row = self.connection.execute(sql, (*owner, *key, memory.text, memory.kind, memory.agent, *values)).get
-        return None if row is None else self._stored(row)
+        return None if row is None else self.stored(row)
 
     def remember(self, memory: Memory) -> WriteResult:
         known = self._find_existing(memory)
