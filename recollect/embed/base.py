@@ -48,8 +48,14 @@ class TokenVectors:
 
 
 @runtime_checkable
-class TokenEmbedder(Embedder, Protocol):
-    """Gives a vector for every token, so that texts can be compared token by token."""
+class TokenEmbedder(Protocol):
+    """Gives a vector for every token, so that texts can be compared token by token.
+
+    ``dim`` is not a member: Python 3.11 reads members to check for them, and a service may have to be asked for it.
+    """
+
+    @property
+    def name(self) -> str: ...
 
     def token_vectors(self, texts: Sequence[str]) -> Sequence[TokenVectors]:
         """The token vectors and the text's own vector, from one pass of the model."""
@@ -163,10 +169,11 @@ def embed_with_tokens(
     embedder: Embedder, texts: Sequence[str], query: bool = False
 ) -> tuple[Vectors, Sequence[TokenVectors] | None]:
     """The same, with the vectors of the tokens from the same pass where the embedder is a TokenEmbedder."""
-    if not supports(embedder, TokenEmbedder):
+    token_embedder: object = embedder
+    if not supports(token_embedder, TokenEmbedder):
         return embed_texts(embedder, texts, query), None
     try:
-        tokens = [check_tokens(embedder, each) for each in embedder.token_vectors(texts)]
+        tokens = [check_tokens(embedder, each) for each in token_embedder.token_vectors(texts)]
         vectors = np.array([each.text_vector for each in tokens], dtype=np.float32)
     except EmbeddingError:
         raise

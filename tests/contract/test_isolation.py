@@ -25,6 +25,7 @@ from recollect.recall.context import Context
 from recollect.recall.query_cache import QueryCache
 from recollect.recall.registry import RECIPES
 from recollect.recall.results import Recall
+from recollect.store.base import Bound
 from recollect.systems.openclaw.workspace import Workspace
 from recollect.systems.robotmem.robot import Robot
 from tests.cli.conftest import Command, recollect
@@ -291,7 +292,10 @@ def read_store(mind: Mind, world: World) -> list[Any]:
 VERBS: dict[str, tuple[Attempt, ...]] = {
     "store": (
         Reads(read_store),
-        Refused(lambda mind, world: mind.store.within(replace(mind.bound, **{world.bound: "zanzibar"})), ("zanzibar",)),
+        Refused(
+            lambda mind, world: mind.store.within(Bound(**{**mind.bound.values, world.bound: "zanzibar"})),
+            ("zanzibar",),
+        ),
     ),
     "bound": (Reads(lambda mind, world: mind.bound),),
     "collection": (Reads(lambda mind, world: mind.collection),),

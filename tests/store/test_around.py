@@ -142,7 +142,7 @@ def test_without_vectors_nothing_tells_a_diary(path: Path) -> None:
         assert around(mind, "d5") == ([], [])
 
 
-# Files of an older shape, and other processes.
+# Files of an older format, and other processes.
 
 ASKED = "where could the mug be?"
 KEPT = [{"text": "we keep one cup there", "id": "cup"}, {"text": "we keep one lamp there", "id": "lamp"}]
