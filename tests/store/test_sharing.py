@@ -240,6 +240,13 @@ def test_what_a_forked_child_remembers_survives_that_its_parent_closes_first(pat
     assert_whole(path)
 
 
+def test_a_mind_that_was_closed_before_a_fork_does_not_disturb_an_open_one(path: Path) -> None:
+    assert programs.run("fork_after_closing", path) == 0
+    with Mind(path, embedder=None) as mind:
+        assert sorted(memory.text for memory in mind.list()) == ["before the fork", "from the child"]
+    assert_whole(path)
+
+
 def test_a_fork_in_the_middle_of_a_write_harms_neither_side(path: Path) -> None:
     ends, problems, written = programs.run("fork_while_writing", path, timeout=90)
     assert problems == []

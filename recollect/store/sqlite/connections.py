@@ -70,6 +70,7 @@ class Connections:
         for connection in list(self._all):
             with contextlib.suppress(apsw.Error):  # one that is in use right now closes with its thread
                 connection.close()
+                self._all.discard(connection)
 
     def _open_first(self) -> None:
         """Open for writing and migrate the file; where that is not allowed, open for reading."""
