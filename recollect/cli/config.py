@@ -28,7 +28,7 @@ Action = Annotated[
 def config(options: GlobalOptions, action: Action = "show") -> int:
     """Show the configuration with the origin of each value, check it, or list its files."""
     if action not in ACTIONS:
-        raise InvalidInput(f"config takes {', '.join(ACTIONS)}, not {action!r}.")
+        raise InvalidInput(f"An action is one of {', '.join(ACTIONS)}, not {action!r}.")
     config = options.read_config()
     match action:
         case "show":

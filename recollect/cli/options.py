@@ -76,7 +76,7 @@ class GlobalOptions:
         paths = (self.db, outer.db, os.environ.get("RECOLLECT_DB"))
         return GlobalOptions(
             db=next((path for path in paths if path is not None), None),
-            collection=self.collection or outer.collection,
+            collection=outer.collection if self.collection is None else self.collection,
             embedder=self.embedder or outer.embedder or os.environ.get("RECOLLECT_EMBEDDER"),
             json=self.json or outer.json,
             config=self.config or outer.config or os.environ.get("RECOLLECT_CONFIG"),
@@ -122,7 +122,7 @@ class GlobalOptions:
         """Only commands that write may create a file."""
         empty = os.path.isfile(self.path) and os.path.getsize(self.path) == 0
         if empty or not os.path.exists(self.path):
-            problem = f"{self.path} is empty." if empty else f"There is no memory at {self.path}."
+            problem = f"{self.path} is empty." if empty else f"There is no file {self.path}."
             raise StoreError(
                 f"{problem} Give an existing file with --db or RECOLLECT_DB, "
                 f"or create one: recollect --db {self.path} remember 'The first memory.'"
@@ -139,7 +139,11 @@ class GlobalOptions:
             self.check_db_exists()
         from recollect.mind import Mind
 
-        collection = self.collection or self.checked_config["recollect.collection"]
+        collection = self.collection
+        if collection == "":
+            raise InvalidInput("--collection needs a name; leave it out to use all collections.")
+        if collection is None:
+            collection = self.checked_config["recollect.collection"] or None
         return Mind(self.path, embedder=embedder, collection=collection)
 
 

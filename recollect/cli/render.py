@@ -183,11 +183,11 @@ def render_footer(found: Recall) -> Text:
     size = pluralize(len(found), "result", "results")
     confidence = "" if found.confidence is None else f", confidence {found.confidence:.2f}"
     line = styled_text((f"{size} in {trace.milliseconds:.0f} ms, recipe {trace.recipe}{confidence}", "dim"))
-    # Stages that had nothing to do are shown by --explain only.
+    # Stages that had nothing to do, and the look-up of unknown words, are shown by --explain only.
     skipped = [
         f"{step.name} ({step.reason})"
         for step in trace.steps
-        if step.outcome == "skipped" and (step.kind == "cue" or "rerank" in step.name)
+        if step.outcome == "skipped" and (step.kind == "cue" or "rerank" in step.name) and step.name != "trigrams"
     ]
     if skipped:
         line.append(printable("\nskipped: " + ", ".join(skipped)), "dim")

@@ -145,7 +145,7 @@ class Doctor:
     def _check_content(self, path: str) -> Iterator[Finding]:
         try:
             if not os.path.exists(path):
-                raise StoreError(f"There is no memory at {path}.")
+                raise StoreError(f"There is no file {path}.")
             inspector = FileInspector(path)
         except StoreError as error:
             yield Finding(NOT_OPENED, "error", str(error), "Nothing can be recalled from it.")

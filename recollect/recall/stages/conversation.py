@@ -126,7 +126,9 @@ class AnswerLikelihood:
             questions = question_share(text) if person else 0.0
             timeless = when and not mentions_time(text)
             factor[at] = (1 - self.asking * questions) * (1 - self.timeless * timeless)
-            reasons[at] = f"{questions:.0%} of it are questions" + (", and it names no time" if timeless else "")
+            asks = [f"{questions:.0%} of the text are questions"] if questions else []
+            untimed = ["the text names no time"] if timeless else []
+            reasons[at] = ", ".join([*asks, *untimed]) or "the text can be an answer"
 
         def label(at: int) -> str:
             return reasons.get(at, f"not among the first {self.head}")
