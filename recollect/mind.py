@@ -43,7 +43,7 @@ from recollect.recall.query_cache import QueryCache, RecallCache
 from recollect.recall.recipe import Recipe
 from recollect.recall.registry import get_recipe
 from recollect.recall.results import Recall, Verdict
-from recollect.store.base import Bound, Space, Store, StoreStatus, Transaction, UndoResult, WriteResult
+from recollect.store.base import Bound, Space, Store, StoreStatus, Transaction, UndoResult, WriteResult, check_space
 from recollect.store.registry import find_store
 from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
@@ -121,8 +121,11 @@ class Mind:
         self._store: Store = store.within(bound)
         self.path = store.path
         try:
+            space = self._store.space
+            self.choice = self.choice.for_vectors_of(space.name if space else None)
             self.embedder = self._cached(self.choice.embedder, embedding_cache)
-            self._check_space()
+            if self.embedder is not None:  # a remote embedder is not asked for its dimensions just to open a file
+                check_space(space, Space(self.embedder.name, known_dim(self.embedder) or 0), self.path)
             self._writer = Writer(self._store, self.embedder)
         except RecollectError:
             self.close()
@@ -521,10 +524,6 @@ class Mind:
             deadline=deadline,
             embedder=self.embedder,
         )
-
-    def _check_space(self) -> None:
-        if self.embedder is not None:  # a remote embedder is not asked for its dimensions just to open a file
-            self._store.check_space(Space(self.embedder.name, known_dim(self.embedder) or 0))
 
     def _cached(
         self, embedder: Embedder | None, wanted: SqliteEmbeddingCache | str | PathLike[str] | bool | None

@@ -6,6 +6,7 @@ from recollect.embed.base import (
     ScriptAwareEmbedder,
     TokenEmbedder,
     TokenVectors,
+    VersionedEmbedder,
     VocabularyEmbedder,
     embed_texts,
     embed_with_tokens,
@@ -13,6 +14,7 @@ from recollect.embed.base import (
     model_name,
     preferred_batch_size,
     provider_name,
+    version_named,
 )
 from recollect.embed.cache import CachedEmbedder, cache_embeddings
 from recollect.embed.gemini import GeminiEmbedder
@@ -39,6 +41,7 @@ __all__ = [
     "ScriptAwareEmbedder",
     "TokenEmbedder",
     "TokenVectors",
+    "VersionedEmbedder",
     "VocabularyEmbedder",
     "cache_embeddings",
     "choose_embedder",
@@ -51,4 +54,5 @@ __all__ = [
     "preferred_batch_size",
     "provider_name",
     "resolve_embedder",
+    "version_named",
 ]

@@ -1,7 +1,7 @@
 """The local embedder: all-MiniLM-L6-v2 on the CPU, without a download.
 
-``LocalEmbedder`` computes in int8. ``LocalEmbedderV1`` has the same weights and computes in float32: it made the vectors
-of files of version 0.1 and is used for those.
+``LocalEmbedder`` computes in int8. ``LocalEmbedderV1`` has the same weights and computes in float32: it made the
+vectors of files of version 0.1 and is used for those.
 """
 
 from __future__ import annotations

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
 from recollect.embed import gemini, openai
-from recollect.embed.base import Embedder
+from recollect.embed.base import Embedder, version_named
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
 
@@ -25,6 +25,14 @@ class EmbedderChoice:
     embedder: Embedder | None
     reason: str
     is_fallback: bool = False
+
+    def for_vectors_of(self, name: str | None) -> EmbedderChoice:
+        """The same, or the earlier version of the embedder that made the vectors of a file."""
+        earlier = None if self.embedder is None or name is None else version_named(self.embedder, name)
+        if earlier is None or earlier is self.embedder:
+            return self
+        reason = f"{self.reason}; the vectors in the file are of its earlier version, which recollect reembed replaces"
+        return replace(self, embedder=earlier, reason=reason)
 
 
 def resolve_embedder(embedder: Embedder | str | None) -> Embedder | None:

@@ -28,7 +28,7 @@ from recollect.embed.minilm.onnx_file import FLOAT, INT64, MICROSOFT, Array, Gra
 from recollect.errors import EmbeddingError
 
 PACKAGED_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-SHA256 = "e86cc75d1233b58363cf5751ab1904658ca35729d65454700d9b1e8dd5b4d7aa"  # of the model that is made; the same on every machine
+SHA256 = "e86cc75d1233b58363cf5751ab1904658ca35729d65454700d9b1e8dd5b4d7aa"  # of the result, on every machine
 LAYERS, HEADS, DIM = 6, 12, 384
 EPSILON = 1e-12  # of layer normalisation, as trained
 OPSET = 17
@@ -100,7 +100,9 @@ class _Encoder(GraphWriter):
     def embeddings(self, tensors: dict[str, Array]) -> str:
         """Word, position and (always the first) type of each token. Words stay int8: few rows of them are needed."""
         prefix = "inner.embeddings."
-        position = tensors[f"{prefix}position_embeddings.weight_q"] * tensors[f"{prefix}position_embeddings.weight_scale"]
+        position = (
+            tensors[f"{prefix}position_embeddings.weight_q"] * tensors[f"{prefix}position_embeddings.weight_scale"]
+        )
         position = (position + tensors[f"{prefix}token_type_embeddings.weight"][0]).astype(np.float32)
         words = self.constant("words", tensors[f"{prefix}word_embeddings.weight_q"])
         scales = self.constant("words.scales", tensors[f"{prefix}word_embeddings.weight_scale"])
@@ -123,17 +125,15 @@ class _Encoder(GraphWriter):
         output: str,
     ) -> str:
         """Attention and the feed-forward network, each with a residual connection and a normalisation after it."""
-        query_key_value = [np.concatenate(parts, axis=1) for parts in zip(*weights[:3], strict=True)]
         biases = [tensors[f"{prefix}attention.self.{part}.bias"] for part in ("query", "key", "value")]
-        attention = self._attention(hidden, *query_key_value, np.concatenate(biases), f"{name}attention")
-        product = self._product(attention, *weights[3], tensors[f"{prefix}attention.output.dense.bias"], f"{name}project")
-        norm = f"{prefix}attention.output.LayerNorm"
+        matrix, scales = (np.concatenate(parts, axis=1) for parts in zip(*weights[:3], strict=True))
+        attention = self._attention(hidden, matrix, scales, np.concatenate(biases), f"{name}attention")
+        bias, norm = tensors[f"{prefix}attention.output.dense.bias"], f"{prefix}attention.output.LayerNorm"
+        product = self._product(attention, *weights[3], bias, f"{name}project")
         attended = self._add_and_normalise(product, hidden, tensors, norm, f"{name}attended")
-        bias = tensors[f"{prefix}intermediate.dense.bias"]
-        self.node(
-            "Gelu", [self._product(attended, *weights[4], bias, f"{name}expand")], f"{name}gelu", domain=MICROSOFT
-        )
-        product = self._product(f"{name}gelu", *weights[5], tensors[f"{prefix}output.dense.bias"], f"{name}reduce")
+        product = self._product(attended, *weights[4], tensors[f"{prefix}intermediate.dense.bias"], f"{name}expand")
+        activated = self.node("Gelu", [product], f"{name}gelu", domain=MICROSOFT)
+        product = self._product(activated, *weights[5], tensors[f"{prefix}output.dense.bias"], f"{name}reduce")
         return self._add_and_normalise(product, attended, tensors, f"{prefix}output.LayerNorm", output)
 
     def _attention(self, hidden: str, weights: Array, scales: Array, bias: Array, name: str) -> str:
