@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
-from recollect.embed import Embedder, RemoteEmbedder, cache_embeddings, choose_embedder, known_dim
+from recollect.embed import CachedByDefault, Embedder, cache_embeddings, choose_embedder, known_dim
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
 from recollect.ingest.writer import (
     Progress,
@@ -135,6 +133,8 @@ class Mind:
         if not isinstance(path, (str, PathLike)):
             raise InvalidInput(f"path must be the name of a file, not {check.short_repr(path)}.")
         if fspath(path) == ":memory:":  # a temporary file, for as long as the mind is open
+            import tempfile
+
             self._temporary_folder = tempfile.mkdtemp(prefix="recollect-")
             path = Path(self._temporary_folder) / "memory.db"
         return SqliteStore(fspath(path), self.clock, readonly, durability)
@@ -484,6 +484,8 @@ class Mind:
         if self._embedding_cache is not None:
             self._embedding_cache.close()
         if self._temporary_folder is not None:
+            import shutil
+
             shutil.rmtree(self._temporary_folder, ignore_errors=True)
 
     def __enter__(self) -> Mind:
@@ -531,7 +533,7 @@ class Mind:
         """The embedder with the requested cache; by default only services have one."""
         if embedder is None or wanted is False:
             return embedder
-        if wanted is None and not isinstance(embedder, RemoteEmbedder):
+        if wanted is None and not (isinstance(embedder, CachedByDefault) and embedder.cached_by_default):
             return embedder
         if isinstance(wanted, SqliteEmbeddingCache):
             return cache_embeddings(embedder, wanted)

@@ -105,6 +105,14 @@ class QueryAwareEmbedder(Protocol):
 
 
 @runtime_checkable
+class CachedByDefault(Protocol):
+    """Says whether its vectors are cached unless the user decides otherwise. Others are not."""
+
+    @property
+    def cached_by_default(self) -> bool: ...
+
+
+@runtime_checkable
 class VersionedEmbedder(Protocol):
     """Has earlier versions, which made the vectors of older files and are used for those."""
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
-from recollect.embed import gemini, openai
 from recollect.embed.base import Embedder, version_named
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
@@ -74,6 +73,8 @@ def _choose_automatically(fallback: str | None, folder: str | None) -> EmbedderC
         skipped.append("the local model is not installed")
     except InvalidInput as problem:
         skipped.append(f"there is no local model ({problem})")
+    from recollect.embed import gemini, openai
+
     for name, variables in (("openai", (openai.KEY_VARIABLE,)), ("gemini", gemini.KEY_VARIABLES)):
         found = next((each for each in variables if os.environ.get(each, "").strip()), None)
         if found is not None:
@@ -102,10 +103,14 @@ def _local(rest: str) -> Embedder:
 
 
 def _openai(rest: str) -> Embedder:
+    from recollect.embed import openai
+
     return openai.OpenAIEmbedder(**_model_arguments(rest))
 
 
 def _gemini(rest: str) -> Embedder:
+    from recollect.embed import gemini
+
     return gemini.GeminiEmbedder(**_model_arguments(rest))
 
 
