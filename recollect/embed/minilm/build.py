@@ -12,6 +12,7 @@ What was measured for it (an x86 processor with AVX2 and without VNNI; cosines t
 - ``Add`` and ``LayerNormalization`` take 25 µs for 40 tokens, onnxruntime's ``SkipLayerNormalization`` 97 µs.
 - Weights limited in pairs (``limit_pairs``): cosine .994. Limited to ±64 (onnxruntime's ``reduce_range``): .9925.
   Not limited, and so with overflows: .993. As uint8, which needs no limit: .9946, but a third slower.
+- ``FastGelu`` (by tanh) takes 42 µs, ``Gelu`` (by erf) 70 µs; the cosines are the same to four digits.
 - Activations scaled per channel before they are quantised (as in SmoothQuant): .9948, 5% slower.
 """
 
@@ -28,7 +29,7 @@ from recollect.embed.minilm.onnx_file import FLOAT, INT64, MICROSOFT, Array, Gra
 from recollect.errors import EmbeddingError
 
 PACKAGED_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-SHA256 = "e86cc75d1233b58363cf5751ab1904658ca35729d65454700d9b1e8dd5b4d7aa"  # of the result, on every machine
+SHA256 = "5536e1ac0328c5f25beabbbe31a6e2a9ecad01c2f28bbd6454b336062b00a5b3"  # of the result, on every machine
 LAYERS, HEADS, DIM = 6, 12, 384
 EPSILON = 1e-12  # of layer normalisation, as trained
 OPSET = 17
@@ -132,7 +133,7 @@ class _Encoder(GraphWriter):
         product = self._product(attention, *weights[3], bias, f"{name}project")
         attended = self._add_and_normalise(product, hidden, tensors, norm, f"{name}attended")
         product = self._product(attended, *weights[4], tensors[f"{prefix}intermediate.dense.bias"], f"{name}expand")
-        activated = self.node("Gelu", [product], f"{name}gelu", domain=MICROSOFT)
+        activated = self.node("FastGelu", [product], f"{name}gelu", domain=MICROSOFT)
         product = self._product(activated, *weights[5], tensors[f"{prefix}output.dense.bias"], f"{name}reduce")
         return self._add_and_normalise(product, attended, tensors, f"{prefix}output.LayerNorm", output)
 
