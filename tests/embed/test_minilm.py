@@ -69,10 +69,18 @@ def test_limited_weights_stand_for_the_same_numbers() -> None:
     assert np.abs(limited * new_scales - weights * scales).max() <= new_scales.max() / 2 + 1e-6
 
 
+def test_rows_that_are_multiplied_still_fit_into_int8() -> None:
+    weights = np.full((4, 2), 127, dtype=np.int16)
+    weights[0] *= 4
+    limited, scales = limit_pairs(weights, np.ones((1, 2), dtype=np.float32))
+    assert limited[:, 0].tolist() == [102, 25, 25, 25]
+    assert limited * scales == pytest.approx(weights, abs=scales.max() / 2)
+
+
 def test_vectors_are_near_those_of_the_packaged_model() -> None:
     cosines = (embed_texts(LocalEmbedder(), TEXTS) * embed_texts(LocalEmbedderV1(), TEXTS)).sum(axis=1)
-    assert cosines.min() > 0.975
-    assert cosines.mean() > 0.985
+    assert cosines.min() > 0.98
+    assert cosines.mean() > 0.99
 
 
 def test_a_text_has_the_same_bits_in_any_batch_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
