@@ -16,6 +16,7 @@ from recollect.embed import local as local_module
 from recollect.embed.local import LocalEmbedder, LocalEmbedderV1
 from recollect.embed.minilm.build import SHA256, build_model, limit_pairs, packaged_model
 from recollect.embed.minilm.onnx_file import read_tensors
+from recollect.embed.onnx import open_session
 from recollect.upkeep.doctor import Doctor
 
 TEXTS = [
@@ -60,6 +61,24 @@ def test_no_pair_of_weights_can_overflow_16_bits(model: bytes) -> None:
         assert weights.dtype == np.int8
         for part in (np.maximum(weights, 0), np.maximum(-weights.astype(np.int16), 0)):
             assert (part[0::2].astype(int) + part[1::2]).max() <= 128
+
+
+def test_such_products_are_exact_on_this_processor() -> None:
+    """The limit is right: the largest activations and the largest allowed weights, in products of several heights."""
+    chance = np.random.default_rng(2)
+    first = chance.integers(1, 128, (192, 64))
+    weights = np.stack([first, 128 - first], axis=1).reshape(384, 64)
+    weights *= np.repeat(chance.choice([-1, 1], (192, 64)), 2, axis=0)
+    node = onnx.helper.make_node("MatMulInteger", ["a", "b"], ["y"])
+    inputs = [onnx.helper.make_tensor_value_info("a", onnx.TensorProto.UINT8, [None, 384])]
+    outputs = [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.INT32, [None, 64])]
+    constant = onnx.numpy_helper.from_array(weights.astype(np.int8), "b")
+    graph = onnx.helper.make_graph([node], "product", inputs, outputs, [constant])
+    product = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    session = open_session(product.SerializeToString(), threads=1)
+    for height in (1, 2, 5, 12, 40):
+        activations = np.full((height, 384), 255, dtype=np.uint8)
+        assert np.array_equal(session.run(None, {"a": activations})[0], activations.astype(int) @ weights)
 
 
 def test_limited_weights_stand_for_the_same_numbers() -> None:
