@@ -6,7 +6,7 @@ class RecollectError(Exception):
 
 
 class InvalidInput(RecollectError, ValueError):
-    """The call itself was wrong: a blank query, a weight of 9, a date that is no date."""
+    """The call itself was wrong: a blank query, a weight of 9, a date that is not a date."""
 
 
 class NotFound(RecollectError, LookupError):

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("recollect")
 AnyFilterOrMapping = FilterExpression | Mapping[str, Any]
+RELATION_FIELDS = ("collection", "user", "classification", "source", "created")  # of relate, beside its arguments
 CANDIDATES = 100  # results that a budget of tokens is spent on
 
 
@@ -203,6 +204,9 @@ class Mind:
 
     def relate(self, subject: str, relation: str, object: str, weight: float = 1.0, **owner: Any) -> EntityEdge:
         """Add a relation between two entity names: ``relate("alice", "works_with", "bob")``."""
+        unknown = [name for name in owner if name not in RELATION_FIELDS]
+        if unknown:
+            raise InvalidInput(f"relate has no argument {unknown[0]!r}; it has: {', '.join(RELATION_FIELDS)}.")
         owner = {"collection": "main", **self._relation_bound(), **owner}
         edge = entity_edge_from_json(
             {"subject": subject, "relation": relation, "object": object, "weight": weight, **owner}
@@ -533,7 +537,8 @@ class Mind:
         """The embedder with the requested cache; by default only services have one."""
         if embedder is None or wanted is False:
             return embedder
-        if wanted is None and not (isinstance(embedder, CachedByDefault) and embedder.cached_by_default):
+        is_cached = isinstance(embedder, CachedByDefault) and embedder.cached_by_default
+        if wanted is None and not (is_cached and isinstance(self._store, SqliteStore)):
             return embedder
         if isinstance(wanted, SqliteEmbeddingCache):
             return cache_embeddings(embedder, wanted)

@@ -6,13 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-COMPLETE = ("README", "robots", "filters", "boundaries", "explanations", "openmem", "robotmem", "abmind")
+COMPLETE = ("README", "robots", "filters", "boundaries", "explanations", "openmem", "abmind")
 CODE = re.compile(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", re.S)
 BLOCKS = [  # every block of a complete page; of the others, those that show what they print
     pytest.param(*block, id=f"{page.relative_to(ROOT)} {number}")
@@ -57,3 +58,13 @@ def test_the_links_of_a_page_lead_to_files_and_headings_that_exist(page: Path) -
             headings = re.findall(r"^#+ (.*)$", file.read_text("utf-8"), re.M)
             slugs = [re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings]
             assert heading in slugs, f"{target}#{heading}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_imports_and_names_only_what_exists(page: Path) -> None:
+    text = page.read_text("utf-8")
+    for module, names in re.findall(r"^from (recollect[\w.]*) import (.+)$", text, re.M):
+        for name in names.split(", "):
+            assert hasattr(import_module(module), name), f"{module}.{name}"
+    for path in re.findall(r"`((?:recollect|tests|bench|examples)/[\w/.]+)`", text):
+        assert (ROOT / path).exists(), path

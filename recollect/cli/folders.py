@@ -216,7 +216,7 @@ def _workspaces(
     if not chosen and not new:
         raise NotFound(f"{root} is not synced with {path}.")
     if known and not chosen and folder is None:
-        raise NotFound(f"No folder is synced as {options.collection!r} in {path}; there are: {', '.join(known)}.")
+        raise NotFound(f"No folder is synced as {options.collection!r} in {path}; without --collection, all are used.")
     with ExitStack() as stack:
         spaces: list[Workspace] = []
         invalid: dict[str, InvalidInput] = {}

@@ -128,6 +128,11 @@ class GlobalOptions:
                 f"or create one: recollect --db {self.path} remember 'The first memory.'"
             )
 
+    def check_no_collection(self, command: str) -> None:
+        """Refuse a bound for a command that works on the whole file."""
+        if self.collection is not None:
+            raise InvalidInput(f"{command} works on the whole file, not on a collection: leave out --collection.")
+
     def open(self, *, embed: bool = False, create: bool = False) -> "Mind":
         embedder = self.selected_embedder if embed else None  # other commands leave the vectors as they are
         if not create:

@@ -199,6 +199,7 @@ def _print_problems(problems: Sequence[str], failed: int) -> None:
 
 def reembed(options: GlobalOptions) -> None:
     """Create the missing vectors, or all of them with another embedder."""
+    options.check_no_collection("reembed")
     options.check_db_exists()
     if options.selected_embedder is None:
         raise InvalidInput("reembed needs an embedder, such as --embedder local.")

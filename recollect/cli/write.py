@@ -206,7 +206,7 @@ def forget(
 
 
 def undo(options: GlobalOptions) -> int:
-    """Undo the last change to the file."""
+    """Undo the last operation."""
     with options.open(embed=True) as mind:
         undone = mind.undo()
     if undone is None:

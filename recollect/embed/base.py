@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import EmbeddingError
+from recollect.protocols import supports
 
 Vectors = NDArray[np.float32]
 
@@ -48,7 +49,10 @@ class TokenVectors:
 
 @runtime_checkable
 class TokenEmbedder(Protocol):
-    """Gives a vector for every token, so that texts can be compared token by token."""
+    """Gives a vector for every token, so that texts can be compared token by token.
+
+    ``dim`` is not a member: Python 3.11 reads members to check for them, and a service may have to be asked for it.
+    """
 
     @property
     def name(self) -> str: ...
@@ -187,10 +191,11 @@ def embed_with_tokens(
     embedder: Embedder, texts: Sequence[str], query: bool = False
 ) -> tuple[Vectors, Sequence[TokenVectors] | None]:
     """The same, with the vectors of the tokens from the same pass where the embedder is a TokenEmbedder."""
-    if not isinstance(embedder, TokenEmbedder):
+    token_embedder: object = embedder
+    if not supports(token_embedder, TokenEmbedder):
         return embed_texts(embedder, texts, query), None
     try:
-        tokens = [check_tokens(embedder, each) for each in embedder.token_vectors(texts)]
+        tokens = [check_tokens(embedder, each) for each in token_embedder.token_vectors(texts)]
         vectors = np.array([each.text_vector for each in tokens], dtype=np.float32)
     except EmbeddingError:
         raise

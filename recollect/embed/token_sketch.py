@@ -21,6 +21,7 @@ from recollect.embed.base import (
     Vectors,
     embed_with_tokens,
 )
+from recollect.protocols import supports
 from recollect.text.stopwords import ENGLISH
 
 BATCH = 64  # texts: full token vectors are large and are dropped once they are sketches
@@ -29,10 +30,10 @@ MAX_TOKENS = 64  # of a sketch: in a longer text, tokens of similar meaning are 
 
 def embed_with_sketches(embedder: Embedder, texts: Sequence[str]) -> list[tuple[Vectors, bytes]]:
     """The vector and the token sketch of each text; the sketch is empty unless the embedder is a TokenEmbedder."""
-    if isinstance(embedder, SketchEmbedder):
+    if supports(embedder, SketchEmbedder):
         return embedder.embed_with_sketches(texts)
     encoded: list[tuple[Vectors, bytes]] = []
-    size = BATCH if isinstance(embedder, TokenEmbedder) else max(1, len(texts))
+    size = BATCH if supports(embedder, TokenEmbedder) else max(1, len(texts))
     for start in range(0, len(texts), size):
         vectors, tokens = embed_with_tokens(embedder, texts[start : start + size])
         sketches = [b""] * len(vectors) if tokens is None else [sketch_tokens(each) for each in tokens]

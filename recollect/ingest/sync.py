@@ -19,6 +19,7 @@ from recollect.ingest.scan import FileContent, FoundFile, ScanResult, read_file
 from recollect.ingest.writer import BATCH_SIZE, UnembeddedError, embed_missing_vectors
 from recollect.model import JsonObject, Memory
 from recollect.model.memory import Clock
+from recollect.protocols import supports
 from recollect.store.base import EncodedText, FileState, Space, Store, StoredChunk, Transaction
 from recollect.store.text_fields import embedding_text
 
@@ -149,7 +150,7 @@ class FolderSync:
 
         A model in this process takes a few seconds for a batch: that much work is lost when the process is stopped.
         """
-        local = isinstance(self.embedder, TokenEmbedder)
+        local = supports(self.embedder, TokenEmbedder)
         return preferred_batch_size(self.embedder, LOCAL_BATCH_SIZE if local else BATCH_SIZE)
 
     # Reading.

@@ -19,6 +19,7 @@ from recollect.errors import EmbeddingError, InvalidInput, RecollectError, Store
 from recollect.model import Edge, Memory, Use
 from recollect.model import validation as check
 from recollect.model.memory import check_validity_period, edit_memory, make_edge
+from recollect.protocols import supports
 from recollect.store.base import EncodedText, Space, Store, Transaction, UndoResult, WriteResult
 from recollect.store.text_fields import embedding_text
 
@@ -103,16 +104,16 @@ class Writer:
             vectors = self.embed([embedding_text(memory) for memory in batch], _shifted(progress, start, len(memories)))
             with self.store.transaction(verb, operation=operation) as transaction:
                 written = [_remember(transaction, memory, merge=verb == "remember") for memory in batch]
-                self.complete(transaction, batch, written, vectors)
+                self.write_vectors_and_use(transaction, batch, written, vectors)
                 results += written
                 if also is not None and len(results) == len(memories):
                     also(transaction, results)
                 if len(results) < len(memories) and any(each.action != "same" for each in written):
                     operation = transaction.operation
-        self.repair()
+        self.embed_some_missing()
         return results
 
-    def complete(
+    def write_vectors_and_use(
         self,
         transaction: Transaction,
         memories: Sequence[Memory],
@@ -146,7 +147,7 @@ class Writer:
                         transaction.embed([result.row], [vectors[text]], self.space)
             except _ChangedMeanwhile:
                 continue
-            self.repair()
+            self.embed_some_missing()
             return result
         raise StoreError(f"{id} was not edited: other processes keep changing it. Try again.")
 
@@ -165,7 +166,7 @@ class Writer:
                         transaction.embed([*encoded], [*encoded.values()], self.space)
             except _ChangedMeanwhile:
                 continue
-            self.repair()
+            self.embed_some_missing()
             return result
         raise StoreError("Nothing was undone: other processes keep writing. Try again.")
 
@@ -219,7 +220,7 @@ class Writer:
                 progress(min(start + BATCH_SIZE, len(texts)), len(texts))
         return vectors
 
-    def repair(self) -> None:
+    def embed_some_missing(self) -> None:
         """Make a few missing vectors, if the embedder works. It never fails the write that it follows."""
         if self.embedder is None or not self.embedder_works or not self._may_lack_vectors:
             return
@@ -245,7 +246,7 @@ def embed_missing_vectors(
     are refused are named by an UnembeddedError at the end, when all others are done.
     """
     space = Space(embedder.name, embedder.dim)
-    missing = store.unembedded(space, among, tokens=isinstance(embedder, TokenEmbedder))
+    missing = store.unembedded(space, among, tokens=supports(embedder, TokenEmbedder))
     reasons: dict[str, str] = {}
     size = preferred_batch_size(embedder, BATCH_SIZE)  # a batch API gets as many as it takes
     for start in range(0, len(missing), size):

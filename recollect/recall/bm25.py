@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -52,6 +52,9 @@ class TermScores:
     def scores(self) -> Floats:
         return self.term.weight * self.idf * self.saturation
 
+    def with_saturation(self, saturation: Floats) -> TermScores:
+        return TermScores(self.term, self.frequency, self.occurs, self.idf, saturation)
+
 
 @dataclass(frozen=True, slots=True)
 class Bm25Scores:
@@ -80,7 +83,7 @@ def search(snapshot: Snapshot, scope: Scope, query: Bm25Query, n: int) -> Bm25Sc
     proposal = snapshot.lexical_candidates(lexical, scope, n)
     scored = _score(snapshot, query, known, proposal.rows)
     best = best_first(snapshot, proposal.rows, scored.scores, n)
-    terms = [replace(each, saturation=each.saturation[best]) for each in scored.terms]
+    terms = [each.with_saturation(each.saturation[best]) for each in scored.terms]
     return Bm25Scores(proposal.rows[best], scored.scores[best], terms, scored.documents, proposal.total)
 
 
@@ -122,6 +125,6 @@ def _score(snapshot: Snapshot, query: Bm25Query, known: _Statistics, rows: Rows)
             parts = parts * (parts > 0).all(axis=0)
     else:
         parts = np.zeros((len(query.terms), 0))
-    terms = [replace(each, saturation=part) for each, part in zip(known.terms, parts, strict=True)]
+    terms = [each.with_saturation(part) for each, part in zip(known.terms, parts, strict=True)]
     scores = sum((each.scores for each in terms), np.zeros(len(rows)))
     return Bm25Scores(rows, scores, terms, known.documents, len(rows))

@@ -23,7 +23,7 @@ from recollect.recall.query_parsing import ContentWords, PrefixLookup, Spelling
 from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
     AnswerLikelihood,
-    ConversationResume,
+    ContinuedConversation,
     DateFactor,
     RecencyFactor,
     RecordUse,
@@ -73,7 +73,7 @@ def default(
             DateFactor(),
             AnswerLikelihood(),
             SessionScore(check.fraction(session, "session")),
-            ConversationResume(check.fraction(resuming, "resuming")),
+            ContinuedConversation(check.fraction(resuming, "resuming")),
             RecencyFactor(share=check.fraction(recency, "recency"), half_life=30),
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
         ],

@@ -23,6 +23,7 @@ from recollect.recall.expressions import (
     total,
 )
 from recollect.recall.hits import Candidates, Hits
+from recollect.recall.ordering import ordered
 from recollect.recall.recipe import Cue
 from recollect.recall.run import Run
 from recollect.store.base import Rows
@@ -94,7 +95,7 @@ class Blend:
             score = product(
                 "without the cues that cannot score it", score, leaf(factor, "all weights ÷ those that can")
             )
-        return Hits(keys, score, pages).sorted()
+        return _best_first(run, Hits(keys, score, pages))
 
 
 class BlendByTextKind:
@@ -163,7 +164,7 @@ class ReciprocalRank:
             parts.append(leaf(extra, "bonus for its best rank").tag("component", "rank bonus"))
         score = total("reciprocal rank", *parts) if parts else leaf(np.zeros(0), "reciprocal rank")
         hits = Hits(keys, score, np.zeros(len(keys), dtype=np.int64))
-        return ties_by_path(run, hits) if self.by_path else hits.sorted()
+        return ties_by_path(run, hits) if self.by_path else _best_first(run, hits)
 
     def _terms(self, found: Candidates) -> Expression:
         weight = self.weights.get(found.cue, 1.0)
@@ -188,6 +189,11 @@ class FirstCueWins:
         chosen = np.array(list(which.values()), dtype=np.int64).reshape(-1, 2)
         score = ChoiceExpression(tuple(each.score for each in found), chosen[:, 0], chosen[:, 1])
         return Hits(np.array(list(which), dtype=np.int64), score, np.zeros(len(which), dtype=np.int64)).sorted()
+
+
+def _best_first(run: Run, hits: Hits) -> Hits:
+    """By page, then score; ties by creation, the older first, then by id."""
+    return hits.take(ordered(run.snapshot, hits.keys, hits.page, -hits.score.values))
 
 
 def ties_by_path(run: Run, hits: Hits) -> Hits:

@@ -10,18 +10,31 @@ from recollect.store.base import Floats, Rows, Snapshot
 
 def ordered(snapshot: Snapshot, rows: Rows, *keys: NDArray[np.float64] | NDArray[np.int64]) -> Rows:
     """Positions of the rows by these keys, ascending; equals by creation, then id."""
-    columns = [*keys, snapshot.numbers("created", rows)]
-    order = np.lexsort(columns[::-1])
-    equal = np.ones(max(len(order) - 1, 0), dtype=np.bool_)
-    for column in columns:
-        left, right = column[order[:-1]], column[order[1:]]
-        equal &= (left == right) | ((left != left) & (right != right))
-    if equal.any():
-        tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
-        run = np.append(0, np.cumsum(~equal))[tied].tolist()
-        ids = snapshot.ids(rows[order[tied]])
-        order[tied] = [place for _, _, place in sorted(zip(run, ids, order[tied].tolist(), strict=True))]
+    order = np.lexsort(keys[::-1])
+    tied, runs = _ties(order, *keys)
+    if len(tied):
+        places = order[tied]
+        created = snapshot.numbers("created", rows[places])
+        places = order[tied] = places[np.lexsort((created, runs))]
+        created = snapshot.numbers("created", rows[places])
+        same, runs = _ties(np.arange(len(places)), runs, created)
+        if len(same):
+            ids = snapshot.ids(rows[places[same]])
+            by_id = sorted(zip(runs.tolist(), ids, places[same].tolist(), strict=True))
+            order[tied[same]] = [place for _, _, place in by_id]
     return order
+
+
+def _ties(order: Rows, *keys: NDArray[np.float64] | NDArray[np.int64]) -> tuple[Rows, Rows]:
+    """The places in an order whose keys equal those of a neighbour, and for each the number of its run of equals."""
+    equal = np.ones(max(len(order) - 1, 0), dtype=np.bool_)
+    for key in keys:
+        left, right = key[order[:-1]], key[order[1:]]
+        equal &= (left == right) | ((left != left) & (right != right))
+    if not equal.any():
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
+    return tied, np.append(0, np.cumsum(~equal))[tied]
 
 
 def best_first(snapshot: Snapshot, rows: Rows, scores: Floats, n: int) -> Rows:

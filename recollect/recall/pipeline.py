@@ -14,6 +14,7 @@ from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model import validation as check
 from recollect.model.filter import AllOf, FilterExpression
+from recollect.protocols import supports
 from recollect.recall.hits import Annotate, DroppedHits, Hits, apply
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import MandatoryStage, Recipe, Stage
@@ -169,7 +170,7 @@ def _search(run: Run) -> Hits:
 
 def _apply_stage(run: Run, stage: Stage, hits: Hits, step: Step) -> Hits:
     """The hits after all operations of a stage; when one fails, none is applied."""
-    if not isinstance(stage, MandatoryStage):
+    if not supports(stage, MandatoryStage):
         run.check_deadline()
     if not len(hits):
         return hits

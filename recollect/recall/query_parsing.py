@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from recollect.embed import VocabularyEmbedder
+from recollect.protocols import supports
 from recollect.recall.bm25 import frequencies
 from recollect.store.base import Term
 from recollect.store.text_fields import TEXT_FIELDS
@@ -79,7 +80,7 @@ class Spelling:
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
         embedder = run.embedder
-        if not isinstance(embedder, VocabularyEmbedder) or is_lookup(query.text):  # identifiers are not typos
+        if not supports(embedder, VocabularyEmbedder) or is_lookup(query.text):  # identifiers are not typos
             return query
         long = [word for word in dict.fromkeys(WORD.findall(query.text)) if len(word) >= self.min_length]
         unknown = _unknown([word for word in long if not embedder.knows_word(word.lower())], run)[: self.max_words]

@@ -22,6 +22,7 @@ from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
 from recollect.model.matching import matches
+from recollect.protocols import supports
 from recollect.recall.hits import Candidates, no_candidates
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import Cue, Recipe
@@ -210,7 +211,7 @@ class Run:
 
     def embedder_reads_query(self) -> bool:
         """Whether the embedder was trained on the script of the query; assumed where it cannot say."""
-        return not isinstance(self.embedder, ScriptAwareEmbedder) or self.embedder.can_read(self.query.text)
+        return not supports(self.embedder, ScriptAwareEmbedder) or self.embedder.can_read(self.query.text)
 
     def _embedded(self) -> QueryVectors:
         if self.embedder is None:

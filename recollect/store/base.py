@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
@@ -41,11 +41,11 @@ class Bound:
     agent: str | None = None
     session: str | None = None
 
-    @property
-    def values(self) -> dict[str, str]:
-        """The fields that are bound, with their value."""
-        named = ((each.name, getattr(self, each.name)) for each in fields(self))
-        return {name: value for name, value in named if value is not None}
+    values: dict[str, str] = field(init=False, repr=False, compare=False)  # the fields that are bound
+
+    def __post_init__(self) -> None:
+        named = {name: getattr(self, name) for name in ("collection", "user", "agent", "session")}
+        object.__setattr__(self, "values", {name: value for name, value in named.items() if value is not None})
 
     @property
     def filter(self) -> Filter | None:

@@ -83,10 +83,17 @@ def session_summary(session: str, memories: Sequence[Memory], summarise: Summari
         source="consolidation",
         entities=entities,
         collection=memories[0].collection,
-        user=memories[0].user,
+        user=_common_value(memories, "user"),
+        agent=_common_value(memories, "agent"),
         classification=max(memory.classification for memory in memories),  # it reveals what any of them reveals
         created=last,
     )
+
+
+def _common_value(memories: Sequence[Memory], name: str) -> str:
+    """The value that all have in this field; empty if they differ, as a summary of several users belongs to none."""
+    values = {getattr(memory, name) for memory in memories}
+    return str(values.pop()) if len(values) == 1 else ""
 
 
 def select_representative(memories: Sequence[Memory], limit: int = MAX_MEMORIES) -> list[Memory]:

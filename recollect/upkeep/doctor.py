@@ -26,7 +26,7 @@ MAX_LOG_BYTES = 64 << 20
 MIN_FREE_BYTES = 64 << 20
 OTHERS_WRITE = 0o002
 NOT_OPENED, NOT_READ = "it cannot be opened", "it cannot be read"
-OLDER_FORMAT = "an older shape"
+OLDER_FORMAT = "an older format"
 UNREADABLE = (NOT_OPENED, NOT_READ, "damage", "missing table")  # findings that prevent further checks
 BACKUP_NAME = "%s.before-doctor-%s"
 

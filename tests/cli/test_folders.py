@@ -316,7 +316,7 @@ def test_a_collection_that_is_not_followed_is_named_with_those_that_are(
 ) -> None:
     told = recollect(*words, "--collection", "nope")
     assert (told.code, told.out) == (3, "")
-    assert "No folder is synced as 'nope' in memory.db; there are: my-vault, work." in told.err
+    assert "No folder is synced as 'nope' in memory.db; without --collection, all are used." in told.err
 
 
 def test_a_mistake_in_one_folders_configuration_costs_that_folder_alone(recollect: Command, work: Path) -> None:

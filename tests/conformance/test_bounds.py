@@ -220,6 +220,19 @@ def test_relations_belong_to_no_agent_or_session_and_are_in_no_bound_by_one(stor
         assert transaction.undo() is None
 
 
+def test_a_decay_elsewhere_does_not_hinder_undo(store: Store, clock: Clock) -> None:
+    remember(store, "cup", "a", collection="x", user="ann")
+    own = store.within(Bound(collection="y"))
+    remember(own, "jug", "j", collection="y")
+    clock.advance(days=2)
+    with store.within(Bound(user="ann")).transaction("decay") as transaction:
+        assert transaction.decay(0.5) == 1
+    with own.transaction("undo") as transaction:
+        undone = transaction.undo()
+    assert undone is not None
+    assert (undone.verb, undone.removed) == ("remember", 1)
+
+
 def test_earlier_versions_from_outside_the_bound_are_not_shown(store: Store) -> None:
     remember(store, "secret", "m", collection="other")
     revise(store, "m", text="public", collection="mine")

@@ -10,7 +10,7 @@ import pytest
 
 from recollect.model import STATUSES, Filter, Use
 from recollect.store.base import Store, Term, UseRecord
-from recollect.text.query_language import parse_query
+from recollect.text.query_language import Word, parse_query
 from recollect.text.signatures import text_signature
 from recollect.text.words import words
 from tests.conformance.kit import (
@@ -455,4 +455,4 @@ def test_an_empty_store_answers_everything(store: Store) -> None:
         assert snapshot.neighbours(np.array([1]), 1).tolist() == [[-1, -1]]
         assert snapshot.next_validity_change(NOON) == np.inf
         assert snapshot.term_frequencies([Term("cup")], TEXT, np.array([1])).tolist() == [[0.0]]
-        assert snapshot.matches(parse_query("cup"), TEXT, np.array([1])).tolist() == [False]
+        assert snapshot.matches(Word("cup"), TEXT, np.array([1])).tolist() == [False]

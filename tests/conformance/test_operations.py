@@ -254,6 +254,42 @@ def test_undo_is_refused_when_another_operation_has_touched_the_same_memory_sinc
     assert contents(store) == before
 
 
+IN_BETWEEN: dict[str, tuple[Callable[[Transaction], object], Callable[[Transaction], object]]] = {
+    "a new edge": (
+        lambda t: t.link(Edge("plate", "cup", "mentions", 0.5)),
+        lambda t: t.link(Edge("plate", "cup", "mentions", 0.75)),
+    ),
+    "an edge": (
+        lambda t: t.link(Edge("cup", "plate", "supports", 0.25)),
+        lambda t: t.unlink("cup", "plate", "supports"),
+    ),
+    "a removed edge": (
+        lambda t: t.unlink("cup", "plate", "supports"),
+        lambda t: t.link(Edge("cup", "plate", "supports", 0.75)),
+    ),
+    "a relation": (
+        lambda t: t.relate(EntityEdge("cup", "on", "shelf", 0.25)),
+        lambda t: t.relate(EntityEdge("cup", "on", "shelf", 0.75)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_BETWEEN)
+def test_undo_is_refused_when_another_operation_has_changed_the_same_connection_since(filled: Store, name: str) -> None:
+    first, between = IN_BETWEEN[name]
+    with filled.transaction("import") as transaction:
+        first(transaction)
+        operation = transaction.operation
+    with filled.transaction("edit") as transaction:
+        between(transaction)
+    with filled.transaction("import", operation=operation) as transaction:
+        transaction.remember(Memory("two", id="two"))
+    before = contents(filled)
+    with pytest.raises(StoreError, match="later change"):
+        undo(filled)
+    assert contents(filled) == before
+
+
 def test_an_undone_operation_stays_undone(filled: Store) -> None:
     remember(filled, "first", "first")
     undo(filled)

@@ -40,7 +40,11 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.contract("O5")
 @pytest.mark.parametrize(
     ("provider", "model"),
-    [("openai", "text-embedding-3-small"), ("gemini", "gemini-embedding-001"), ("local", "all-MiniLM-L6-v2-int8-dynamic")],
+    [
+        ("openai", "text-embedding-3-small"),
+        ("gemini", "gemini-embedding-001"),
+        ("local", "all-MiniLM-L6-v2-int8-dynamic"),
+    ],
 )
 def test_the_providers_have_the_models_of_the_document(provider: str, model: str) -> None:
     embedder = resolve_embedder(provider)

@@ -136,9 +136,9 @@ def step(recall: Recall, name: str) -> dict[str, Any]:
 
 
 def told(recall: Recall) -> bytes:
-    """Everything that a recall says, but how long it took."""
+    """Everything that a recall says, but how long it took, and the version, which differs from file to file."""
     trace = copy.deepcopy(recall.trace.as_dict())
-    del trace["milliseconds"]
+    del trace["milliseconds"], trace["version"]
     for each in trace["steps"]:
         del each["milliseconds"]
     results = [[r.rank, r.score, r.memory.id, r.text, r.why.as_dict()] for r in recall]

@@ -23,7 +23,7 @@ def mind(tmp_path: Path) -> Iterator[Mind]:
     with open_mind(tmp_path / "memory.db") as mind:
         for n in range(6):
             mind.remember("cup " + "saucer " * n, id=f"cup-{n}", user="ada", created=NOON - timedelta(days=n))
-        mind.remember("cup", id="bob-cup", user="bob")
+        mind.remember("cup saucer", id="bob-cup", user="bob")
         mind.remember("cup", id="gone", user="ada")
         mind.forget("gone")
         mind.remember("cup", id="stale", user="ada", expires=NOON)
@@ -97,7 +97,7 @@ def test_a_memory_that_no_cue_found_hears_each_cue_out(tmp_path: Path) -> None:
 def test_a_memory_behind_a_full_page_is_told_how_far_from_the_candidates_it_is(tmp_path: Path) -> None:
     """A cue brings a page of candidates; the memory behind them hears by how much it missed."""
     with open_mind(tmp_path / "memory.db", None) as mind:
-        mind.remember_many(["cup"] * 250)
+        mind.remember_many([f"cup {number}" for number in range(250)])
         mind.remember("cup beside many other words", id="last")
         verdict = mind.why_not("cup", "last", k=5)
     assert verdict.step == "cues"

@@ -1,4 +1,4 @@
-"""Files of an older shape, made by the migrations that an older version had."""
+"""Files of an older format, made by the migrations that an older version had."""
 
 from __future__ import annotations
 

@@ -168,16 +168,37 @@ def fork_and_leave(path: str) -> None:
     say(os.waitstatus_to_exitcode(ended))
 
 
+def fork_after_closing(path: str) -> None:
+    """A mind was closed before the process forks, and another one is open."""
+    closed = Mind(path, embedder=None)
+    closed.close()
+    mind = Mind(path, embedder=None)
+    mind.remember("before the fork")
+    problems: list[object] = []
+    sys.unraisablehook = problems.append
+    child = os.fork()
+    if child == 0:
+        mind.remember("from the child")
+        os._exit(len(problems))
+    _, ended = os.waitpid(child, 0)
+    mind.close()
+    say(os.waitstatus_to_exitcode(ended))
+
+
 def fork_while_writing(path: str) -> None:
     """Children are forked while another thread is in the middle of big writes."""
     mind = Mind(path, embedder=None)
     mind.remember("before the forks")
-    enough, problems, written = threading.Event(), [], []
+    enough = threading.Event()
+    problems: list[str] = []
+    written: list[str] = []
 
     def write() -> None:
         try:
             while not enough.is_set():
-                written.extend(mind.remember_many(f"bulk {number} {rare_word(number)}" for number in range(3000)).ids)
+                first = len(written)
+                texts = (f"bulk {number} {rare_word(number)}" for number in range(first, first + 3000))
+                written.extend(mind.remember_many(texts).ids)
                 enough.wait(0.12)  # longer than SQLite sleeps between two tries of a child that waits
         except Exception as problem:
             problems.append(f"{type(problem).__name__}: {problem}")

@@ -142,7 +142,7 @@ def test_without_vectors_nothing_tells_a_diary(path: Path) -> None:
         assert around(mind, "d5") == ([], [])
 
 
-# Files of an older shape, and other processes.
+# Files of an older format, and other processes.
 
 ASKED = "where could the mug be?"
 KEPT = [{"text": "we keep one cup there", "id": "cup"}, {"text": "we keep one lamp there", "id": "lamp"}]
@@ -238,7 +238,7 @@ def test_tokens_that_lay_beside_the_vectors_get_a_table_of_their_own(third: Path
     assert sql(third, APART) == kept
     assert sql(third, "SELECT name FROM sqlite_schema WHERE type = 'trigger' OR name = 'together'") == []
     assert sql(third, "SELECT sum(sketch = x'') FROM sketches") == [(0,)]
-    assert used_pages(third) <= pages + 5  # new tables and their indexes begin with a page each
+    assert used_pages(third) <= pages * 1.25  # new tables and indexes; nothing is there twice
     assert_whole(third)
 
 

@@ -60,7 +60,7 @@ def test_processes_that_open_a_new_file_at_once_all_succeed(path: Path) -> None:
             process.wait()
     assert said == ['"opened"\n'] * 4
     with Mind(path, embedder=None) as mind:
-        assert len(mind.list()) == 4
+        assert [memory.mentions for memory in mind.list()] == [4]
 
 
 def test_a_reader_sees_in_its_next_recall_what_another_process_did(path: Path, mind: Mind) -> None:
@@ -237,6 +237,13 @@ def test_what_a_forked_child_remembers_survives_that_its_parent_closes_first(pat
     assert programs.run("fork_and_leave", path) == 0
     with Mind(path, embedder=None) as mind:
         assert sorted(memory.text for memory in mind.list()) == ["after the parent left", "before the fork"]
+    assert_whole(path)
+
+
+def test_a_mind_that_was_closed_before_a_fork_does_not_disturb_an_open_one(path: Path) -> None:
+    assert programs.run("fork_after_closing", path) == 0
+    with Mind(path, embedder=None) as mind:
+        assert sorted(memory.text for memory in mind.list()) == ["before the fork", "from the child"]
     assert_whole(path)
 
 

@@ -17,7 +17,7 @@ def mind(path: Path, clock: Clock) -> Mind:
     return Mind(path, embedder=None, clock=clock)
 
 
-def version(mind: Mind) -> int:
+def version(mind: Mind) -> str:
     return mind.status().store.version
 
 
@@ -82,8 +82,8 @@ def test_the_same_id_again_updates_too(mind: Mind) -> None:
     assert [former.text for _, former in mind.history("cup")] == ["The cup is blue."]
 
 
-def test_texts_without_an_external_id_are_memories_of_their_own(mind: Mind) -> None:
-    assert mind.remember("again").id != mind.remember("again").id
+def test_equal_texts_with_different_external_ids_are_memories_of_their_own(mind: Mind) -> None:
+    assert mind.remember("again", external_id="a").id != mind.remember("again", external_id="b").id
     assert len(mind.list()) == 2
 
 

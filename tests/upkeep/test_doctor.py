@@ -88,7 +88,7 @@ DAMAGES = {
     "a clock that was ahead": f"UPDATE changes SET at = {FUTURE} WHERE version = 1",
     "words that are not those of the text": "UPDATE words SET entries = (SELECT entries FROM words WHERE row = 2)",
     "stems of another stemmer": "UPDATE vocabulary SET stem = 'x' || stem",
-    "vectors that are none": f"UPDATE vectors SET vector = CAST({NAN} AS BLOB) WHERE row = 2",
+    "invalid vectors": f"UPDATE vectors SET vector = CAST({NAN} AS BLOB) WHERE row = 2",
     "memories without a vector": "DELETE FROM vectors WHERE row = 3",
     "vectors of another text": "UPDATE vectors SET vector = (SELECT vector FROM vectors WHERE row = 2) WHERE row = 3",
     "missing index": "DROP INDEX memories_changed",
@@ -253,7 +253,7 @@ def test_an_older_shape_is_told_and_brought_up_to_date(path: Path, embedder: Emb
     first.execute(MIGRATIONS["0001_memories"]).fetchall()
     first.execute("INSERT INTO migrations VALUES ('0001_memories', 0)")
     first.close()
-    assert names(Doctor(path, embedder).diagnose()) == ["an older shape"]
+    assert names(Doctor(path, embedder).diagnose()) == ["an older format"]
     assert Doctor(path, embedder).repair().healthy
     assert [name for (name,) in sql(path, "SELECT name FROM migrations ORDER BY name")] == sorted(MIGRATIONS)
 

@@ -217,7 +217,9 @@ class Importer:
                     counts[self._write(transaction, record, written)] += 1
                 except (InvalidInput, NotFound) as error:
                     self.checker.fail(f"{place}: {error}")
-            self.writer.complete(transaction, [memory for memory, _ in written], [each for _, each in written], vectors)
+            self.writer.write_vectors_and_use(
+                transaction, [memory for memory, _ in written], [each for _, each in written], vectors
+            )
             operation = transaction.operation if counts["added"] or counts["changed"] else self._operation
         self._operation = operation
         self.counts.update(counts)

@@ -7,6 +7,7 @@ from typing import NoReturn, cast
 
 import numpy as np
 
+from recollect.protocols import supports
 from recollect.recall.expressions import Expression
 from recollect.recall.hits import Candidates, no_candidates
 from recollect.recall.recipe import Cue, CuePlan, EmbeddingCue
@@ -137,7 +138,7 @@ def cues_in(part: Cue | CuePlan) -> list[Cue]:
 
 
 def _needs_vector(cues: list[Cue]) -> bool:
-    return any(isinstance(cue, EmbeddingCue) and cue.needs_vector for cue in cues)
+    return any(supports(cue, EmbeddingCue) and cue.needs_vector for cue in cues)
 
 
 @dataclass(frozen=True, slots=True)

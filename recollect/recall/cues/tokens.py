@@ -51,7 +51,7 @@ class TokensCue:
     def find(self, run: Run) -> Candidates:
         self._check(run)
         everything = run.scope.count <= self.scan
-        rows, pages = self._all_rows(run) if everything else self._near_candidates(run)
+        rows, pages = self._all_rows(run) if everything else self._found_by_other_cues(run)
         if not len(rows):
             raise Skip("there are no memories to compare")
         score = self.score(run, rows)
@@ -127,7 +127,7 @@ class TokensCue:
         rows = run.snapshot.page(run.scope, "stored", self.scan)
         return rows, np.zeros(len(rows), dtype=np.int64)
 
-    def _near_candidates(self, run: Run) -> tuple[Rows, NDArray[np.int64]]:
+    def _found_by_other_cues(self, run: Run) -> tuple[Rows, NDArray[np.int64]]:
         """What other cues found and its neighbours, each with the first page that led to it."""
         keys = np.concatenate([NO_ROWS, *(found.keys for found in run.found.values())])
         ranks = np.concatenate([NO_ROWS, *(np.arange(len(found.keys)) for found in run.found.values())])

@@ -2,7 +2,7 @@
 
 from recollect.recall.stages.conversation import (
     AnswerLikelihood,
-    ConversationResume,
+    ContinuedConversation,
     DateFactor,
     RoleFactor,
     SessionScore,
@@ -13,7 +13,7 @@ from recollect.recall.stages.factors import ConditionalStage, RecencyFactor, Rec
 __all__ = [
     "AnswerLikelihood",
     "ConditionalStage",
-    "ConversationResume",
+    "ContinuedConversation",
     "DateFactor",
     "RecencyFactor",
     "RecordUse",

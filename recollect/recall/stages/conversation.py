@@ -167,7 +167,7 @@ class DateFactor:
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationResume:
+class ContinuedConversation:
     """For a message that continues a conversation: lowers memories that are far in time or not at the end of a session.
 
     A query of at least ``statements`` sentences that are no questions is such a message; one that asks about the past

@@ -3,6 +3,6 @@
 It shows what the protocol means, and other stores are compared with it. Every question is a loop over all memories.
 """
 
-from recollect.store.reference.store import ReferenceStore
+from recollect.store.reference.store import ReferenceStore, open_reference_store
 
-__all__ = ["ReferenceStore"]
+__all__ = ["ReferenceStore", "open_reference_store"]

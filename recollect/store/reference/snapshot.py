@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
@@ -31,11 +32,11 @@ from recollect.store.base import (
     TokenSketches,
     leaf_term,
 )
-from recollect.store.filters import Condition, first_exclusion, positive_values, scope_conditions
+from recollect.store.filters import first_exclusion, positive_values, scope_conditions
 from recollect.store.reference.state import State, created_of, ends_of
 from recollect.store.text_fields import TEXT_FIELDS, field_words
 from recollect.text.query_language import And, AndNot, Or, QueryTree, format_query
-from recollect.text.signatures import text_signature
+from recollect.text.signatures import hamming_similarity, text_signature
 from recollect.text.slugs import path_or_name, slug_grams
 from recollect.text.trigrams import is_one_edit_apart, word_trigrams
 from recollect.text.words import fold, stem, words
@@ -46,16 +47,14 @@ COHERENCE_SAMPLE = 2000  # memories
 
 @dataclass(frozen=True, slots=True)
 class ReferenceScope:
-    """The rows in scope, and the conditions that the others do not fulfil."""
+    """Why each memory of the bound is left out; None for those in scope."""
 
-    memories: Mapping[int, Memory]
-    conditions: list[Condition]
+    exclusions: Mapping[int, Exclusion | None]
     documents: list[int]  # rows that statistics are about
-    excluded: Mapping[int, str] = field(default_factory=dict)  # by row: why a query tree excludes it
 
     @property
     def rows(self) -> list[int]:
-        return [row for row in self.memories if self.exclusion(row) is None]
+        return [row for row, exclusion in self.exclusions.items() if exclusion is None]
 
     @property
     def count(self) -> int:
@@ -65,13 +64,10 @@ class ReferenceScope:
         return np.array([self.exclusion(row) is None for row in rows.tolist()], dtype=np.bool_)
 
     def knows(self, row: int) -> bool:
-        return row in self.memories
+        return row in self.exclusions
 
     def exclusion(self, row: int) -> Exclusion | None:
-        if row not in self.memories:
-            return Exclusion("it is not in the store")
-        reason = first_exclusion(self.conditions, self.memories[row])
-        return Exclusion(self.excluded[row]) if reason is None and row in self.excluded else reason
+        return self.exclusions.get(row, Exclusion("it is not in the store"))
 
 
 class ReferenceSnapshot:
@@ -105,24 +101,24 @@ class ReferenceSnapshot:
             for row, memory in self._memories.items()
             if memory.status != "forgotten" and (not collections or memory.collection in collections)
         ]
-        return ReferenceScope(self._memories, conditions, documents)
+        exclusions = {row: first_exclusion(conditions, memory) for row, memory in self._memories.items()}
+        return ReferenceScope(exclusions, documents)
 
     def excluding(self, tree: QueryTree, fields: Mapping[str, float], scope: Scope) -> ReferenceScope:
-        own, reason = _own(scope), f"the query excludes it: NOT {format_query(tree)}"
-        refused = {row: reason for row, memory in self._memories.items() if _fulfils(tree, memory, fields)}
-        return replace(own, excluded={**refused, **own.excluded})
+        own, excluded = _own(scope), Exclusion(f"the query excludes it: NOT {format_query(tree)}")
+        fulfilling = {row: excluded for row in own.exclusions if self._fulfils(tree, row, fields)}
+        return replace(own, exclusions={row: own.exclusions[row] or fulfilling.get(row) for row in own.exclusions})
 
     # Candidates.
 
     def lexical_candidates(self, query: LexicalQuery, scope: Scope, n: int) -> Proposal:
         scores: dict[int, float] = {}
         for row in _own(scope).rows:
-            memory = self._memories[row]
-            frequencies = [_frequency(term, memory, query.fields) for term in query.terms]
-            norm = query.k1 * (1 - query.b + query.b * _length(memory, query.fields) / query.average_length)
+            frequencies = [self._frequency(term, row, query.fields) for term in query.terms]
+            norm = query.k1 * (1 - query.b + query.b * self._length(row, query.fields) / query.average_length)
             parts = zip(query.weights, frequencies, strict=True)
             score = sum(weight * tf * (query.k1 + 1) / (tf + norm) for weight, tf in parts if tf > 0)
-            matches = score > 0 if query.where is None else _fulfils(query.where, memory, query.fields)
+            matches = score > 0 if query.where is None else self._fulfils(query.where, row, query.fields)
             if matches and not (query.require_all and min(frequencies, default=0.0) == 0):
                 scores[row] = score
         return _best(scores, n)
@@ -138,8 +134,7 @@ class ReferenceSnapshot:
     def signature_candidates(self, signature: NDArray[np.uint8], scope: Scope, min_similarity: float) -> Rows:
         bits = 8 * len(signature)
         rows = _rows(_own(scope).rows)
-        differing = np.unpackbits(self.signatures(bits, rows) ^ signature, axis=1).sum(axis=1, dtype=np.int64)
-        return np.asarray(rows[1 - differing / bits >= min_similarity])
+        return rows[hamming_similarity(signature, self.signatures(bits, rows), bits) >= min_similarity]
 
     def slug_candidates(self, tokens: Sequence[str], scope: Scope, min_similarity: float) -> Rows:
         found = []
@@ -152,7 +147,7 @@ class ReferenceSnapshot:
     def similar_words(self, word: str, scope: Scope, min_similarity: float, n: int) -> list[tuple[str, float]]:
         query, known = fold(word), set()
         for row in _own(scope).rows:
-            known |= {fold(other) for _, counts in field_words(self._memories[row]) for other in counts}
+            known |= {fold(other) for counts in self._words[row].values() for other in counts}
         found = []
         for other in known:
             similarity = _jaccard(word_trigrams(query), word_trigrams(other))
@@ -176,9 +171,9 @@ class ReferenceSnapshot:
         own = _own(scope)
 
         def having(term: Term, rows: Sequence[int]) -> int:
-            return sum(_frequency(term, self._memories[row], fields) > 0 for row in rows)
+            return sum(self._frequency(term, row, fields) > 0 for row in rows)
 
-        lengths = [_length(self._memories[row], fields) for row in own.documents]
+        lengths = [self._length(row, fields) for row in own.documents]
         return TermStatistics(
             documents=len(own.documents),
             average_length=sum(lengths) / len(lengths) if sum(lengths) else 1.0,
@@ -187,14 +182,14 @@ class ReferenceSnapshot:
         )
 
     def term_frequencies(self, terms: Sequence[Term], fields: Mapping[str, float], rows: Rows) -> Floats:
-        found = [[_frequency(term, memory, fields) if memory else 0.0 for memory in self._find(rows)] for term in terms]
+        found = [self._by_row(rows, partial(self._frequency, term, fields=fields), 0.0) for term in terms]
         return np.array(found, dtype=np.float64).reshape(len(terms), len(rows))
 
     def field_lengths(self, fields: Mapping[str, float], rows: Rows) -> Floats:
-        return np.array(self._values(rows, lambda memory: _length(memory, fields), 0.0), dtype=np.float64)
+        return np.array(self._by_row(rows, lambda row: self._length(row, fields), 0.0), dtype=np.float64)
 
     def matches(self, tree: QueryTree, fields: Mapping[str, float], rows: Rows) -> Flags:
-        return np.array(self._values(rows, lambda memory: _fulfils(tree, memory, fields), False), dtype=np.bool_)
+        return np.array(self._by_row(rows, lambda row: self._fulfils(tree, row, fields), False), dtype=np.bool_)
 
     def vectors(self, rows: Rows) -> NDArray[np.float32]:
         dim = self.space.dim if self.space else 0
@@ -219,30 +214,27 @@ class ReferenceSnapshot:
 
     def neighbours(self, rows: Rows, reach: int) -> NDArray[np.int64]:
         sessions: dict[tuple[str, str, str], list[int]] = {}
-        for row, memory in self._memories.items():
+        for row in sorted(self._memories, key=self._session_order):
+            memory = self._memories[row]
             sessions.setdefault((memory.collection, memory.user, memory.session), []).append(row)
         found = np.full((len(rows), 2 * reach), -1, dtype=np.int64)
-        for at, row in enumerate(rows.tolist()):
-            if row not in self._memories:
+        for (_, _, session), members in sessions.items():
+            if not session and not self._neighbours_are_similar(members):
                 continue
-            memory = self._memories[row]
-            session = sessions[memory.collection, memory.user, memory.session]
-            session.sort(key=self._session_order)
-            if not memory.session and not self._coherent(session):
-                continue
-            place = session.index(row)
-            for step in range(1, reach + 1):
-                if place >= step:
-                    found[at, step - 1] = session[place - step]
-                if place + step < len(session):
-                    found[at, reach + step - 1] = session[place + step]
+            places = {row: place for place, row in enumerate(members)}
+            for at, row in enumerate(rows.tolist()):
+                for step in range(1, reach + 1) if row in places else ():
+                    if places[row] >= step:
+                        found[at, step - 1] = members[places[row] - step]
+                    if places[row] + step < len(members):
+                        found[at, reach + step - 1] = members[places[row] + step]
         return found
 
     def _session_order(self, row: int) -> tuple[float, datetime, int]:
         memory = self._memories[row]
         return float(memory.position or 0), created_of(memory), row
 
-    def _coherent(self, rows: Sequence[int]) -> bool:
+    def _neighbours_are_similar(self, rows: Sequence[int]) -> bool:
         """Are memories that follow one another nearer in meaning than any two of them?"""
         found = [vector for row in rows if (vector := self._vector(row)) is not None][:COHERENCE_SAMPLE]
         if len(found) < 8:
@@ -283,15 +275,50 @@ class ReferenceSnapshot:
     def row(self, id: str) -> int | None:
         return next((row for row, memory in self._memories.items() if memory.id == id), None)
 
-    def _find(self, rows: Rows) -> list[Memory | None]:
-        return [self._memories.get(row) for row in rows.tolist()]
-
     def _values(self, rows: Rows, value: Callable[[Memory], Any], missing: Any) -> list[Any]:
-        return [missing if memory is None else value(memory) for memory in self._find(rows)]
+        return self._by_row(rows, lambda row: value(self._memories[row]), missing)
+
+    def _by_row(self, rows: Rows, value: Callable[[int], Any], missing: Any) -> list[Any]:
+        return [value(row) if row in self._memories else missing for row in rows.tolist()]
 
     def _vector(self, row: int) -> NDArray[np.float32] | None:
         known = self.space is not None and row in self._memories
         return self._state.vectors.get((self.space, row)) if known and self.space else None
+
+    # Words.
+
+    @cached_property
+    def _words(self) -> dict[int, dict[str, Counter[str]]]:
+        """By row and text field: how often each word occurs."""
+        return {
+            row: {TEXT_FIELDS[number]: counts for number, counts in field_words(memory)}
+            for row, memory in self._memories.items()
+        }
+
+    def _frequency(self, term: Term, row: int, fields: Mapping[str, float]) -> float:
+        """Σ field weight × how often the term occurs in that field."""
+        phrase = [fold(word) for word in words(term.word, whole=True)] if term.match == "phrase" else []
+        total = 0.0
+        for name, counts in self._words[row].items():
+            weight = fields.get(name, 0.0)
+            if weight > 0 and len(phrase) > 1:
+                total += weight * sum(_phrase_count(phrase, piece) for piece in _pieces(self._memories[row], name))
+            elif weight > 0:
+                total += weight * sum(count for word, count in counts.items() if _is_form(word, term, phrase))
+        return total
+
+    def _length(self, row: int, fields: Mapping[str, float]) -> float:
+        return float(sum(counts.total() for name, counts in self._words[row].items() if fields.get(name, 0.0) > 0))
+
+    def _fulfils(self, tree: QueryTree, row: int, fields: Mapping[str, float]) -> bool:
+        match tree:
+            case And(of):
+                return all(self._fulfils(each, row, fields) for each in of)
+            case Or(of):
+                return any(self._fulfils(each, row, fields) for each in of)
+            case AndNot(these, those):
+                return self._fulfils(these, row, fields) and not self._fulfils(those, row, fields)
+        return self._frequency(leaf_term(tree), row, fields) > 0
 
     # Connections and time.
 
@@ -315,10 +342,8 @@ class ReferenceSnapshot:
         return [each for each in relations if wanted & {each.subject.casefold(), each.object.casefold()}]
 
     def next_validity_change(self, now: datetime) -> float:
-        moments = [(m.valid_from, m.valid_to, m.expires) for m in self._memories.values()]
-        return min(
-            (float(micros(at)) for each in moments for at in each if at is not None and at > now), default=np.inf
-        )
+        moments = [at for m in self._memories.values() for at in (m.valid_from, m.valid_to, m.expires)]
+        return min((float(micros(at)) for at in moments if at is not None and at > now), default=np.inf)
 
 
 def _own(scope: Scope) -> ReferenceScope:
@@ -343,21 +368,6 @@ def _best(scores: Mapping[int, float], n: int) -> Proposal:
 
 def _jaccard(a: set[str], b: set[str]) -> float:
     return len(a & b) / max(1, len(a | b))
-
-
-def _frequency(term: Term, memory: Memory, fields: Mapping[str, float]) -> float:
-    """Σ field weight × how often the term occurs in that field."""
-    phrase = [fold(word) for word in words(term.word, whole=True)] if term.match == "phrase" else []
-    counts: dict[str, Counter[str]] = {TEXT_FIELDS[number]: found for number, found in field_words(memory)}
-    total = 0.0
-    for name in TEXT_FIELDS:
-        weight = fields.get(name, 0.0)
-        if weight > 0 and len(phrase) > 1:
-            total += weight * sum(_phrase_count(phrase, piece) for piece in _pieces(memory, name))
-        elif weight > 0:
-            found = counts.get(name, Counter())
-            total += weight * sum(count for word, count in found.items() if _is_form(word, term, phrase))
-    return total
 
 
 def _is_form(word: str, term: Term, phrase: list[str]) -> bool:
@@ -388,19 +398,3 @@ def _phrase_count(phrase: list[str], text: str) -> int:
         count += same
         at += len(phrase) if same else 1
     return count
-
-
-def _length(memory: Memory, fields: Mapping[str, float]) -> float:
-    counts = field_words(memory)
-    return float(sum(found.total() for number, found in counts if fields.get(TEXT_FIELDS[number], 0.0) > 0))
-
-
-def _fulfils(tree: QueryTree, memory: Memory, fields: Mapping[str, float]) -> bool:
-    match tree:
-        case And(of):
-            return all(_fulfils(each, memory, fields) for each in of)
-        case Or(of):
-            return any(_fulfils(each, memory, fields) for each in of)
-        case AndNot(these, those):
-            return _fulfils(these, memory, fields) and not _fulfils(those, memory, fields)
-    return _frequency(leaf_term(tree), memory, fields) > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
@@ -24,11 +25,8 @@ class Operation:
     """One undoable call. It may span several transactions."""
 
     verb: str
-    note: str
     at: datetime
-    transaction: int  # its last one
-    touched: frozenset[Bound] = frozenset()  # where the memories and relations lie that it changed
-    undone: bool = False
+    touched: Mapping[Bound, int] = field(default_factory=dict)  # where it changed something: the last transaction there
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class State:
     spaces: list[Space] = field(default_factory=list)
     vectors: dict[tuple[Space, int], NDArray[np.float32]] = field(default_factory=dict)
     sketches: dict[tuple[Space, int], bytes] = field(default_factory=dict)
-    operations: dict[int, Operation] = field(default_factory=dict)
+    operations: dict[int, Operation] = field(default_factory=dict)  # without those that were undone
     changes: list[Change] = field(default_factory=list)
     decays: list[tuple[int, datetime, Bound]] = field(default_factory=list)  # operation, moment, which memories
     folders: dict[str, JsonObject] = field(default_factory=dict)
@@ -87,14 +85,15 @@ class State:
     def last_undoable(self, bound: Bound) -> int | None:
         """The operation with the latest transaction that changed something inside a bound."""
         last = [
-            (operation.transaction, number)
+            (transaction, number)
             for number, operation in self.operations.items()
-            if not operation.undone and operation.verb not in NOT_UNDOABLE
-            if any(overlaps(place, bound) for place in operation.touched)
+            if operation.verb not in NOT_UNDOABLE
+            for place, transaction in operation.touched.items()
+            if overlaps(place, bound)
         ]
         return max(last)[1] if last else None
 
-    def replaced_by(self, operation: int) -> dict[Key, Any]:
+    def values_before(self, operation: int) -> dict[Key, Any]:
         """What an operation replaced: by key, what there was before its first change."""
         first: dict[Key, Any] = {}
         for change in self.changes:
@@ -105,11 +104,11 @@ class State:
     def undo_texts(self, bound: Bound, operation: int | None) -> dict[str, str]:
         """By id: the texts to embed of the memories whose text an undo of this operation, or the last, would change."""
         number = self.last_undoable(bound) if operation is None else operation
-        if number is None or self.refusal_to_undo(number, bound):
+        if number not in self.operations or self.refusal_to_undo(number, bound):
             return {}
         return {
             before.id: embedding_text(before)
-            for key, before in self.replaced_by(number).items()
+            for key, before in self.values_before(number).items()
             if key[0] == "memory" and before is not None
             if (before.text, before.title) != (self.memories[key[1]].text, self.memories[key[1]].title)
         }
@@ -122,7 +121,7 @@ class State:
                 f"The last operation ({verb}) also changed memories outside of {bound.describe()}; it can only be "
                 "undone where all of them are visible."
             )
-        replaced = self.replaced_by(operation)
+        replaced = self.values_before(operation)
         added = {key[1] for key, before in replaced.items() if key[0] == "memory" and before is None}
         for mine in (each for each in self.changes if each.operation == operation):
             for other in self.changes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -13,6 +13,7 @@ from threading import RLock
 from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.model import validation as check
+from recollect.model.memory import Clock
 from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord
 from recollect.store.reference.files import has_folder
 from recollect.store.reference.snapshot import ReferenceSnapshot
@@ -26,7 +27,7 @@ RECALL_TIMES = 20  # A17: how many moments of recall are kept
 class _Shared:
     """What all handles of one store share: the state, one writer at a time, and the clock."""
 
-    def __init__(self, clock: Callable[[], datetime]) -> None:
+    def __init__(self, clock: Clock) -> None:
         self.state = State()
         self.clock = clock
         self.lock = RLock()
@@ -37,7 +38,7 @@ class _Shared:
 class ReferenceStore:
     """A store in memory."""
 
-    def __init__(self, clock: Callable[[], datetime], path: str = ":memory:", readonly: bool = False) -> None:
+    def __init__(self, clock: Clock, path: str = ":memory:", readonly: bool = False) -> None:
         self.path = path
         self.readonly = readonly
         self.bound = Bound()
@@ -71,13 +72,10 @@ class ReferenceStore:
         with shared.lock:
             if shared.writing:
                 raise StoreError("A transaction cannot be opened inside another one.")
-            known = self._state.operations.get(operation) if operation is not None else None
-            if operation is not None and (known is None or known.undone or known.verb != verb):
-                raise StoreError(f"There is no operation {operation} ({verb}) to continue, or it was undone.")
             shared.writing = True
             try:
                 state = self._state.copy()
-                yield ReferenceTransaction(state, self.bound, self.path, verb, note, shared.clock(), operation)
+                yield ReferenceTransaction(state, self.bound, self.path, verb, shared.clock(), operation)
                 shared.state = state
             finally:
                 shared.writing = False
@@ -208,6 +206,13 @@ class ReferenceStore:
 
     def close(self) -> None:
         self._shared.closed = True
+
+
+def open_reference_store(location: str, clock: Clock) -> ReferenceStore:
+    """The store of ``recollect.open("memory:")``; it ends with the process."""
+    if location:
+        raise InvalidInput(f"memory: is followed by nothing, not by {location!r}: every store in memory is a new one.")
+    return ReferenceStore(clock, path="memory:")
 
 
 def _used(current: Use, use: UseRecord) -> Use:

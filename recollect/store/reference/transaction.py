@@ -36,14 +36,11 @@ DAY = 86_400e6  # microseconds
 class ReferenceTransaction:
     """Works on a copy of the state, which takes the place of the state if nothing fails."""
 
-    def __init__(
-        self, state: State, bound: Bound, path: str, verb: str, note: str, now: datetime, operation: int | None
-    ) -> None:
+    def __init__(self, state: State, bound: Bound, path: str, verb: str, now: datetime, operation: int | None) -> None:
         self.state = state
         self.bound = bound
         self._path = path
         self._verb = verb
-        self._note = note
         self._now = now
         self._operation = operation
         self._transaction = state.version + 1
@@ -86,7 +83,7 @@ class ReferenceTransaction:
         return self._rewrite(row, revision(copy.deepcopy(self.state.memories[row])))
 
     def decay(self, rate: float) -> int:
-        count = 0
+        places = []
         for row, memory in sorted(self.state.memories.items()):
             if not self.bound.contains(memory):
                 continue
@@ -96,10 +93,10 @@ class ReferenceTransaction:
             if strength != memory.strength:
                 self._save(("strength", row), memory)
                 self.state.memories[row] = replace(memory, strength=strength)
-                count += 1
-        if count:
-            self.state.decays.append((self._touch(self.bound), self._now, self.bound))
-        return count
+                places.append(place_of(memory))
+        if places:
+            self.state.decays.append((self._touch(*places), self._now, self.bound))
+        return len(places)
 
     def delete(self, rows: Sequence[int]) -> None:
         for row in rows:
@@ -171,11 +168,11 @@ class ReferenceTransaction:
     def undo(self, operation: int | None = None) -> UndoResult | None:
         state = self.state
         number = state.last_undoable(self.bound) if operation is None else operation
-        if number is None:
+        if number not in state.operations:
             return None
         if reason := state.refusal_to_undo(number, self.bound):
             raise StoreError(reason)
-        undone, replaced = state.operations[number], state.replaced_by(number)
+        undone, replaced = state.operations.pop(number), state.values_before(number)
         ids = []
         for key, before in reversed(replaced.items()):
             self._restore(key, before)
@@ -183,7 +180,6 @@ class ReferenceTransaction:
                 ids.append(before.id)
         state.changes = [change for change in state.changes if change.operation != number]
         state.decays = [decay for decay in state.decays if decay[0] != number]
-        state.operations[number] = replace(undone, undone=True)
         self._touch(*undone.touched)
         existed = sum(before is not None for before in replaced.values())
         added = sum(key[0] == "memory" for key, before in replaced.items() if before is None)
@@ -298,10 +294,9 @@ class ReferenceTransaction:
         state = self.state
         if self._operation is None:
             self._operation = state.last_operation = state.last_operation + 1
-            state.operations[self._operation] = Operation(self._verb, self._note, self._now, self._transaction)
-        operation = state.operations[self._operation]
-        touched = operation.touched.union(places)
-        state.operations[self._operation] = replace(operation, transaction=self._transaction, touched=touched)
+        operation = state.operations.get(self._operation) or Operation(self._verb, self._now)
+        touched = {**operation.touched, **dict.fromkeys(places, self._transaction)}
+        state.operations[self._operation] = replace(operation, touched=touched)
         state.version = self._transaction
         return self._operation
 

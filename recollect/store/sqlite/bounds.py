@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from recollect.model import Memory
 from recollect.store.base import Bound
 
 NAMES = ("collection", "user", "agent", "session")
+Owner = tuple[str | None, str | None, str | None, str | None]  # the values of NAMES; None: any
+
+
+def owner_of(memory: Memory) -> Owner:
+    return memory.collection, memory.user, memory.agent, memory.session
 
 
 def bound_condition(bound: Bound, prefix: str = "") -> tuple[str, tuple[str, ...]]:

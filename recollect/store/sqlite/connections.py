@@ -1,4 +1,4 @@
-"""Connections to the file: one a thread, opened on demand, and SQLite's errors in our words."""
+"""Connections to a file: one for each thread, opened on demand; and SQLite's errors as StoreErrors."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from typing import Any
 import apsw
 
 from recollect.errors import InvalidInput, StoreError
-from recollect.store.sqlite.migrations import check_file, migrate
+from recollect.store.sqlite.migrations import is_up_to_date, migrate
 
 BUSY_MILLISECONDS = 30_000
-FORK_PATIENCE = 10.0  # seconds
+FORK_TIMEOUT_SECONDS = 10.0
 READONLY_ERRORS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)
 
 
 class Connections:
-    """Hands each thread its own connection to one file, and closes them all in the end."""
+    """One connection to a file for each thread, all closed together."""
 
     def __init__(self, path: str, readonly: bool, durable: bool) -> None:
         self.path = path
@@ -38,51 +38,52 @@ class Connections:
         self._uri = f"file:{_quoted(path)}"
         with translate_errors(path):
             self._open_first()
-        _everyone.add(self)
+        _instances.add(self)
 
     def get(self) -> apsw.Connection:
         """This thread's connection."""
         if self._closed:
-            raise StoreError(f"{self.path} is closed. Open a new Mind to go on.")
-        connection: apsw.Connection | None = getattr(self._local, "held", None)
+            raise StoreError(f"{self.path} is closed. Open a new Mind to continue.")
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             with translate_errors(self.path):
-                connection = self._local.held = self._open(self._uri)
+                connection = self._local.connection = self._open(self._uri)
         return connection
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            self._let_go()
+            self._close_all()
 
     def after_fork(self) -> None:
-        """In a forked child: SQLite must not cross a fork, so what was inherited is closed, and opened anew on need."""
+        """In a forked child: connections must not cross a fork, so inherited ones are closed and new ones opened."""
         self._lock = Lock()
         for connection in list(self._all):
-            if connection.in_transaction:  # ending it here would write into what the parent uses
+            if connection.in_transaction:  # closing it would write to what the parent uses
                 _inherited.append(connection)
             else:
                 connection.close()
         self._local = local()
         self._all = weakref.WeakSet()
 
-    def _let_go(self) -> None:
+    def _close_all(self) -> None:
         for connection in list(self._all):
             with contextlib.suppress(apsw.Error):  # one that is in use right now closes with its thread
                 connection.close()
+                self._all.discard(connection)
 
     def _open_first(self) -> None:
-        """Open for writing and bring the file up to date; where that is not allowed, open for reading."""
+        """Open for writing and migrate the file; where that is not allowed, open for reading."""
         if self.readonly and not os.path.exists(self.path):
-            raise StoreError(f"There is no file {self.path}; what is opened with readonly=True must be there.")
+            raise StoreError(f"There is no file {self.path}; readonly=True opens existing files only.")
         if not self.readonly:
             try:
                 connection = self._open(self._uri)
-                check_file(connection, self.path)
+                is_up_to_date(connection, self.path)
                 if not connection.readonly("main"):
                     switch_to_wal(connection)
                     migrate(connection, self.path)
-                    self._local.held = connection
+                    self._local.connection = connection
                     return
                 connection.close()
             except READONLY_ERRORS:
@@ -93,20 +94,19 @@ class Connections:
             connection = self._open(self._uri)
             connection.pragma("application_id")
         except READONLY_ERRORS:
-            # Not even the WAL's index may be written beside it: the file as it is, taken as unchanging. That would
-            # leave out what is only in the log.
+            # The WAL's index cannot be written: open the file as immutable, unless changes are only in the WAL.
             log = Path(self.path + "-wal")
             if log.exists() and log.stat().st_size:
                 raise StoreError(
-                    f"{self.path} has changes in its log that cannot be read without the right to write beside it. "
-                    "Copy both files to a folder of your own, or have their owner open them once."
+                    f"{self.path} has changes in its write-ahead log, which cannot be read without permission to write "
+                    "to its folder. Copy both files to a folder of your own, or have their owner open them once."
                 ) from None
             self._uri += "?immutable=1"
             connection = self._open(self._uri)
         if not connection.execute("SELECT count(*) FROM sqlite_schema").get:
             raise StoreError(f"{self.path} is empty and cannot be written to.")
-        check_file(connection, self.path)
-        self._local.held = connection
+        is_up_to_date(connection, self.path)
+        self._local.connection = connection
 
     def _open(self, uri: str) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_URI
@@ -126,12 +126,12 @@ class Connections:
         return connection
 
 
-_inherited: list[apsw.Connection] = []  # never to be touched again
-_everyone: weakref.WeakSet[Connections] = weakref.WeakSet()
+_inherited: list[apsw.Connection] = []  # never to be used again
+_instances: weakref.WeakSet[Connections] = weakref.WeakSet()
 
 
 class ForkGate:
-    """Lets a fork happen only while no other thread is inside SQLite: its locks would stay locked in the child."""
+    """Delays a fork until no other thread is inside SQLite, whose locks would stay locked in the child."""
 
     def __init__(self) -> None:
         self._change = Condition()
@@ -154,11 +154,11 @@ class ForkGate:
                 self._change.notify_all()
 
     def close(self) -> None:
-        """Before a fork. A thread that stays inside for very long does not hold it up for ever."""
+        """Before a fork: wait for threads inside SQLite, but not forever."""
         me = get_ident()
         with self._change:
             self._closed = True
-            self._change.wait_for(lambda: not self._holders.keys() - {me}, timeout=FORK_PATIENCE)
+            self._change.wait_for(lambda: not self._holders.keys() - {me}, timeout=FORK_TIMEOUT_SECONDS)
 
     def open(self) -> None:
         with self._change:
@@ -171,7 +171,7 @@ fork_gate = ForkGate()
 
 def _after_fork() -> None:
     fork_gate.__init__()  # type: ignore[misc]
-    for connections in list(_everyone):
+    for connections in list(_instances):
         connections.after_fork()
 
 
@@ -182,7 +182,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def switch_to_wal(connection: apsw.Connection) -> None:
-    """Switch to WAL, once a file. SQLite does not wait for others while it does, so we do."""
+    """Switch to WAL, once per file. SQLite's busy timeout does not apply to it, so retry."""
     for _ in range(200):
         try:
             if connection.pragma("journal_mode", "wal") == "wal":
@@ -199,7 +199,7 @@ def _check_name(path: str) -> None:
     except UnicodeEncodeError:
         usable = False
     if not usable:
-        raise InvalidInput(f"No file can have this name: {path!r}.")
+        raise InvalidInput(f"A file cannot have this name: {path!r}.")
     if Path(path).is_dir():
         raise StoreError(f"{path} is a folder; give the path of a file in it, such as {path}/memory.db.")
 
@@ -216,25 +216,25 @@ def fetch(connection: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -
 
 @contextmanager
 def translate_errors(path: str) -> Iterator[None]:
-    """SQLite's errors as ours: what happened, and what would help."""
+    """Raise SQLite's errors as StoreErrors that say what happened and what to do."""
     try:
         yield
-    except apsw.NotADBError as problem:
-        raise StoreError(f"{path} is not a Recollect memory (not an SQLite database at all).") from problem
-    except apsw.ConstraintError as problem:
-        raise InvalidInput("Another memory of that collection has this external id already.") from problem
-    except apsw.FullError as problem:
-        raise StoreError(f"The disk is full; nothing was written to {path}.") from problem
-    except (apsw.BusyError, apsw.LockedError) as problem:
+    except apsw.NotADBError as error:
+        raise StoreError(f"{path} is not a Recollect memory (not an SQLite database at all).") from error
+    except apsw.ConstraintError as error:
+        raise InvalidInput("Another memory of that collection has this external id already.") from error
+    except apsw.FullError as error:
+        raise StoreError(f"The disk is full; nothing was written to {path}.") from error
+    except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreError(
             f"{path} was locked by another process for {BUSY_MILLISECONDS // 1000} seconds; nothing was written. "
             "Try again."
-        ) from problem
-    except apsw.ReadOnlyError as problem:
-        raise StoreError(f"{path} is read-only; nothing was written.") from problem
-    except apsw.CantOpenError as problem:
-        raise StoreError(f"{path} cannot be opened: is its folder there, and is it allowed?") from problem
-    except apsw.CorruptError as problem:
-        raise StoreError(f"{path} is damaged: {problem}.") from problem
-    except (apsw.IOError, apsw.Error) as problem:
-        raise StoreError(f"SQLite could not serve {path}: {problem}.") from problem
+        ) from error
+    except apsw.ReadOnlyError as error:
+        raise StoreError(f"{path} is read-only; nothing was written.") from error
+    except apsw.CantOpenError as error:
+        raise StoreError(f"{path} cannot be opened: is its folder there, and is it allowed?") from error
+    except apsw.CorruptError as error:
+        raise StoreError(f"{path} is damaged: {error}.") from error
+    except (apsw.IOError, apsw.Error) as error:
+        raise StoreError(f"SQLite could not serve {path}: {error}.") from error

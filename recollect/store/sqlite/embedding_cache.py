@@ -40,7 +40,7 @@ ModelKey = tuple[str, str, str]  # provider, model, fingerprint of its settings
 
 
 class SqliteEmbeddingCache:
-    """Entries by model and hash of the text, for many threads and processes. The least recently used are removed first."""
+    """Entries by model and hash of the text, for many threads and processes; least recently used are removed first."""
 
     def __init__(self, path: str | PathLike[str], limit: int = MAX_BYTES) -> None:
         self.path = fspath(path)
@@ -156,7 +156,7 @@ class _CacheConnections(Connections):
             connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
-        self._local.held = connection
+        self._local.connection = connection
 
 
 def _size(connection: apsw.Connection) -> int:

@@ -80,12 +80,13 @@ class SqliteFileTransaction:
         return None
 
     def chunks(self, collection: str, path: str) -> list[StoredChunk]:
-        condition, values = bound_condition(self.bound, "m.")
+        if not contains_folder(self.bound, collection):
+            return []
         sql = (
             "SELECT c.row, m.id, c.digest FROM files f JOIN chunks c ON c.file = f.file "
-            f"JOIN memories m ON m.row = c.row WHERE f.collection = ? AND f.path = ?{condition} ORDER BY c.row"
+            "JOIN memories m ON m.row = c.row WHERE f.collection = ? AND f.path = ? ORDER BY c.row"
         )
-        return [StoredChunk(*each) for each in fetch(self.connection, sql, (collection, path, *values))]
+        return [StoredChunk(*each) for each in fetch(self.connection, sql, (collection, path))]
 
     def save(self, collection: str, state: FileState, previous_path: str = "") -> int:
         self._check_bound(collection)
@@ -103,12 +104,14 @@ class SqliteFileTransaction:
         return int(self.connection.execute(sql, (collection, state.path)).get)
 
     def add_chunks(self, file: int, rows: Sequence[int], digests: Sequence[bytes]) -> None:
+        self.transaction.require(rows)
         self.connection.executemany(
             "INSERT OR REPLACE INTO chunks VALUES (?, ?, ?)",
             ((row, file, digest) for row, digest in zip(rows, digests, strict=True)),
         )
 
     def copy_vectors(self, row: int, digest: bytes) -> bool:
+        self.transaction.require([row])
         before = self.connection.total_changes()
         condition, values = bound_condition(self.bound)
         inside = f" AND c.row IN (SELECT row FROM memories WHERE true{condition})" if values else ""

@@ -45,10 +45,10 @@ class FileVersion:
 
 def read_version(connection: apsw.Connection) -> FileVersion:
     number = connection.execute("SELECT max(version) FROM changes").get or 0
-    return FileVersion(number, read_token(connection, number))
+    return FileVersion(number, read_change_token(connection, number))
 
 
-def read_token(connection: apsw.Connection, number: int) -> int:
+def read_change_token(connection: apsw.Connection, number: int) -> int:
     """The token of a change; 0 in a file of version 0.1 that is opened only for reading, or without that change."""
     try:
         return connection.execute("SELECT token FROM changes WHERE version = ?", (number,)).get or 0
@@ -318,7 +318,7 @@ def _precedes(connection: apsw.Connection, before: FileVersion, now: FileVersion
     """Is the earlier version part of this file's history? A copy that went its own way has other tokens."""
     if before.number >= now.number:
         return before == now
-    return before.number == 0 or read_token(connection, before.number) == before.token
+    return before.number == 0 or read_change_token(connection, before.number) == before.token
 
 
 def _inconsistent(connection: apsw.Connection, what: str) -> StoreError:

@@ -197,7 +197,7 @@ def _invalid_vectors(connection: apsw.Connection, _: int) -> Finding | None:
             _executemany(transaction, f"DELETE FROM {table} WHERE space = ? AND row = ?", wrong)
 
     return Finding(
-        "vectors that are none",
+        "invalid vectors",
         "error",
         f"Vectors that hold NaN or infinity, or are not of unit length: {len(wrong)}.",
         "Their memories come first or last in every search by meaning, whatever was asked.",

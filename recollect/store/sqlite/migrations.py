@@ -138,21 +138,20 @@ DROP TABLE together;
 # token, which tells copies of a file apart; the operation that they belong to; and whose memories they touched (JSON,
 # null for any). External ids are unique for a user and an agent of a collection. What belongs to a memory refers to it
 # by a foreign key, and goes with it.
-TEXT_PREFIX = "substr(text, 1, 64)"
+TEXT_KEY = ("octet_length(text)", "substr(text, -12)")  # short, and rarely the same for two texts
 UNDISTINGUISHED = "external_id = '' AND session = '' AND position IS NULL"  # memories that an equal text can be
 VERSION_0_2 = f"""
 ALTER TABLE memories ADD COLUMN agent TEXT NOT NULL DEFAULT '';
 ALTER TABLE memories ADD COLUMN mentions INTEGER NOT NULL DEFAULT 1;
 DROP INDEX IF EXISTS memories_external;
 CREATE UNIQUE INDEX memories_external ON memories (collection, user, agent, external_id) WHERE external_id <> '';
-CREATE INDEX memories_text ON memories (collection, user, {TEXT_PREFIX}) WHERE {UNDISTINGUISHED};
+CREATE INDEX memories_text ON memories (collection, user, {", ".join(TEXT_KEY)}) WHERE {UNDISTINGUISHED};
 
 ALTER TABLE changes ADD COLUMN token INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE changes ADD COLUMN operation INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE changes ADD COLUMN bounds TEXT NOT NULL DEFAULT '[[null,null,null,null]]';
 UPDATE changes SET undone = 1 WHERE verb IN ('undo', 'embed', 'reembed', 'sync');
 UPDATE changes SET operation = version, token = (random() & 4611686018427387903) | 1;
-CREATE INDEX changes_operation ON changes (operation);
 
 CREATE TABLE new_words (row INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE, entries BLOB NOT NULL);
 INSERT INTO new_words SELECT * FROM words WHERE row IN (SELECT row FROM memories);
@@ -217,7 +216,7 @@ MIGRATIONS: dict[str, str] = {
 
 def migrate(connection: apsw.Connection, path: str) -> None:
     """Apply the missing migrations; refuse a file of another program or of a newer version."""
-    if check_file(connection, path):
+    if is_up_to_date(connection, path):
         return
     with _ImmediateTransaction(connection):
         applied = _applied(connection, path)
@@ -232,7 +231,7 @@ def migrate(connection: apsw.Connection, path: str) -> None:
                 connection.execute("INSERT INTO migrations VALUES (?, ?)", (name, now))
 
 
-def check_file(connection: apsw.Connection, path: str) -> bool:
+def is_up_to_date(connection: apsw.Connection, path: str) -> bool:
     """Refuse a file of another program or of a newer version; is this one up to date?"""
     applied = _applied(connection, path)
     newer = applied - MIGRATIONS.keys()

@@ -41,7 +41,7 @@ class SessionOrder:
         run = np.cumsum(begins)
         none = index.codes["session"].get("", -1)
         for start, end in pairwise([*np.flatnonzero(begins).tolist(), len(sequence)]):
-            if ordered[0, start] == none and not _is_coherent(index, sequence[start:end]):
+            if ordered[0, start] == none and not _neighbours_are_similar(index, sequence[start:end]):
                 run[start:end] = -1
         place = np.full(len(index.rows), -1, dtype=np.int64)
         place[sequence] = np.arange(len(sequence))
@@ -60,7 +60,7 @@ class SessionOrder:
         return np.where(inside, self.sequence[there], -1)
 
 
-def _is_coherent(index: Index, slots: NDArray[np.int64]) -> bool:
+def _neighbours_are_similar(index: Index, slots: NDArray[np.int64]) -> bool:
     """Are memories that follow one another more similar than any two?"""
     slots = slots[index.has_vector[slots]][:SAMPLE]
     if len(slots) < 8:

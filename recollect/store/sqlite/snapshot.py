@@ -100,6 +100,7 @@ class SqliteSnapshot:
         self._bound = bound
         # One recall asks for the same terms several times: for statistics, for candidates, and for scores.
         self._postings_of: dict[Hashable, TermPostings] = {}
+        self._statistics: dict[tuple[int, int], tuple[SlotScope, TermStatistics]] = {}
         self._similar: dict[Hashable, tuple[SlotScope, list[tuple[str, float]]]] = {}
 
     @property
@@ -231,14 +232,14 @@ class SqliteSnapshot:
     def term_statistics(self, terms: Sequence[Term], fields: Mapping[str, float], scope: Scope) -> TermStatistics:
         scope = _own(scope)
         postings = self._postings(terms, fields)
-        documents, average = self._average_length(fields, scope)
-        runs = postings.runs()
-        return TermStatistics(
-            documents,
-            average,
-            [int(np.count_nonzero(scope.bound_slots[run])) for run in runs],
-            [bool(scope.slots[run].any()) for run in runs],
-        )
+        key = (id(postings), id(scope))  # both live as long as the snapshot: the scope is kept beside the result
+        if key not in self._statistics:
+            documents, average = self._average_length(fields, scope)
+            runs = postings.runs()
+            frequencies = [int(np.count_nonzero(scope.bound_slots[run])) for run in runs]
+            occurs = [bool(scope.slots[run].any()) for run in runs]
+            self._statistics[key] = scope, TermStatistics(documents, average, frequencies, occurs)
+        return self._statistics[key][1]
 
     def term_frequencies(self, terms: Sequence[Term], fields: Mapping[str, float], rows: Rows) -> Floats:
         return self._postings(terms, fields).at(self._slots(rows))

@@ -46,7 +46,7 @@ class SqliteFile:
         self.connections = Connections(path, readonly, durable)
         self.updater = IndexUpdater()
         self.word_numbers: dict[str, int] = {}
-        self.pending_use: list[UseRecord] = []
+        self.pending_use: list[tuple[UseRecord, Bound]] = []
         self.pending_lock = Lock()
 
     @cached_property
@@ -182,7 +182,8 @@ class SqliteStore:
 
     def edges(self, ids: Sequence[str] | None = None) -> list[Edge]:
         (source, values), (target, _) = (bound_condition(self.bound, prefix) for prefix in ("s.", "t."))
-        chosen = "" if ids is None else f" AND (s.id {AMONG} OR t.id {AMONG})"
+        rows = f"IN (SELECT row FROM memories WHERE id {AMONG})"
+        chosen = "" if ids is None else f" AND (e.source {rows} OR e.target {rows})"
         sql = (
             "SELECT s.id, t.id, e.kind, e.weight, e.created FROM edges e "
             f"JOIN memories s ON s.row = e.source JOIN memories t ON t.row = e.target "
@@ -274,7 +275,7 @@ class SqliteStore:
             return
         file = self._file
         with fork_gate.hold(), file.pending_lock:
-            file.pending_use.append(use)
+            file.pending_use.append((use, self.bound))
             self._write_use(wait=False)
 
     def _write_use(self, wait: bool) -> None:
@@ -284,8 +285,8 @@ class SqliteStore:
         connection.set_busy_timeout(2000 if wait else 0)
         try:
             connection.execute("BEGIN IMMEDIATE")
-            for use in file.pending_use:
-                _record_use(connection, use)
+            for use, bound in file.pending_use:
+                _record_use(connection, use, bound)
             connection.execute("COMMIT")
             file.pending_use.clear()
         except apsw.Error as problem:
@@ -353,15 +354,18 @@ def _count_words(connection: apsw.Connection, inside: str, values: Sequence[str]
     return len(np.unique(np.frombuffer(packed, dtype=ENTRY)["term"]))
 
 
-def _record_use(connection: apsw.Connection, use: UseRecord) -> None:
+def _record_use(connection: apsw.Connection, use: UseRecord, bound: Bound) -> None:
     """A17, M11, R15: the counters that a recipe uses, and for recalls the last moments."""
-    at, rows = micros(use.at), json.dumps(use.rows)
+    condition, values = bound_condition(bound)
+    sql = f"SELECT row FROM memories WHERE row {AMONG}{condition}"
+    stored = fetch(connection, sql, (json.dumps(use.rows), *values))
+    at, rows = micros(use.at), json.dumps([row for (row,) in stored])
     moments = [name for counter, name in MOMENT_OF.items() if counter in use.counters]
     counts = [f"{counter}_count" for counter in use.counters]
     connection.execute(
         f"INSERT INTO use (row, {', '.join(counts + moments)}) "
         f"SELECT value, {', '.join(['1'] * len(counts) + ['?2'] * len(moments))} FROM json_each(?1) "
-        "WHERE value IN (SELECT row FROM memories) ON CONFLICT (row) DO UPDATE SET "
+        "WHERE true ON CONFLICT (row) DO UPDATE SET "
         + ", ".join([f"{name} = {name} + 1" for name in counts] + [f"{name} = ?2" for name in moments]),
         (rows, at) if moments else (rows,),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -14,17 +14,17 @@ from typing import Any
 import apsw
 import numpy as np
 
-from recollect.errors import InvalidInput, NotFound, StoreError
+from recollect.errors import InvalidInput, NotFound
 from recollect.model import Edge, EntityEdge, Memory, Use
 from recollect.model.ids import new_id
-from recollect.model.validation import from_micros, micros
+from recollect.model.validation import micros
 from recollect.store.base import Bound, EncodedText, Space, UndoResult, WriteResult, check_space
-from recollect.store.sqlite.bounds import bound_condition, is_disjoint, is_inside
+from recollect.store.sqlite.bounds import Owner, bound_condition, is_inside, owner_of
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.decay import decayed_strengths
 from recollect.store.sqlite.files import SqliteFileTransaction
 from recollect.store.sqlite.index import ACTIVE, active_space
-from recollect.store.sqlite.migrations import TEXT_PREFIX, UNDISTINGUISHED
+from recollect.store.sqlite.migrations import TEXT_KEY, UNDISTINGUISHED
 from recollect.store.sqlite.rows import (
     COLUMNS,
     CONTEXT,
@@ -33,11 +33,11 @@ from recollect.store.sqlite.rows import (
     ID,
     SELECT,
     UPDATED,
-    as_values,
     from_row,
     to_row,
     use_to_row,
 )
+from recollect.store.sqlite.undo import find_undo_texts, undo_operation
 from recollect.store.text_fields import embedding_text, field_words
 from recollect.text.words import stem
 
@@ -49,12 +49,6 @@ SYNC = "sync"  # the verb of transactions that follow files: what they replace i
 NOT_UNDOABLE = ("undo", "embed", "reembed", SYNC)
 MAX_OCCURRENCES = 65_535  # of one word in one field; the number is stored in 16 bits
 MAX_BOUNDS = 64  # of an operation over more owners, only what they have in common is recorded
-
-Owner = tuple[str | None, str | None, str | None, str | None]  # collection, user, agent, session; None: any
-
-
-def _owner(memory: Memory) -> Owner:
-    return memory.collection, memory.user, memory.agent, memory.session
 
 
 def _common_owner(owners: Sequence[Owner]) -> Owner:
@@ -170,14 +164,13 @@ class SqliteTransaction:
 
     def find_equal(self, memory: Memory) -> Memory | None:
         condition, values = bound_condition(self.bound)
-        sql = (
-            f"SELECT {SELECT} FROM memories m WHERE collection = ? AND user = ? AND {TEXT_PREFIX} = substr(?, 1, 64) "
-            f"AND {UNDISTINGUISHED} AND text = ? AND kind = ? AND agent = ? AND status = 'active'{condition} "
-            "ORDER BY +row LIMIT 1"  # by the index of texts, not by row
+        sql = (  # the index has equal keys by row: the oldest comes first
+            f"SELECT row FROM memories WHERE collection = ? AND user = ? AND {TEXT_KEY[0]} = ? AND {TEXT_KEY[1]} = ? "
+            f"AND {UNDISTINGUISHED} AND text = ? AND kind = ? AND agent = ? AND status = 'active'{condition} LIMIT 1"
         )
-        owner = (memory.collection, memory.user)
-        wanted = (*owner, memory.text, memory.text, memory.kind, memory.agent, *values)
-        return next((from_row(stored) for stored in fetch(self.connection, sql, wanted)), None)
+        owner, key = (memory.collection, memory.user), (len(memory.text.encode()), memory.text[-12:])
+        row = self.connection.execute(sql, (*owner, *key, memory.text, memory.kind, memory.agent, *values)).get
+        return None if row is None else self.stored(row)
 
     def remember(self, memory: Memory) -> WriteResult:
         known = self._find_existing(memory)
@@ -197,7 +190,7 @@ class SqliteTransaction:
 
     def revise(self, id: str, revision: Callable[[Memory], Memory]) -> WriteResult:
         row = self.row(id)
-        stored = self._stored(row)
+        stored = self.stored(row)
         return self._rewrite(row, stored, revision(stored))
 
     def decay(self, rate: float) -> int:
@@ -205,27 +198,29 @@ class SqliteTransaction:
         changed = decayed_strengths(self.connection, micros(self.now), rate, self.bound)
         if changed.rows:
             self.note = json.dumps(self.bound.values) if self.bound.values else ""
-            self.touch(*self._owners(changed.rows))
+            self.touch(*self.owners(changed.rows))
             self._save("strengths", 0, [changed.rows, changed.before])
-            self._set_strengths(changed.rows, changed.after)
+            self.set_strengths(changed.rows, changed.after)
         return len(changed.rows)
 
     def reindex(self, row: int) -> None:
         """Make the words of a memory again."""
-        values = (row, self._entries(self._stored(row)))
+        values = (row, self._entries(self.stored(row)))
         self.connection.execute("INSERT OR REPLACE INTO words VALUES (?, ?)", values)
 
     def delete(self, rows: Sequence[int]) -> None:
         """Its history goes, too: the undo of an earlier operation has nothing left to restore."""
         if rows:
-            self.touch(*self._owners(rows))
+            self.touch(*self.owners(rows))
             self._delete_history(rows, "memory", "edge")
-            self._delete(rows)
+            self.remove(rows)
 
     def set_use(self, row: int, use: Use) -> None:
+        self.require([row])
         self.connection.execute("INSERT OR REPLACE INTO use VALUES (?, ?, ?, ?, ?, ?, ?)", (row, *use_to_row(use)))
 
     def add_history(self, row: int, memory: Memory, until: datetime) -> None:
+        self.require([row])
         self._save("memory", row, to_row(memory), until=micros(until))
 
     def row(self, id: str) -> int:
@@ -234,6 +229,13 @@ class SqliteTransaction:
         if row is None:
             raise NotFound(f"There is no memory with the id {id!r}.")
         return int(row)
+
+    def require(self, rows: Sequence[int]) -> None:
+        """Raise NotFound if one of these rows does not exist or is outside the bound."""
+        condition, values = bound_condition(self.bound)
+        sql = f"SELECT count(*) FROM memories WHERE row {AMONG}{condition}"
+        if self.connection.execute(sql, (json.dumps(list(rows)), *values)).get < len(set(rows)):
+            raise NotFound("A row does not exist in this store, or is outside its bound.")
 
     def row_with(self, id: str, text: str) -> int | None:
         condition, values = bound_condition(self.bound)
@@ -252,6 +254,7 @@ class SqliteTransaction:
         if self.verb != "reembed":
             active = active_space(self.connection)
             check_space(active[1] if active else None, space, self.path)
+        self.require(rows)
         number = self.space(space)
         encoded = [(number, row, *each) for row, each in zip(rows, texts, strict=True)]
         self.connection.executemany(
@@ -299,7 +302,7 @@ class SqliteTransaction:
 
     def link(self, edge: Edge) -> None:
         source, target = self.row(edge.source), self.row(edge.target)
-        ends = [self._stored(row) for row in (source, target)]
+        ends = [self.stored(row) for row in (source, target)]
         if ends[0].collection != ends[1].collection:
             raise InvalidInput(
                 f"Edges stay inside one collection: {edge.source} is in {ends[0].collection!r}, "
@@ -308,7 +311,7 @@ class SqliteTransaction:
         weight = "SELECT weight FROM edges WHERE source = ? AND target = ? AND kind = ?"
         if self.connection.execute(weight, (source, target, edge.kind)).get == edge.weight:
             return
-        self.touch(*map(_owner, ends))
+        self.touch(*map(owner_of, ends))
         self._save_edge(source, target, edge.kind)
         self.connection.execute(
             "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)",
@@ -320,7 +323,7 @@ class SqliteTransaction:
         kinds = fetch(self.connection, "SELECT kind FROM edges WHERE source = ? AND target = ?", ends)
         chosen = [stored for (stored,) in kinds if kind in (None, stored)]
         if chosen:
-            self.touch(*self._owners(ends))
+            self.touch(*self.owners(ends))
         for each in chosen:
             self._remove_edge(*ends, each)
         return len(chosen)
@@ -365,13 +368,13 @@ class SqliteTransaction:
             return row, from_row(stored)
         return None
 
-    def _stored(self, row: int) -> Memory:
+    def stored(self, row: int) -> Memory:
         for stored in self.connection.execute(f"SELECT {SELECT} FROM memories m WHERE row = ?", (row,)):
             return from_row(stored)
         raise NotFound(f"There is no row {row}.")
 
     def _add(self, memory: Memory) -> WriteResult:
-        self.touch(_owner(memory))
+        self.touch(owner_of(memory))
         version, now, values = self.version, micros(self.now), to_row(memory)
         id = values[ID] = memory.id or new_id()
         values[CREATED] = now if values[CREATED] is None else values[CREATED]
@@ -387,23 +390,27 @@ class SqliteTransaction:
         after[UPDATED] = before[UPDATED] if after[UPDATED] is None else after[UPDATED]
         if after == before or _canonical(after) == _canonical(before):
             return WriteResult(row, stored.id, "same", self.now)
-        self.touch(_owner(stored), _owner(memory))
+        self.touch(owner_of(stored), owner_of(memory))
         if self.verb == SYNC:
             self._delete_history([row], "memory")  # an undo would restore what the file no longer says
         else:
             self._save("memory", row, before)
         if memory.updated is None or (memory.updated == stored.updated and self.verb != SYNC):
             memory = replace(memory, updated=self.now)
+        self.write(row, memory, stored)
+        if memory.collection != stored.collection:  # edges stay inside one collection
+            sql = "SELECT source, target, kind FROM edges WHERE ?1 IN (source, target)"
+            for source, target, kind in fetch(self.connection, sql, (row,)):
+                self.touch(*self.owners((source, target)))
+                self._remove_edge(source, target, kind)
+        return WriteResult(row, memory.id, "changed", self.now)
+
+    def write(self, row: int, memory: Memory, stored: Memory) -> None:
+        """Write a memory in place of what is stored; without its vectors, if that was embedded from another text."""
         self.connection.execute(UPDATE, (self.version, *to_row(memory), row))
         self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
         if (memory.text, memory.title) != (stored.text, stored.title):
             self._delete_vectors([row])
-        if memory.collection != stored.collection:  # edges stay inside one collection
-            sql = "SELECT source, target, kind FROM edges WHERE ?1 IN (source, target)"
-            for source, target, kind in fetch(self.connection, sql, (row,)):
-                self.touch(*self._owners((source, target)))
-                self._remove_edge(source, target, kind)
-        return WriteResult(row, memory.id, "changed", self.now)
 
     def _entries(self, memory: Memory) -> bytes:
         """The words of a memory, packed for the postings."""
@@ -418,7 +425,7 @@ class SqliteTransaction:
             packed.append(_packer(len(counts)).pack(*entries))
         return b"".join(packed)
 
-    def _set_strengths(self, rows: Sequence[int], strengths: Sequence[float]) -> None:
+    def set_strengths(self, rows: Sequence[int], strengths: Sequence[float]) -> None:
         pairs = zip(strengths, rows, strict=True)
         self.connection.executemany("UPDATE memories SET strength = ? WHERE row = ?", pairs)
 
@@ -427,7 +434,7 @@ class SqliteTransaction:
             self.connection.execute(f"DELETE FROM {table} WHERE row {AMONG}", (json.dumps(rows),))
         self._without_vector.update(rows)
 
-    def _delete(self, rows: Sequence[int]) -> None:
+    def remove(self, rows: Sequence[int]) -> None:
         """Words, vectors, edges, use and chunks of a memory go with it, by their foreign keys."""
         self.connection.execute(f"DELETE FROM memories WHERE row {AMONG}", (json.dumps(rows),))
         sql = "INSERT OR REPLACE INTO gone SELECT value, ?2 FROM json_each(?1)"
@@ -454,139 +461,12 @@ class SqliteTransaction:
         sql = f"DELETE FROM former WHERE row {AMONG} AND what IN (SELECT value FROM json_each(?2))"
         self.connection.execute(sql, (json.dumps(rows), json.dumps(what)))
 
-    # Undo.
-
     def undo(self, operation: int | None = None) -> UndoResult | None:
-        transactions = list(self._transactions_of(operation))
-        if not transactions:
-            return None
-        versions = [version for version, _, _ in transactions]
-        self._refuse_if_touched_later(versions)
-        added = self._added(versions)
-        restored: dict[tuple[Any, ...], str] = {}  # what is as before; of a memory, its id
-        for version in versions:
-            restored.update(self._undo_version(version, versions, added))
-        self.connection.execute(f"UPDATE changes SET undone = 1 WHERE version {AMONG}", (json.dumps(versions),))
-        _ = self.version  # the undo is a change of its own, which indexes follow
-        _, at, verb = transactions[-1]
-        ids = tuple(filter(None, restored.values()))
-        return UndoResult(verb, from_micros(at), len(added), len(restored), ids)
+        return undo_operation(self, operation)
 
     def undo_texts(self, operation: int | None = None) -> dict[str, str]:
-        """By id: what an undo would have to embed, as it changes the text or title of that memory."""
-        earliest: dict[int, Memory] = {}
-        sql = "SELECT row, record FROM former WHERE version = ? AND what = 'memory' ORDER BY _rowid_ DESC"
-        versions = [version for version, _, _ in self._transactions_of(operation)]
-        added = self._added(versions)
-        for version in versions:
-            for row, record in fetch(self.connection, sql, (version,)):
-                earliest[row] = from_row(as_values(json.loads(record)))
-        return {
-            memory.id: embedding_text(memory)
-            for row, memory in earliest.items()
-            if row not in added and embedding_text(self._stored(row)) != embedding_text(memory)
-        }
+        return find_undo_texts(self, operation)
 
-    def _added(self, versions: Sequence[int]) -> set[int]:
-        """The rows of the memories that these transactions added."""
-        sql = f"SELECT row FROM memories WHERE born {AMONG}"
-        return {row for (row,) in fetch(self.connection, sql, (json.dumps(versions),))}
-
-    def _transactions_of(self, operation: int | None) -> Iterator[tuple[int, int, str]]:
-        """Version, moment and verb of each transaction of an operation (None: the last one inside the bound), latest
-        first."""
-        if operation is None:
-            sql = "SELECT operation, bounds FROM changes WHERE NOT undone ORDER BY version DESC"
-            operation = next((each for each, bounds in self.connection.execute(sql) if self._concerns(bounds)), None)
-        sql = "SELECT version, at, verb, bounds FROM changes WHERE operation = ? AND NOT undone ORDER BY version DESC"
-        for version, at, verb, bounds in fetch(self.connection, sql, (operation,)):
-            if not all(is_inside(tuple(owner), self.bound) for owner in json.loads(bounds)):
-                raise StoreError(
-                    f"The last change here also changed something outside the bound ({self.bound.describe()}). "
-                    "It can be undone without that bound only; nothing was changed."
-                )
-            yield version, at, verb
-
-    def _concerns(self, bounds: str) -> bool:
-        """Does an operation that touched these owners touch anything inside the bound?"""
-        return not self.bound.values or not all(is_disjoint(owner, self.bound) for owner in json.loads(bounds))
-
-    def _refuse_if_touched_later(self, versions: Sequence[int]) -> None:
-        """What another operation has built upon since must not be pulled away, also if it came in between."""
-        listed, first = json.dumps(versions), min(versions)
-        touched = (
-            "WITH own AS (SELECT value FROM json_each(?1)), added AS (SELECT row FROM memories WHERE born IN own), "
-            "touched AS (SELECT row, min(version) AS since FROM (SELECT row, born AS version FROM memories "
-            "WHERE born IN own UNION ALL SELECT row, version FROM former WHERE what = 'memory' AND version IN own) "
-            "GROUP BY row) "
-        )
-        later = (
-            f"{touched}SELECT 1 FROM touched t CROSS JOIN former f ON f.row = t.row AND f.what = 'memory' "
-            "AND f.version > t.since WHERE f.version NOT IN own "
-            "UNION ALL SELECT 1 FROM former d, json_each(d.record, '$[0]') decayed JOIN touched t "
-            "ON t.row = decayed.value WHERE d.what = 'strengths' AND d.version > ?2 AND d.version > t.since "
-            "AND d.version NOT IN own "
-            "UNION ALL SELECT 1 FROM edges WHERE source IN added AND born NOT IN own "
-            "UNION ALL SELECT 1 FROM edges WHERE target IN added AND born NOT IN own LIMIT 1"
-        )
-        if self.connection.execute(later, (listed, first)).get is not None:
-            raise StoreError(
-                "The last change here cannot be undone: a later change, made elsewhere, touched the same memory. "
-                "Nothing was changed."
-            )
-
-    def _undo_version(
-        self, version: int, operation: Sequence[int], added: Collection[int]
-    ) -> dict[tuple[Any, ...], str]:
-        """Remove what a transaction added and restore what it replaced, but what its operation had added itself:
-        the restored things, and the id of each that is a memory."""
-        born = [row for (row,) in fetch(self.connection, "SELECT row FROM memories WHERE born = ?", (version,))]
-        self.touch(*self._owners(born))
-        self._delete(born)
-        self.connection.execute("DELETE FROM edges WHERE born = ?", (version,))
-        self.connection.execute("DELETE FROM entity_edges WHERE born = ?", (version,))
-        sql = "SELECT what, row, record FROM former WHERE version = ? ORDER BY _rowid_ DESC"
-        restored: dict[tuple[Any, ...], str] = {}
-        for what, row, record in fetch(self.connection, sql, (version,)):
-            values = as_values(json.loads(record))
-            if row in added if what == "memory" else what != "strengths" and values[-1] in operation:
-                continue
-            self._restore(what, row, values)
-            match what:
-                case "memory":
-                    restored[what, row] = values[ID]
-                case "strengths":
-                    restored.update({(what, each): "" for each in values[0]})
-                case "edge":
-                    restored[what, *values[:3]] = ""
-                case _:
-                    restored[what, *values[:3], *values[4:6]] = ""
-        self.connection.execute("DELETE FROM former WHERE version = ?", (version,))
-        return restored
-
-    def _restore(self, what: str, row: int, values: list[Any]) -> None:
-        match what:
-            case "memory":
-                memory, current = from_row(values), self._stored(row)
-                self.touch(_owner(memory), _owner(current))
-                self.connection.execute(UPDATE, (self.version, *values, row))
-                self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
-                if (memory.text, memory.title) != (current.text, current.title):
-                    self._delete_vectors([row])
-            case "strengths":
-                self.touch(*self._owners(values[0]))
-                self._set_strengths(*values)
-            case "edge":
-                if all(self._exists(end) for end in values[:2]):
-                    self.touch(*self._owners(values[:2]))
-                    self.connection.execute("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)", values)
-            case _:
-                places = ", ".join("?" * len(values))
-                self.connection.execute(f"INSERT OR REPLACE INTO entity_edges VALUES ({places})", values)
-
-    def _owners(self, rows: Sequence[int]) -> list[Owner]:
+    def owners(self, rows: Sequence[int]) -> list[Owner]:
         sql = f"SELECT DISTINCT collection, user, agent, session FROM memories WHERE row {AMONG}"
         return [tuple(owner) for owner in fetch(self.connection, sql, (json.dumps(list(rows)),))]
-
-    def _exists(self, row: int) -> bool:
-        return self.connection.execute("SELECT 1 FROM memories WHERE row = ?", (row,)).get is not None

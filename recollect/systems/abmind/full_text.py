@@ -12,6 +12,7 @@ from recollect.recall.bm25 import Bm25Query, score, search, statistics
 from recollect.recall.cues.words import ALL_FIELDS, explain_matches
 from recollect.recall.expressions import ChoiceExpression, Expression, largest, leaf, product, total
 from recollect.recall.hits import Candidates, no_candidates
+from recollect.recall.ordering import best_first
 from recollect.recall.recipe import Cue, Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows, Term
@@ -51,7 +52,7 @@ class FullTextCue:
         where = np.array(list(first.values()), dtype=np.int64).reshape(-1, 2)
         by_words = ChoiceExpression(tuple(each.score for each in found), where[:, 0], where[:, 1])
         score = self.scoring.score(run, keys, by_words).tag("component", self.name)
-        best = np.lexsort((keys, -score.values))[: self.depth(run.k)]
+        best = best_first(run.snapshot, keys, score.values, self.depth(run.k))
         return Candidates(
             self.name, keys[best], score.take(best), len(keys), {"how": _describe(found, detail), **detail}
         )

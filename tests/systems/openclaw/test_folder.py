@@ -104,8 +104,8 @@ def test_the_tools_work_as_library_calls(space: Workspace) -> None:
         ("memory_search", {"query": "x", "maxResults": 0}, "at least 1"),
         ("memory_search", {"query": "x", "maxResults": "six"}, "whole number"),
         ("memory_search", {"query": "x", "minScore": "low"}, "a number"),
-        ("memory_get", {"path": "MEMORY.md", "from": 0}, "counted from 1"),
-        ("memory_get", {"path": "MEMORY.md", "lines": 0}, "at least one"),
+        ("memory_get", {"path": "MEMORY.md", "from": 0}, "from and lines must be at least 1, not 0"),
+        ("memory_get", {"path": "MEMORY.md", "lines": 0}, "from and lines must be at least 1, not None and 0"),
         ("memory_get", {"path": "MEMORY.md", "from": 99}, "has 3 lines"),
         ("memory_get", {"path": 3}, "a string"),
     ],
@@ -184,7 +184,7 @@ def test_what_is_not_indexed_is_refused(root: Path, tmp_path: Path, space: Works
     (root / "memory/link.md").symlink_to(out / "secret.md")
     (root / "memory/folder").symlink_to(out)
     space.sync()
-    with pytest.raises((InvalidInput, NotFound), match=r"out of|outside|not in the index|No file"):
+    with pytest.raises((InvalidInput, NotFound), match=r"out of|outside|not in the index|No file|must name a file"):
         space.get(asked.format(out=out))
 
 

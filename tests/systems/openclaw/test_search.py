@@ -270,7 +270,7 @@ def test_other_wordings_bring_lists_of_their_own(mind: Mind) -> None:
 @pytest.mark.contract("O21")
 def test_a_strong_signal_needs_no_other_wordings(tmp_path: Path) -> None:
     with Mind(tmp_path / "memory.db", embedder=None) as mind:
-        mind.remember_many(["some text"] * 2_000)
+        mind.remember_many([f"some text {number}" for number in range(2_000)])
         mind.remember("xylophone zither quasar")
         recall = mind.recall("xylophone zither quasar", recipe="qmd", reranker=None, expand=lambda query: ["some text"])
     step = next(step for step in recall.trace.steps if step.name == "expansion")

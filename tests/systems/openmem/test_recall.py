@@ -504,7 +504,7 @@ class Dawdle:
 
 @pytest.mark.contract("M11")
 def test_a_budget_holds_even_when_the_deadline_has_passed(mind: Mind) -> None:
-    mind.remember_many(["cup " * 10] * 5)
+    mind.remember_many(f"{'cup ' * 9}cu{number} " for number in range(5))
     recipe = get_recipe("openmem", token_budget=25)
     late = mind.recall("cup", recipe=recipe.but(stages=[Dawdle(), *recipe.stages]), deadline=0.5)
     assert step(late, "compete")["outcome"] == "skipped"

@@ -316,13 +316,14 @@ def test_the_bundled_local_model_has_384_dimensions(path: Path) -> None:
 
 def four_documents(path: Path, **settings: Any) -> dict[str, float]:
     """The document's table: A, B, C by words, B, D, A by vectors; C has no vector and D shares no word."""
-    with open_mind(path, embedder=None) as mind:
-        mind.remember("grasp the cup and mind the many things around it", id="doc_C")
     chart = Chart(grip=[1, 0, 0, 0], hold=[0.9, 0.1, 0, 0], take=[0.5, 0.5, 0, 0], how=[1, 0, 0, 0])
     with open_mind(path, chart) as mind:
         mind.remember("take: grasp grasp cup cup", id="doc_A")
         mind.remember("grip: grasp the cup", id="doc_B")
         mind.remember("hold it", id="doc_D")
+    with open_mind(path, embedder=None) as mind:
+        mind.remember("grasp the cup and mind the many things around it", id="doc_C")
+    with open_mind(path, chart) as mind:
         found = ask(mind, "how grasp cup", **settings)
         assert mode(found) == "hybrid"
         return {result.memory.id: fused(result) for result in found}

@@ -1,0 +1,184 @@
+"""Undo: deletes what an operation added and restores what it replaced, unless another operation built upon it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from recollect.errors import StoreError
+from recollect.model import Memory
+from recollect.model.validation import from_micros
+from recollect.store.base import Bound, UndoResult
+from recollect.store.sqlite.bounds import is_disjoint, is_inside, owner_of
+from recollect.store.sqlite.connections import fetch
+from recollect.store.sqlite.rows import ID, as_values, from_row
+from recollect.store.text_fields import embedding_text
+
+if TYPE_CHECKING:
+    from recollect.store.sqlite.transaction import SqliteTransaction
+
+AMONG = "IN (SELECT value FROM json_each(?1))"
+# What transactions added, without a scan: the last change of a memory is never older than the one that added it.
+ADDED = f"SELECT row, born FROM memories INDEXED BY memories_changed WHERE changed >= ?2 AND born {AMONG}"
+# In a record of the history: what identifies an edge (source, target, kind) or a relation (subject, relation, object,
+# collection, user). The last value is the transaction that wrote it.
+KEYS = {"edge": (0, 1, 2), "entity_edge": (0, 1, 2, 4, 5)}
+BORN = {
+    "edge": "SELECT born FROM edges WHERE source = ? AND target = ? AND kind = ?",
+    "entity_edge": "SELECT born FROM entity_edges WHERE subject = ? AND relation = ? AND object = ? "
+    "AND collection = ? AND user = ?",
+}
+Key = tuple[Any, ...]  # of something that is restored: what it is, and its row or the values of KEYS
+
+
+def undo_operation(transaction: SqliteTransaction, operation: int | None) -> UndoResult | None:
+    """Undo this operation, or the last one inside the bound of the transaction."""
+    connection = transaction.connection
+    transactions = _transactions_of(connection, transaction.bound, operation)
+    if not transactions:
+        return None
+    versions = [version for version, _, _ in transactions]
+    if _is_memory_touched_later(connection, versions) or _is_edge_touched_later(connection, versions):
+        raise StoreError(
+            "The last change here cannot be undone: a later change, made elsewhere, touched the same memory. "
+            "Nothing was changed."
+        )
+    added = _added(connection, versions)
+    restored: dict[Key, str] = {}  # what is as before; of a memory, its id
+    for version in versions:
+        restored.update(_undo_version(transaction, version, versions, added))
+    connection.execute(f"UPDATE changes SET undone = 1 WHERE version {AMONG}", (json.dumps(versions),))
+    _ = transaction.version  # the undo is a change of its own, which indexes follow
+    _, at, verb = transactions[-1]
+    return UndoResult(verb, from_micros(at), len(added), len(restored), tuple(filter(None, restored.values())))
+
+
+def find_undo_texts(transaction: SqliteTransaction, operation: int | None) -> dict[str, str]:
+    """By id: what an undo would have to embed, as it changes the text or title of that memory."""
+    connection = transaction.connection
+    earliest: dict[int, Memory] = {}
+    sql = "SELECT row, record FROM former WHERE version = ? AND what = 'memory' ORDER BY _rowid_ DESC"
+    versions = [version for version, _, _ in _transactions_of(connection, transaction.bound, operation)]
+    added = _added(connection, versions)
+    for version in versions:
+        for row, record in fetch(connection, sql, (version,)):
+            earliest[row] = from_row(as_values(json.loads(record)))
+    return {
+        memory.id: embedding_text(memory)
+        for row, memory in earliest.items()
+        if row not in added and embedding_text(transaction.stored(row)) != embedding_text(memory)
+    }
+
+
+def _transactions_of(connection: apsw.Connection, bound: Bound, operation: int | None) -> list[tuple[int, int, str]]:
+    """Version, moment and verb of each transaction of an operation (None: the last one inside the bound), latest
+    first."""
+    if operation is None:
+        sql = "SELECT operation, bounds FROM changes WHERE NOT undone ORDER BY version DESC"
+        operation = next((each for each, owners in connection.execute(sql) if _concerns(owners, bound)), None)
+    sql = (
+        "SELECT version, at, verb, bounds FROM changes WHERE version >= ?1 AND operation = ?1 AND NOT undone "
+        "ORDER BY version DESC"
+    )
+    found = fetch(connection, sql, (operation,))
+    if not all(is_inside(tuple(owner), bound) for *_, owners in found for owner in json.loads(owners)):
+        raise StoreError(
+            f"The last change here also changed something outside the bound ({bound.describe()}). "
+            "It can be undone without that bound only; nothing was changed."
+        )
+    return [(version, at, verb) for version, at, verb, _ in found]
+
+
+def _concerns(owners: str, bound: Bound) -> bool:
+    """Did a transaction that touched these owners touch anything inside the bound?"""
+    return not all(is_disjoint(owner, bound) for owner in json.loads(owners))
+
+
+def _added(connection: apsw.Connection, versions: Sequence[int]) -> set[int]:
+    """The rows of the memories that these transactions added."""
+    if not versions:
+        return set()
+    return {row for row, _ in fetch(connection, ADDED, (json.dumps(versions), min(versions)))}
+
+
+def _is_memory_touched_later(connection: apsw.Connection, versions: Sequence[int]) -> bool:
+    """Has another operation changed a memory of this one since, or linked one that it added?"""
+    touched = (
+        f"WITH own AS (SELECT value FROM json_each(?1)), added AS MATERIALIZED ({ADDED}), "
+        "touched AS (SELECT row, min(version) AS since FROM (SELECT row, born AS version FROM added UNION ALL "
+        "SELECT row, version FROM former WHERE what = 'memory' AND version IN own) GROUP BY row) "
+    )
+    later = (
+        f"{touched}SELECT 1 FROM touched t CROSS JOIN former f ON f.row = t.row AND f.what = 'memory' "
+        "AND f.version > t.since WHERE f.version NOT IN own "
+        "UNION ALL SELECT 1 FROM former d INDEXED BY former_version CROSS JOIN json_each(d.record, '$[0]') decayed "
+        "CROSS JOIN touched t ON t.row = decayed.value WHERE d.what = 'strengths' AND d.version > ?2 "
+        "AND d.version > t.since AND d.version NOT IN own "
+        "UNION ALL SELECT 1 FROM edges WHERE source IN (SELECT row FROM added) AND born NOT IN own "
+        "UNION ALL SELECT 1 FROM edges WHERE target IN (SELECT row FROM added) AND born NOT IN own LIMIT 1"
+    )
+    return connection.execute(later, (json.dumps(versions), min(versions))).get is not None
+
+
+def _is_edge_touched_later(connection: apsw.Connection, versions: Sequence[int]) -> bool:
+    """Has another operation changed an edge or a relation of this one since?"""
+    sql = (
+        "SELECT version, what, record FROM former INDEXED BY former_version "
+        "WHERE version >= ? AND what IN ('edge', 'entity_edge') ORDER BY version"
+    )
+    own: dict[Key, int] = {}  # the first transaction of the operation that replaced it
+    for version, what, record in fetch(connection, sql, (min(versions),)):
+        values = json.loads(record)
+        key = (what, *(values[at] for at in KEYS[what]))
+        if version in versions:
+            own.setdefault(key, version)
+        elif (key in own or values[-1] in versions) and _ends_exist(connection, what, values):
+            return True
+    written = ((connection.execute(BORN[what], key).get, version) for (what, *key), version in own.items())
+    return any(born is not None and born > version and born not in versions for born, version in written)
+
+
+def _ends_exist(connection: apsw.Connection, what: str, values: Sequence[Any]) -> bool:
+    """Do the memories of an edge exist? A relation is between names, not between memories."""
+    sql = "SELECT count(*) FROM memories WHERE row IN (?, ?)"
+    return what != "edge" or connection.execute(sql, tuple(values[:2])).get == 2
+
+
+def _undo_version(
+    transaction: SqliteTransaction, version: int, operation: Sequence[int], added: Collection[int]
+) -> dict[Key, str]:
+    """Remove what a transaction added and restore what it replaced, except what its operation had added itself: the
+    restored things, and the id of each that is a memory."""
+    connection = transaction.connection
+    born = [*_added(connection, [version])]
+    transaction.touch(*transaction.owners(born))
+    transaction.remove(born)
+    connection.execute("DELETE FROM edges WHERE born = ?", (version,))
+    connection.execute("DELETE FROM entity_edges WHERE born = ?", (version,))
+    sql = "SELECT what, row, record FROM former WHERE version = ? ORDER BY _rowid_ DESC"
+    restored: dict[Key, str] = {}
+    for what, row, record in fetch(connection, sql, (version,)):
+        values = as_values(json.loads(record))
+        match what:
+            case "memory":
+                if row not in added:
+                    memory, stored = from_row(values), transaction.stored(row)
+                    transaction.touch(owner_of(memory), owner_of(stored))
+                    transaction.write(row, memory, stored)
+                    restored[what, row] = values[ID]
+            case "strengths":
+                transaction.touch(*transaction.owners(values[0]))
+                transaction.set_strengths(*values)
+                existing = fetch(connection, f"SELECT row FROM memories WHERE row {AMONG}", (json.dumps(values[0]),))
+                restored.update({(what, each): "" for (each,) in existing})
+            case _ if values[-1] not in operation and _ends_exist(connection, what, values):
+                if what == "edge":
+                    transaction.touch(*transaction.owners(values[:2]))
+                places = ", ".join("?" * len(values))
+                connection.execute(f"INSERT OR REPLACE INTO {what}s VALUES ({places})", values)
+                restored[what, *(values[at] for at in KEYS[what])] = ""
+    connection.execute("DELETE FROM former WHERE version = ?", (version,))
+    return restored
