@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 import recollect
 from bench.datasets import BEGINNING, Dataset
 from recollect.embed.base import TokenVectors
-from recollect.embed.local import SHA256, LocalEmbedder
+from recollect.embed.local import LocalEmbedder
+from recollect.embed.minilm.build import SHA256
 from recollect.mind import Mind
 
 HOME = Path(recollect.__file__).parent

@@ -32,10 +32,13 @@ class Measurement:
     goal: float | None = None
     adds: bool = False  # the goal is on ours − reference in seconds, not on the ratio
     turns: int = 0
+    by_cpu: bool = False  # the ratio is of CPU time, which is the steadier one where only computing is measured
 
     @property
     def ratio(self) -> float | None:
-        return self.ours.wall / self.reference.wall if self.ours and self.reference else None
+        if not (self.ours and self.reference):
+            return None
+        return self.ours.cpu / self.reference.cpu if self.by_cpu else self.ours.wall / self.reference.wall
 
     @property
     def added(self) -> float | None:
@@ -49,15 +52,18 @@ class Measurement:
 
     def cells(self) -> tuple[str, ...]:
         ratio = goal = ""
+        ours, reference = _shown(self.ours, self.by_cpu), _shown(self.reference, self.by_cpu)
         if self.ours and self.reference and self.adds:
             added, cpu = self.ours.wall - self.reference.wall, self.ours.cpu - self.reference.cpu
             ratio = f"+{added * 1e3:.0f} ms (cpu +{cpu * 1e3:.0f})"
+        elif self.ours and self.reference and self.by_cpu:
+            ratio = f"{self.ours.cpu / self.reference.cpu:.2f} by cpu"
         elif self.ours and self.reference:
             ratio = f"{self.ours.wall / self.reference.wall:.2f} (cpu {self.ours.cpu / self.reference.cpu:.2f})"
         if self.goal is not None:
             goal = f"≤ +{self.goal * 1e3:.0f} ms" if self.adds else f"≤ {self.goal}"
         met = {None: "", True: "yes", False: "NO"}[self.met]
-        return self.name, _shown(self.ours), f"{self.against} {_shown(self.reference)}".strip(), ratio, goal, met
+        return self.name, ours, f"{self.against} {reference}".strip(), ratio, goal, met
 
 
 @dataclass(slots=True)
@@ -76,9 +82,10 @@ class Report:
         against: str,
         goal: float | None,
         adds: bool = False,
+        by_cpu: bool = False,
     ) -> None:
         self.figures.append(
-            Measurement(name, median_timing(ours), median_timing(reference), against, goal, adds, len(ours))
+            Measurement(name, median_timing(ours), median_timing(reference), against, goal, adds, len(ours), by_cpu)
         )
 
     def show(self, console: Console) -> None:
@@ -110,10 +117,11 @@ def _nameless(text: str) -> str:
     return text.replace(str(HOME.parent), ".").replace(str(Path.home()), "~") + "\n"
 
 
-def _shown(timing: Timing | None) -> str:
+def _shown(timing: Timing | None, by_cpu: bool = False) -> str:
     if timing is None:
         return ""
-    return f"{timing.wall * 1e3:.2f} ms" if timing.wall >= 1e-3 else f"{timing.wall * 1e6:.0f} µs"
+    seconds = timing.cpu if by_cpu else timing.wall
+    return f"{seconds * 1e3:.2f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
 
 
 def _line(values: dict[str, Any]) -> str:

@@ -1,4 +1,7 @@
-"""The speed benchmark: ``python bench/speed.py [core|recipes|end_to_end|folders]``: a table, kept in bench/results/."""
+"""The speed benchmark: ``python bench/speed.py [core|recipes|end_to_end|folders|embed]``.
+
+Prints a table, and keeps it in bench/results/.
+"""
 
 import argparse
 import os
@@ -9,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parent
-AREAS = ("core", "recipes", "end_to_end", "folders")  # each a module beside this one, with a function run
+AREAS = ("core", "recipes", "end_to_end", "folders", "embed")  # each a module beside this one, with a function run
 
 
 def main() -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
-from recollect.embed import Embedder, RemoteEmbedder, cache_embeddings, choose_embedder, known_dim
+from recollect.embed import CachedByDefault, Embedder, cache_embeddings, choose_embedder, known_dim
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
 from recollect.ingest.writer import (
     Progress,
@@ -43,7 +41,7 @@ from recollect.recall.query_cache import QueryCache, RecallCache
 from recollect.recall.recipe import Recipe
 from recollect.recall.registry import get_recipe
 from recollect.recall.results import Recall, Verdict
-from recollect.store.base import Bound, Space, Store, StoreStatus, Transaction, UndoResult, WriteResult
+from recollect.store.base import Bound, Space, Store, StoreStatus, Transaction, UndoResult, WriteResult, check_space
 from recollect.store.registry import find_store
 from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
@@ -122,8 +120,11 @@ class Mind:
         self._store: Store = store.within(bound)
         self.path = store.path
         try:
+            space = self._store.space
+            self.choice = self.choice.for_vectors_of(space.name if space else None)
             self.embedder = self._cached(self.choice.embedder, embedding_cache)
-            self._check_space()
+            if self.embedder is not None:  # a remote embedder is not asked for its dimensions just to open a file
+                check_space(space, Space(self.embedder.name, known_dim(self.embedder) or 0), self.path)
             self._writer = Writer(self._store, self.embedder)
         except RecollectError:
             self.close()
@@ -133,6 +134,8 @@ class Mind:
         if not isinstance(path, (str, PathLike)):
             raise InvalidInput(f"path must be the name of a file, not {check.short_repr(path)}.")
         if fspath(path) == ":memory:":  # a temporary file, for as long as the mind is open
+            import tempfile
+
             self._temporary_folder = tempfile.mkdtemp(prefix="recollect-")
             path = Path(self._temporary_folder) / "memory.db"
         return SqliteStore(fspath(path), self.clock, readonly, durability)
@@ -485,6 +488,8 @@ class Mind:
         if self._embedding_cache is not None:
             self._embedding_cache.close()
         if self._temporary_folder is not None:
+            import shutil
+
             shutil.rmtree(self._temporary_folder, ignore_errors=True)
 
     def __enter__(self) -> Mind:
@@ -526,17 +531,14 @@ class Mind:
             embedder=self.embedder,
         )
 
-    def _check_space(self) -> None:
-        if self.embedder is not None:  # a remote embedder is not asked for its dimensions just to open a file
-            self._store.check_space(Space(self.embedder.name, known_dim(self.embedder) or 0))
-
     def _cached(
         self, embedder: Embedder | None, wanted: SqliteEmbeddingCache | str | PathLike[str] | bool | None
     ) -> Embedder | None:
         """The embedder with the requested cache; by default only services have one."""
         if embedder is None or wanted is False:
             return embedder
-        if wanted is None and not (isinstance(embedder, RemoteEmbedder) and isinstance(self._store, SqliteStore)):
+        is_cached = isinstance(embedder, CachedByDefault) and embedder.cached_by_default
+        if wanted is None and not (is_cached and isinstance(self._store, SqliteStore)):
             return embedder
         if isinstance(wanted, SqliteEmbeddingCache):
             return cache_embeddings(embedder, wanted)

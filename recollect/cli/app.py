@@ -177,6 +177,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def main() -> None:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts faster, and one query does not need more
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed, as by >&-
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115

@@ -170,9 +170,9 @@ def status(
     from recollect.upkeep.probes import probe as run_probes
 
     config = options.checked_config
-    choice = options.select_embedder(config)
     with options.open() as mind:
-        store = mind.status().store
+        store, space = mind.status().store, mind.store.space
+        choice = options.select_embedder(config).for_vectors_of(space.name if space else None)
         report = build_status_report(mind.store, config, choice)
         probes = run_probes(mind.store, choice.embedder, mind.clock()) if probe else None
     if options.json:

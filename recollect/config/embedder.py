@@ -8,24 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from recollect.config import Config
-from recollect.embed import (
-    BatchSettings,
-    Embedder,
-    EmbedderChoice,
-    GeminiEmbedder,
-    OllamaEmbedder,
-    OpenAIEmbedder,
-    choose_embedder,
-    gemini,
-    openai,
-)
-
-REMOTE: dict[str, Callable[..., Embedder]] = {
-    "openai": OpenAIEmbedder,
-    "gemini": GeminiEmbedder,
-    "ollama": OllamaEmbedder,
-}
-KEY_VARIABLES: dict[str, tuple[str, ...]] = {"openai": (openai.KEY_VARIABLE,), "gemini": gemini.KEY_VARIABLES}
+from recollect.embed import Embedder, EmbedderChoice, choose_embedder
 
 
 def select_embedder(config: Config) -> EmbedderChoice:
@@ -61,11 +44,20 @@ def _unavailable(config: Config, provider: str) -> str:
     folder = config.path("memorySearch.local.modelPath")
     if provider == "local" and folder is not None and not folder.is_dir():
         return f"there is no model in {folder}"
-    variables = KEY_VARIABLES.get(provider, ())
+    variables = _key_variables(provider)
     configured = config["memorySearch.remote.apiKey"] or config["memorySearch.remote.baseUrl"]
     if not variables or configured or any(os.environ.get(name, "").strip() for name in variables):
         return ""
     return f"{provider} has no key ({' or '.join(variables)}, or remote.apiKey)"
+
+
+def _key_variables(provider: str) -> tuple[str, ...]:
+    """The environment variables with a key for this provider."""
+    if provider not in ("openai", "gemini"):
+        return ()
+    from recollect.embed import gemini, openai  # not above: most configurations use no service
+
+    return (openai.KEY_VARIABLE,) if provider == "openai" else gemini.KEY_VARIABLES
 
 
 def _create(config: Config, provider: str, **overrides: Any) -> Embedder | None:
@@ -73,6 +65,13 @@ def _create(config: Config, provider: str, **overrides: Any) -> Embedder | None:
     if provider == "local":
         folder = config.path(f"{search}local.modelPath")
         return choose_embedder("local" if folder is None else f"onnx:{folder}").embedder
+    from recollect.embed import BatchSettings, GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder
+
+    remote: dict[str, Callable[..., Embedder]] = {
+        "openai": OpenAIEmbedder,
+        "gemini": GeminiEmbedder,
+        "ollama": OllamaEmbedder,
+    }
     arguments: dict[str, Any] = {
         "model": config[f"{search}model"],
         "url": config[f"{search}remote.baseUrl"],
@@ -86,4 +85,4 @@ def _create(config: Config, provider: str, **overrides: Any) -> Embedder | None:
             poll_seconds=config[f"{batch}pollIntervalMs"] / 1000,
             timeout_seconds=config[f"{batch}timeoutMinutes"] * 60,
         )
-    return REMOTE[provider](**{name: value for name, value in {**arguments, **overrides}.items() if value is not None})
+    return remote[provider](**{name: value for name, value in {**arguments, **overrides}.items() if value is not None})

@@ -1,11 +1,19 @@
-"""Embedders turn text into vectors: the protocols, the local model, services behind HTTP, and the cache."""
+"""Embedders turn text into vectors: the protocols, the local model, services behind HTTP, and the cache.
+
+Embedders of services are imported when they are first used: most programs use none of them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from recollect.embed.base import (
+    CachedByDefault,
     Embedder,
     IdentifiedEmbedder,
     ScriptAwareEmbedder,
     TokenEmbedder,
     TokenVectors,
+    VersionedEmbedder,
     VocabularyEmbedder,
     embed_texts,
     embed_with_tokens,
@@ -13,19 +21,33 @@ from recollect.embed.base import (
     model_name,
     preferred_batch_size,
     provider_name,
+    version_named,
 )
 from recollect.embed.cache import CachedEmbedder, cache_embeddings
-from recollect.embed.gemini import GeminiEmbedder
-from recollect.embed.http import RetryPolicy
-from recollect.embed.ollama import OllamaEmbedder
-from recollect.embed.onnx import OnnxEmbedder
-from recollect.embed.openai import OpenAIEmbedder
-from recollect.embed.remote import BatchSettings, RemoteEmbedder
 from recollect.embed.select import EmbedderChoice, choose_embedder, resolve_embedder
 from recollect.embed.token_sketch import embed_accepted, embed_with_sketches
 
+if TYPE_CHECKING:
+    from recollect.embed.gemini import GeminiEmbedder
+    from recollect.embed.http import RetryPolicy
+    from recollect.embed.ollama import OllamaEmbedder
+    from recollect.embed.onnx import OnnxEmbedder
+    from recollect.embed.openai import OpenAIEmbedder
+    from recollect.embed.remote import BatchSettings, RemoteEmbedder
+
+_MODULE = {
+    "BatchSettings": "remote",
+    "GeminiEmbedder": "gemini",
+    "OllamaEmbedder": "ollama",
+    "OnnxEmbedder": "onnx",
+    "OpenAIEmbedder": "openai",
+    "RemoteEmbedder": "remote",
+    "RetryPolicy": "http",
+}
+
 __all__ = [
     "BatchSettings",
+    "CachedByDefault",
     "CachedEmbedder",
     "Embedder",
     "EmbedderChoice",
@@ -39,6 +61,7 @@ __all__ = [
     "ScriptAwareEmbedder",
     "TokenEmbedder",
     "TokenVectors",
+    "VersionedEmbedder",
     "VocabularyEmbedder",
     "cache_embeddings",
     "choose_embedder",
@@ -51,4 +74,12 @@ __all__ = [
     "preferred_batch_size",
     "provider_name",
     "resolve_embedder",
+    "version_named",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module 'recollect.embed' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"recollect.embed.{_MODULE[name]}"), name)
+    return value

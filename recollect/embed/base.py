@@ -109,6 +109,22 @@ class QueryAwareEmbedder(Protocol):
 
 
 @runtime_checkable
+class CachedByDefault(Protocol):
+    """Says whether its vectors are cached unless the user decides otherwise. Others are not."""
+
+    @property
+    def cached_by_default(self) -> bool: ...
+
+
+@runtime_checkable
+class VersionedEmbedder(Protocol):
+    """Has earlier versions, which made the vectors of older files and are used for those."""
+
+    @property
+    def earlier_versions(self) -> Sequence[Embedder]: ...
+
+
+@runtime_checkable
 class IdentifiedEmbedder(Protocol):
     """Tells models of the same name apart, by provider and by a fingerprint of the settings without secrets."""
 
@@ -125,6 +141,12 @@ class ServiceEmbedder(Protocol):
 
     @property
     def model(self) -> str: ...
+
+
+def version_named(embedder: Embedder, name: str) -> Embedder | None:
+    """The embedder, or an earlier version of it, that has this name."""
+    earlier = embedder.earlier_versions if isinstance(embedder, VersionedEmbedder) else ()
+    return next((each for each in (embedder, *earlier) if each.name == name), None)
 
 
 def provider_name(embedder: Embedder) -> str:

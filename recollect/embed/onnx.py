@@ -27,13 +27,16 @@ OUTPUTS = ("last_hidden_state", "token_embeddings")  # names that exporters give
 SAMPLE = 1 << 16  # bytes at either end of the weights: enough to tell models apart, and quick to read
 
 
-def open_session(model: bytes | Path) -> Any:
+def open_session(model: bytes | Path, threads: int | None = None, optimise: bool = True) -> Any:
+    """``threads`` work on one run; by default up to four. Without ``optimise`` the graph is run as it is."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # it would write a device id and send data otherwise
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = min(4, os.cpu_count() or 1)
+    options.intra_op_num_threads = threads or min(4, os.cpu_count() or 1)
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if not optimise:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 

@@ -82,6 +82,7 @@ class RemoteEmbedder:
     provider: ClassVar[str]
     max_texts: ClassVar[int]  # per request
     max_text_bytes: ClassVar[int]  # UTF-8 bytes of a text that are sent; the rest would be rejected or ignored
+    cached_by_default = True
     max_request_bytes: ClassVar[int]  # the same for all texts of a request
 
     def __init__(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
-from recollect.embed import gemini, openai
-from recollect.embed.base import Embedder
+from recollect.embed.base import Embedder, version_named
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
 
@@ -25,6 +24,14 @@ class EmbedderChoice:
     embedder: Embedder | None
     reason: str
     is_fallback: bool = False
+
+    def for_vectors_of(self, name: str | None) -> EmbedderChoice:
+        """The same, or the earlier version of the embedder that made the vectors of a file."""
+        earlier = None if self.embedder is None or name is None else version_named(self.embedder, name)
+        if earlier is None or earlier is self.embedder:
+            return self
+        reason = f"{self.reason}; the vectors in the file are of its earlier version, which recollect reembed replaces"
+        return replace(self, embedder=earlier, reason=reason)
 
 
 def resolve_embedder(embedder: Embedder | str | None) -> Embedder | None:
@@ -66,6 +73,8 @@ def _choose_automatically(fallback: str | None, folder: str | None) -> EmbedderC
         skipped.append("the local model is not installed")
     except InvalidInput as problem:
         skipped.append(f"there is no local model ({problem})")
+    from recollect.embed import gemini, openai
+
     for name, variables in (("openai", (openai.KEY_VARIABLE,)), ("gemini", gemini.KEY_VARIABLES)):
         found = next((each for each in variables if os.environ.get(each, "").strip()), None)
         if found is not None:
@@ -94,10 +103,14 @@ def _local(rest: str) -> Embedder:
 
 
 def _openai(rest: str) -> Embedder:
+    from recollect.embed import openai
+
     return openai.OpenAIEmbedder(**_model_arguments(rest))
 
 
 def _gemini(rest: str) -> Embedder:
+    from recollect.embed import gemini
+
     return gemini.GeminiEmbedder(**_model_arguments(rest))
 
 

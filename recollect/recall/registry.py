@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from recollect.errors import InvalidInput
@@ -70,4 +69,6 @@ def _without_settings(name: str) -> Recipe:
 
 @cache
 def _plugins() -> dict[str, RecipeFactory]:
+    from importlib.metadata import entry_points  # slow to import, and needed for other packages only
+
     return {each.name: each.load() for each in entry_points(group=ENTRY_POINTS)}

@@ -480,8 +480,9 @@ class Store(Protocol):
         """What an undo of this operation, or of the last one, would restore: the text to embed, by id, of the memories
         whose text it would change."""
 
-    def check_space(self, space: Space) -> None:
-        """Raise an EmbeddingError if the vectors of a model cannot be compared with those in the store."""
+    @property
+    def space(self) -> Space | None:
+        """The model whose vectors are searched, or None while there are none."""
 
     def resolve(self, ids: Sequence[str]) -> list[str]:
         """Full ids for ids or their unique beginnings; NotFound for an unknown one."""

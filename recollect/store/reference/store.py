@@ -14,7 +14,7 @@ from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.model import validation as check
 from recollect.model.memory import Clock
-from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord, check_space
+from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord
 from recollect.store.reference.files import has_folder
 from recollect.store.reference.snapshot import ReferenceSnapshot
 from recollect.store.reference.state import State, overlaps
@@ -83,8 +83,9 @@ class ReferenceStore:
     def undo_texts(self, operation: int | None = None) -> dict[str, str]:
         return self._state.undo_texts(self.bound, operation)
 
-    def check_space(self, space: Space) -> None:
-        check_space(self._state.active, space, self.path)
+    @property
+    def space(self) -> Space | None:
+        return self._state.active
 
     def resolve(self, ids: Sequence[str]) -> list[str]:
         known = sorted(memory.id for memory in self._state.within(self.bound).values())

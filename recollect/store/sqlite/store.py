@@ -21,7 +21,7 @@ from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory
 from recollect.model import validation as check
 from recollect.model.validation import from_micros, micros
-from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord, check_space
+from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord
 from recollect.store.sqlite.bounds import bound_condition, contains_folder
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, fork_gate, translate_errors
 from recollect.store.sqlite.files import read_chunk_ids, read_embedded, read_files, read_folders
@@ -141,10 +141,11 @@ class SqliteStore:
             connection, now = file.connections.get(), file.clock()
             return SqliteTransaction(connection, self.path, "undo", "", now, {}, self.bound).undo_texts(operation)
 
-    def check_space(self, space: Space) -> None:
+    @property
+    def space(self) -> Space | None:
         with translate_errors(self.path):
             active = active_space(self._file.connections.get())
-        check_space(active[1] if active else None, space, self.path)
+        return active[1] if active else None
 
     def resolve(self, ids: Sequence[str]) -> list[str]:
         connection, resolved = self._file.connections.get(), []

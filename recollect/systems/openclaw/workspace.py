@@ -12,7 +12,7 @@ from threading import RLock, Thread
 from types import TracebackType
 from typing import Any, Literal, get_args
 
-from recollect.embed import Embedder, embed_texts, model_name, provider_name, resolve_embedder
+from recollect.embed import Embedder, embed_texts, model_name, provider_name, resolve_embedder, version_named
 from recollect.errors import EmbeddingError, InvalidInput, RecollectError, StoreError
 from recollect.ingest.folder import (
     Folder,
@@ -420,8 +420,9 @@ def _embedder_named(name: str) -> Embedder | None:
             model = resolve_embedder(spec)
         except RecollectError:
             continue
-        if model is not None and model.name == name:
-            return model
+        version = None if model is None else version_named(model, name)
+        if version is not None:
+            return version
     return None
 
 

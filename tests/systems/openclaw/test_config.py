@@ -222,7 +222,7 @@ def test_status_tells_backend_provider_files_chunks_searches_fallback_and_sync(
     assert recollect("sync", ".").code == 0
     told = recollect("status", "--json").json
     assert (told["backend"], told["search_recipe"], told["recipe"]) == ("builtin", "openclaw", "default")
-    assert (told["provider"], told["model"]) == ("local", "all-MiniLM-L6-v2-int8")
+    assert (told["provider"], told["model"]) == ("local", "all-MiniLM-L6-v2-int8-dynamic")
     assert told["why"].startswith("auto: ")
     assert (told["vector_search"]["works"], told["full_text"]["works"], told["fallback"]) == (True, True, False)
     (folder,) = told["folders"]
@@ -231,7 +231,7 @@ def test_status_tells_backend_provider_files_chunks_searches_fallback_and_sync(
     shown = " ".join(recollect("status").out.split())  # however wide the terminal is
     for part in (
         "builtin",
-        "all-MiniLM-L6-v2-int8",
+        "all-MiniLM-L6-v2-int8-dynamic",
         "2 files, 2 chunks",
         "last sync ",
         "full text and vectors",
