@@ -111,9 +111,10 @@ def is_subset(context: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def find_near_duplicate(store: Store, memory: Memory, now: datetime, vector: Vector | None) -> NearDuplicate | None:
-    """The active memory of the same collection and kind that already says all of this."""
+    """The active memory of the same collection, user, agent and kind that already says all of this."""
     with store.snapshot() as snapshot:
-        scope = snapshot.scope(Filter(collection=memory.collection, kind=memory.kind), ("active",), now)
+        same = Filter(collection=memory.collection, user=memory.user, agent=memory.agent, kind=memory.kind)
+        scope = snapshot.scope(same, ("active",), now)
         rows, cosines = _candidates(snapshot, scope, memory, vector)
         others = snapshot.memories(rows)
     text, best, duplicate = ComparedText(memory.text), 0.0, None

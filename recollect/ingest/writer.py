@@ -37,6 +37,8 @@ STORED_WITHOUT_VECTORS = (
 )
 MAX_NAMED = 3  # memories that an error names
 # What a new text inherits from the memory that it supersedes: to whom and where it belongs, and who may read it.
+# Fields that say when and to whom a memory is shown, and what is embedded: equal statements agree in them.
+COMPARED_FIELDS = ("title", "expires", "valid_from", "valid_to", "classification")
 INHERITED_FIELDS = ("collection", "user", "agent", "kind", "topic", "tier", "classification")
 
 
@@ -103,7 +105,10 @@ class Writer:
             batch = memories[start : start + ATOMIC_LIMIT]
             vectors = self.embed([embedding_text(memory) for memory in batch], _shifted(progress, start, len(memories)))
             with self.store.transaction(verb, operation=operation) as transaction:
-                written = [_remember(transaction, memory, merge=verb == "remember") for memory in batch]
+                written = [
+                    (verb == "remember" and _count_mention(transaction, memory)) or transaction.remember(memory)
+                    for memory in batch
+                ]
                 self.write_vectors_and_use(transaction, batch, written, vectors)
                 results += written
                 if also is not None and len(results) == len(memories):
@@ -267,13 +272,15 @@ def embed_missing_vectors(
     return len(missing)
 
 
-def _remember(transaction: Transaction, memory: Memory, merge: bool) -> WriteResult:
-    """Write a memory. A statement that is stored already, and says nothing more, counts as another mention of it."""
-    if merge and _is_statement(memory):
-        stored = transaction.find_equal(memory)
-        if stored is not None and all(getattr(stored, name) == value for name, value in _given_fields(memory)):
+def _count_mention(transaction: Transaction, memory: Memory) -> WriteResult | None:
+    """Count a statement that is stored already, and says nothing more, as another mention of the stored one."""
+    if not _is_statement(memory):
+        return None
+    for stored in transaction.find_equal(memory):
+        fields = {**dict(_given_fields(memory)), **{name: getattr(memory, name) for name in COMPARED_FIELDS}}
+        if all(getattr(stored, name) == value for name, value in fields.items()):
             return transaction.revise(stored.id, lambda stored: replace(stored, mentions=stored.mentions + 1))
-    return transaction.remember(memory)
+    return None
 
 
 def _is_statement(memory: Memory) -> bool:

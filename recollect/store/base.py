@@ -373,9 +373,9 @@ class Transaction(Protocol):
     def find(self, memory: Memory) -> Memory | None:
         """The stored memory that ``remember`` would update: the one with its id or external id."""
 
-    def find_equal(self, memory: Memory) -> Memory | None:
-        """The oldest active memory with its text, kind, collection, user and agent, and without session, position and
-        external id."""
+    def find_equal(self, memory: Memory) -> list[Memory]:
+        """The active memories with its text, kind, collection, user and agent, and without session, position and
+        external id; the oldest first."""
 
     def remember(self, memory: Memory) -> WriteResult:
         """Add a memory, or update the one with its id or external id; equal content changes nothing."""

@@ -325,3 +325,33 @@ def test_a_forgotten_text_that_is_remembered_again_is_a_new_memory(tmp_path: Pat
         mind.forget(mind.remember("The cup is blue.").id)
         assert mind.remember("The cup is blue.").mentions == 1
         assert len(mind.list()) == 1
+
+
+@pytest.mark.parametrize(
+    "details",
+    [{"expires": "2020-01-01"}, {"valid_to": "2020-01-01"}, {"classification": 50}, {"title": "Another title"}],
+    ids=str,
+)
+def test_a_statement_is_not_counted_as_a_mention_of_one_that_is_shown_otherwise(
+    tmp_path: Path, details: dict[str, Any]
+) -> None:
+    with Mind(tmp_path / "memory.db", embedder=None) as mind:
+        first = mind.remember("The door code is 1234.", **details)
+        second = mind.remember("The door code is 1234.")
+        assert first.id != second.id
+        assert mind.remember("The door code is 1234.").id == second.id
+        assert second.id in {result.id for result in mind.recall("door code")}
+
+
+def test_an_import_of_edges_alone_is_one_operation(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db", embedder=None) as mind:
+        mind.remember_many({"text": f"memory {number}", "id": f"m{number}"} for number in range(1200))
+        edges = [{"type": "edge", "source": f"m{at}", "target": f"m{at + 1}", "kind": "k"} for at in range(1100)]
+        mind.import_(edges)
+        assert len(mind.edges()) == 1100
+        mind.undo()
+        assert mind.edges() == []
+        mind.remember("elsewhere", id="x", collection="other")
+        with pytest.raises(InvalidInput):
+            mind.import_([*edges, {"type": "edge", "source": "m0", "target": "x", "kind": "k"}])
+        assert mind.edges() == []

@@ -54,14 +54,17 @@ class ReferenceTransaction:
         row = self._stored_row(memory)
         return self.state.memories[row] if row is not None and self._known(row) else None
 
-    def find_equal(self, memory: Memory) -> Memory | None:
+    def find_equal(self, memory: Memory) -> list[Memory]:
         wanted = (memory.text, memory.kind, memory.collection, memory.user, memory.agent, "active", "", "", None)
+        found = []
         for _, stored in sorted(self.state.memories.items()):
             owner = (stored.collection, stored.user, stored.agent)
             distinction = (stored.external_id, stored.session, stored.position)
-            if (stored.text, stored.kind, *owner, stored.status, *distinction) == wanted:
-                return stored if self.bound.contains(stored) else None
-        return None
+            if (stored.text, stored.kind, *owner, stored.status, *distinction) == wanted and self.bound.contains(
+                stored
+            ):
+                found.append(stored)
+        return found
 
     def remember(self, memory: Memory) -> WriteResult:
         row = self._stored_row(memory)
@@ -125,6 +128,8 @@ class ReferenceTransaction:
         self._record(("memory", row), replace(memory, use=Use()), until)
 
     def embed(self, rows: Sequence[int], texts: Sequence[EncodedText], space: Space) -> None:
+        if not rows:
+            return
         if self._verb != "reembed":
             check_space(self.state.active, space, self._path)
         self.add_space(space)

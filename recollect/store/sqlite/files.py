@@ -115,11 +115,12 @@ class SqliteFileTransaction:
         before = self.connection.total_changes()
         condition, values = bound_condition(self.bound)
         inside = f" AND c.row IN (SELECT row FROM memories WHERE true{condition})" if values else ""
+        source = (
+            f"SELECT c.row FROM chunks c JOIN vectors w ON w.row = c.row WHERE c.digest = ?2 AND c.row <> ?1{inside}"
+        )
         for table, column in ENCODED.items():
             sql = (
-                f"INSERT OR REPLACE INTO {table} SELECT v.space, ?1, v.{column} FROM chunks c "
-                f"CROSS JOIN {table} v ON v.row = c.row AND v.space IN (SELECT space FROM spaces) "  # c first
-                f"WHERE c.digest = ?2 AND c.row <> ?1{inside} GROUP BY v.space"
+                f"INSERT OR REPLACE INTO {table} SELECT space, ?1, {column} FROM {table} WHERE row = ({source} LIMIT 1)"
             )
             self.connection.execute(sql, (row, digest, *values))
         copied = self.connection.total_changes() > before

@@ -172,7 +172,7 @@ class IndexUpdater:
                     if index.version.number > version.number:
                         return None
                     self._begin(None)  # another history: the file was replaced by another one
-                    index = None
+                    self.vocabulary = index = None
                 if index is None or index.version != version:
                     try:
                         index = self._advance(connection, version)
@@ -246,6 +246,8 @@ class IndexUpdater:
         extended: dict[str, Any] = {
             name: self._columns[name].extend([each[at] for each in fresh]) for at, name in enumerate(names, 2)
         }
+        if index:
+            index.derived.clear()  # cached scopes refer to their index: a cycle that would keep its arrays
         self._index = Index(
             version=version,
             rows=self._rows.extend(rows),

@@ -153,6 +153,12 @@ ALTER TABLE changes ADD COLUMN bounds TEXT NOT NULL DEFAULT '[[null,null,null,nu
 UPDATE changes SET undone = 1 WHERE verb IN ('undo', 'embed', 'reembed', 'sync');
 UPDATE changes SET operation = version, token = (random() & 4611686018427387903) | 1;
 
+-- A process of version 0.1 that still has the file open writes no token and no operation.
+CREATE TRIGGER changes_of_version_0_1 AFTER INSERT ON changes WHEN new.operation = 0 BEGIN
+    UPDATE changes SET operation = version, token = (random() & 4611686018427387903) | 1,
+        undone = undone OR verb IN ('undo', 'embed', 'reembed', 'sync') WHERE version = new.version;
+END;
+
 CREATE TABLE new_words (row INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE, entries BLOB NOT NULL);
 INSERT INTO new_words SELECT * FROM words WHERE row IN (SELECT row FROM memories);
 DROP TABLE words;

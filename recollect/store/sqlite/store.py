@@ -25,7 +25,7 @@ from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord
 from recollect.store.sqlite.bounds import bound_condition, contains_folder
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, fork_gate, translate_errors
 from recollect.store.sqlite.files import read_chunk_ids, read_embedded, read_files, read_folders
-from recollect.store.sqlite.index import IndexUpdater, active_space, read_version
+from recollect.store.sqlite.index import FileVersion, IndexUpdater, active_space, read_change_token, read_version
 from recollect.store.sqlite.postings import ENTRY
 from recollect.store.sqlite.rows import ENCODED, SELECT_USE, as_values, from_row, select_columns
 from recollect.store.sqlite.snapshot import SqliteSnapshot, read_relations
@@ -46,6 +46,7 @@ class SqliteFile:
         self.connections = Connections(path, readonly, durable)
         self.updater = IndexUpdater()
         self.word_numbers: dict[str, int] = {}
+        self.word_numbers_of = FileVersion(0, 0)  # the version that they were last read from
         self.pending_use: list[tuple[UseRecord, Bound]] = []
         self.pending_lock = Lock()
 
@@ -124,6 +125,9 @@ class SqliteStore:
         with translate_errors(self.path), fork_gate.hold():
             connection.execute("BEGIN IMMEDIATE")
             try:
+                known = file.word_numbers_of
+                if known.number and read_change_token(connection, known.number) != known.token:
+                    file.word_numbers.clear()  # the file was replaced by another one
                 now, words = file.clock(), file.word_numbers
                 transaction = SqliteTransaction(connection, self.path, verb, note, now, words, self.bound, operation)
                 yield transaction
@@ -134,6 +138,8 @@ class SqliteStore:
                     connection.execute("ROLLBACK")
                 raise
             file.word_numbers.update(transaction.words)
+            if transaction.entry is not None:
+                file.word_numbers_of = transaction.entry
 
     def undo_texts(self, operation: int | None = None) -> dict[str, str]:
         with translate_errors(self.path):

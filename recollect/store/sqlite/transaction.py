@@ -23,7 +23,7 @@ from recollect.store.sqlite.bounds import Owner, bound_condition, is_inside, own
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.decay import decayed_strengths
 from recollect.store.sqlite.files import SqliteFileTransaction
-from recollect.store.sqlite.index import ACTIVE, active_space
+from recollect.store.sqlite.index import ACTIVE, FileVersion, active_space
 from recollect.store.sqlite.migrations import TEXT_KEY, UNDISTINGUISHED
 from recollect.store.sqlite.rows import (
     COLUMNS,
@@ -48,7 +48,7 @@ AMONG = "IN (SELECT value FROM json_each(?1))"
 SYNC = "sync"  # the verb of transactions that follow files: what they replace is in the files, so no history is kept
 NOT_UNDOABLE = ("undo", "embed", "reembed", SYNC)
 MAX_OCCURRENCES = 65_535  # of one word in one field; the number is stored in 16 bits
-MAX_BOUNDS = 64  # of an operation over more owners, only what they have in common is recorded
+MAX_BOUNDS = 2000  # of an operation over more owners, only what they have in common is recorded
 
 
 def _common_owner(owners: Sequence[Owner]) -> Owner:
@@ -114,6 +114,7 @@ class SqliteTransaction:
         self.words = WordNumbers(connection, vocabulary)  # the latter is a cache that only commits feed
         self._operation = operation
         self._version: int | None = None
+        self.entry: FileVersion | None = None  # in the history, once it is finished
         self._touched: set[Owner] = set()
         self._without_vector: set[int] = set()  # rows whose text is new in this transaction
 
@@ -136,6 +137,7 @@ class SqliteTransaction:
                 ((row,) for row in self._without_vector),
             )
         if self._version is not None:
+            self.entry = FileVersion(self._version, secrets.randbits(62) | 1)
             bounds: list[Owner] = sorted(self._touched, key=str)
             if len(bounds) > MAX_BOUNDS:
                 bounds = [_common_owner(bounds)]
@@ -144,7 +146,7 @@ class SqliteTransaction:
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(self._version, micros(self.now), self.verb, self.note, not self.undoable),
-                    *(secrets.randbits(62) | 1, self.operation, json.dumps(bounds, ensure_ascii=False)),
+                    *(self.entry.token, self.operation, json.dumps(bounds, ensure_ascii=False)),
                 ),
             )
 
@@ -162,15 +164,15 @@ class SqliteTransaction:
         existing = self._find_existing(memory)
         return existing[1] if existing is not None and self.bound.contains(existing[1]) else None
 
-    def find_equal(self, memory: Memory) -> Memory | None:
+    def find_equal(self, memory: Memory) -> list[Memory]:
         condition, values = bound_condition(self.bound)
         sql = (  # the index has equal keys by row: the oldest comes first
             f"SELECT row FROM memories WHERE collection = ? AND user = ? AND {TEXT_KEY[0]} = ? AND {TEXT_KEY[1]} = ? "
-            f"AND {UNDISTINGUISHED} AND text = ? AND kind = ? AND agent = ? AND status = 'active'{condition} LIMIT 1"
+            f"AND {UNDISTINGUISHED} AND text = ? AND kind = ? AND agent = ? AND status = 'active'{condition}"
         )
         owner, key = (memory.collection, memory.user), (len(memory.text.encode()), memory.text[-12:])
-        row = self.connection.execute(sql, (*owner, *key, memory.text, memory.kind, memory.agent, *values)).get
-        return None if row is None else self.stored(row)
+        found = fetch(self.connection, sql, (*owner, *key, memory.text, memory.kind, memory.agent, *values))
+        return [self.stored(row) for (row,) in found]
 
     def remember(self, memory: Memory) -> WriteResult:
         known = self._find_existing(memory)
@@ -251,6 +253,8 @@ class SqliteTransaction:
     # Vectors.
 
     def embed(self, rows: Sequence[int], texts: Sequence[EncodedText], space: Space) -> None:
+        if not rows:
+            return
         if self.verb != "reembed":
             active = active_space(self.connection)
             check_space(active[1] if active else None, space, self.path)
@@ -373,7 +377,16 @@ class SqliteTransaction:
             return from_row(stored)
         raise NotFound(f"There is no row {row}.")
 
+    def _check_external_id(self, memory: Memory, row: int = 0) -> None:
+        owner = (memory.collection, memory.user, memory.agent)
+        where = "external_id = ? AND external_id <> '' AND (collection, user, agent) = (?, ?, ?) AND row <> ?"
+        sql = f"SELECT 1 FROM memories WHERE {where}"
+        if self.connection.execute(sql, (memory.external_id, *owner, row)).get is not None:
+            raise InvalidInput(f"Another memory of that collection has the external id {memory.external_id!r} already.")
+
     def _add(self, memory: Memory) -> WriteResult:
+        if memory.id and memory.external_id:
+            self._check_external_id(memory)
         self.touch(owner_of(memory))
         version, now, values = self.version, micros(self.now), to_row(memory)
         id = values[ID] = memory.id or new_id()
@@ -390,6 +403,8 @@ class SqliteTransaction:
         after[UPDATED] = before[UPDATED] if after[UPDATED] is None else after[UPDATED]
         if after == before or _canonical(after) == _canonical(before):
             return WriteResult(row, stored.id, "same", self.now)
+        if memory.external_id and memory.external_id != stored.external_id:
+            self._check_external_id(memory, row)
         self.touch(owner_of(stored), owner_of(memory))
         if self.verb == SYNC:
             self._delete_history([row], "memory")  # an undo would restore what the file no longer says
