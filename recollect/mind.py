@@ -581,7 +581,9 @@ def open_mind(url: str | PathLike[str] = "memory.db", **options: Any) -> Mind:
     ``memory.db`` and ``sqlite:memory.db`` are files, ``memory:`` is a store in the memory of this process. Packages
     can add schemes of their own.
     """
-    factory, location = find_store(fspath(url))
+    if not isinstance(url, (str, PathLike)):
+        raise InvalidInput(f"A memory is opened by a path or a URL, not by {check.short_repr(url)}.")
+    factory, location = find_store(str(fspath(url)))
     if factory is None:
         return Mind(location, **options)
     clock = _checked_clock(options.pop("clock", None))

@@ -113,7 +113,7 @@ class Writer:
                 results += written
                 if also is not None and len(results) == len(memories):
                     also(transaction, results)
-                if len(results) < len(memories) and any(each.action != "same" for each in written):
+                if len(results) < len(memories) and transaction.changed:
                     operation = transaction.operation
         self.embed_some_missing()
         return results

@@ -368,6 +368,10 @@ class Transaction(Protocol):
         it records the operation, even if nothing is changed."""
 
     @property
+    def changed(self) -> bool:
+        """Has anything been changed so far?"""
+
+    @property
     def files(self) -> FileTransaction: ...
 
     def find(self, memory: Memory) -> Memory | None:

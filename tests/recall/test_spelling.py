@@ -93,7 +93,7 @@ def test_a_word_that_the_memories_have_is_right(tmp_path: Path) -> None:
 def test_without_a_judge_of_words_none_is_exchanged(tmp_path: Path, embedder: Embedder | None) -> None:
     """Any word that the memories lack would turn into one that they have: a boat into a coat."""
     with open_mind(tmp_path / "memory.db", embedder) as mind:
-        mind.remember_many(MEMORIES)
+        mind.remember_many({"text": text, "id": f"m{number}"} for number, text in enumerate(MEMORIES))
         assert corrected(mind, "where did I leave the boat?") == ""
         found = mind.recall("what activitites are there for her?", track=False)
     assert "activities" in step(found, "trigrams")["detail"]["instead"], "what is like it is still looked up"

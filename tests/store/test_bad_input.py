@@ -156,7 +156,10 @@ REFUSED_EDGES: dict[str, tuple[Call, str]] = {
     "relate None": (lambda mind: mind.relate(None, "on", "shelf"), "subject must be a string"),
     "relate weight 9": (lambda mind: mind.relate("cup", "on", "shelf", weight=9), "weight must be between"),
     "relate weight NaN": (lambda mind: mind.relate("cup", "on", "shelf", weight=math.nan), "weight must be a number"),
-    "relate unknown owner": (lambda mind: mind.relate("cup", "on", "shelf", colour="blue"), "may have"),
+    "relate unknown owner": (
+        lambda mind: mind.relate("cup", "on", "shelf", colour="blue"),
+        "relate has no argument 'colour'",
+    ),
     "relate in a collection that is a list": (lambda mind: mind.relate("a", "b", "c", collection=["x"]), "collection"),
     "relate for a user that is a number": (lambda mind: mind.relate("a", "b", "c", user=5), "user"),
 }

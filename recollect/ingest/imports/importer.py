@@ -220,9 +220,7 @@ class Importer:
             self.writer.write_vectors_and_use(
                 transaction, [memory for memory, _ in written], [each for _, each in written], vectors
             )
-            operation = (
-                transaction.operation if counts["added"] or counts["changed"] or counts["links"] else self._operation
-            )
+            operation = transaction.operation if transaction.changed else self._operation
         self._operation = operation
         self.counts.update(counts)
         self._committed += len(batch)

@@ -50,6 +50,10 @@ class ReferenceTransaction:
     def operation(self) -> int:
         return self._touch()
 
+    @property
+    def changed(self) -> bool:
+        return self.state.version == self._transaction
+
     def find(self, memory: Memory) -> Memory | None:
         row = self._stored_row(memory)
         return self.state.memories[row] if row is not None and self._known(row) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 import weakref
 from collections import Counter
@@ -206,7 +207,8 @@ def _check_name(path: str) -> None:
 
 def _quoted(path: str) -> str:
     """A path inside a SQLite URI."""
-    return str(Path(path).absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    absolute = re.sub("^//+", "/", str(Path(path).absolute()))  # SQLite would take //name for a host
+    return absolute.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 def fetch(connection: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:

@@ -129,6 +129,10 @@ class SqliteTransaction:
     def operation(self) -> int:
         return self.version if self._operation is None else self._operation
 
+    @property
+    def changed(self) -> bool:
+        return self._version is not None
+
     def finish(self) -> None:
         """Enter the transaction into the history, if it changed anything. The token tells copies of a file apart."""
         if self._without_vector:

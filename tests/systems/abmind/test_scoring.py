@@ -268,7 +268,8 @@ def test_a_result_that_diversity_moved_says_so_with_the_numbers(mind: Mind) -> N
 @pytest.mark.contract("A14")
 def test_the_best_comes_first_and_scores_stay_those_before_the_rerank(mind: Mind) -> None:
     plates = [f"green plate {number}" for number in range(5)]
-    mind.remember_many(["red cup", "cup, red", {"text": "red door", "trust": 3}, *plates])
+    cups = [{"text": "red cup", "id": "1"}, {"text": "cup, red", "id": "2"}]  # equal scores, in the order of their ids
+    mind.remember_many([*cups, {"text": "red door", "trust": 3}, *plates])
     recall = ask(mind, "red cup", search_mode="keyword")
     scores = [each.score for each in recall]
     assert texts(recall) == ["red cup", "red door", "cup, red"]
