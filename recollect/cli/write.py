@@ -52,7 +52,10 @@ def remember(
         summary = mind.remember_many([checked])
         memory = mind.show(summary.ids[0])
     label = "Remembered " if summary.added else "Changed " if summary.changed else "Unchanged "
-    print_result(options.json, memory, (label, "green"), (memory.id, "bold cyan"))
+    mentions = ""
+    if summary.changed and not checked.external_id:  # only a repeated statement changes a memory without an external id
+        label, mentions = "Already remembered ", f" (mentioned {memory.mentions} times)"
+    print_result(options.json, memory, (label, "green"), (memory.id, "bold cyan"), (mentions, "dim"))
 
 
 def _join(words: list[str]) -> str:

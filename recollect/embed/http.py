@@ -90,10 +90,6 @@ class HttpService:
         """The address without its query string, which may contain a token."""
         return f"{self._root}{self._parts.path}{path}"
 
-    @property
-    def has_key(self) -> bool:
-        return bool(self._usable_key())
-
     def post(self, body: Mapping[str, Any], timeout_seconds: float) -> Any:
         """POST a JSON body and parse the JSON response."""
         return self.request_json("POST", self.path, timeout_seconds, body)

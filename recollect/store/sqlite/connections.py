@@ -235,7 +235,7 @@ def translate_errors(path: str) -> Iterator[None]:
     except apsw.ReadOnlyError as error:
         raise StoreError(f"{path} is read-only; nothing was written.") from error
     except apsw.CantOpenError as error:
-        raise StoreError(f"{path} cannot be opened: is its folder there, and is it allowed?") from error
+        raise StoreError(f"{path} cannot be opened. Check that its folder exists and can be written.") from error
     except apsw.CorruptError as error:
         raise StoreError(f"{path} is damaged: {error}.") from error
     except (apsw.IOError, apsw.Error) as error:
