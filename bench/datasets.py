@@ -34,6 +34,7 @@ A_DAY = timedelta(days=1) - timedelta(microseconds=1)
 # What a record must not tell: labels, answers, and what says where the answer is.
 LABELS = {"has_answer", "evidence_in_head", "qid", "answer", "label", "clean", "edits", "expect"}
 FIELDS = {"date", "session", "speaker", "role"}
+OTHER_FIELDS = {"user"}
 BEGINNING = datetime(2025, 1, 1, tzinfo=UTC)  # when memories without a date are written, and asked for
 
 
@@ -107,12 +108,13 @@ def _memories(set_: str, records: list[dict[str, Any]]) -> Iterator[Memory]:
             id=id,  # so that ties fall the same way in every store
             collection=group,
             external_id=id,
+            user=meta.get("user", ""),
             session=session,
             speaker=meta.get("speaker", ""),
             role=meta.get("role", "") or _role(record["text"]),
             position=place,
             created=moment(date) if date else None,
-            context={name: value for name, value in meta.items() if name not in LABELS | FIELDS},
+            context={name: value for name, value in meta.items() if name not in LABELS | FIELDS | OTHER_FIELDS},
         )
 
 
@@ -126,7 +128,7 @@ def _question(
 ) -> LabelledQuestion:
     """Asked at its own date, or else when the newest memory of its haystack was made."""
     meta, group = record["meta"], record["group"]
-    here = Filter(collection=group)
+    here = Filter(collection=group, user=meta.get("user"))
     left_out = meta.get("exclude_session")
     return LabelledQuestion(
         text=record["text"],
@@ -134,6 +136,7 @@ def _question(
         category=record["category"],
         filter=here if left_out is None else here & ~Filter(session=_session(set_, group, left_out)),
         asked_at=moment(meta["date"], end=True) if meta.get("date") else newest.get(group, BEGINNING),
+        history=tuple((turn["role"], turn["text"]) for turn in meta.get("history", ())),
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recollect
+from bench import datasets
 from bench.datasets import BEGINNING, Dataset
 from recollect.embed.base import TokenVectors
 from recollect.embed.local import LocalEmbedder
@@ -24,6 +25,7 @@ from recollect.mind import Mind
 HOME = Path(recollect.__file__).parent
 WRITING_PACKAGES = ("model", "text", "embed", "store", "ingest")  # whose code decides what a file contains
 BATCH = 256  # texts
+KEPT = 12  # files of a set that other versions of the code made
 
 
 class CachedLocalEmbedder(LocalEmbedder):
@@ -88,13 +90,14 @@ def build_memory_file(set_: Dataset, embedder: LocalEmbedder, cache: Path, stale
         with Mind(new, embedder=embedder, clock=lambda: BEGINNING, durability="fast") as mind:
             mind.remember_many(set_.labelled.memories)
         new.replace(path)
-    for old in older:
+    for old in older[:-KEPT]:
         old.unlink(missing_ok=True)
     return path
 
 
 def sources() -> str:
     files = sorted(each for room in WRITING_PACKAGES for each in (HOME / room).rglob("*.py"))
+    files.append(Path(datasets.__file__))  # decides the fields of the memories
     return _digest(b"".join(each.read_bytes() for each in files))
 
 

@@ -30,6 +30,7 @@ class LabelledQuestion:
     filter: AnyFilterOrMapping | None = None
     asked_at: datetime | None = None  # the time that counts as now
     as_of: When | None = None
+    history: Sequence[tuple[str, str]] = ()  # the turns before it, oldest first: (role, text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,82 @@
+"""Everyday questions: how often a right memory comes first or among five, by category, and how often an answer is withheld.
+
+``python bench/everyday.py`` prints the table for the everyday sets; ``--misses`` lists the questions that were not answered
+within five, with what came first. ``--history no`` ignores the turns before a question.
+"""
+
+import argparse
+import os
+import sys
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parent
+SETS = ("everyday_en_a", "everyday_en_b", "everyday_de_zh")
+RIGHT = 2  # the grade of a memory that gives the answer; 1: it belongs to the answer
+
+
+def main() -> int:
+    options = _options()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.path.insert(0, str(HOME.parent))
+    from bench import datasets
+    from bench.memory_files import CachedLocalEmbedder, build_memory_file
+    from recollect.evaluation import open_runner
+
+    cache = Path(os.environ.get("RECOLLECT_BENCH_CACHE", Path.home() / ".cache" / "recollect-bench")) / "quality"
+    cache.mkdir(parents=True, exist_ok=True)
+    embedder = CachedLocalEmbedder(cache)
+    rows: dict[str, list[tuple[bool, bool, float]]] = defaultdict(list)
+    silenced = {True: [0, 0], False: [0, 0]}
+    texts: dict[str, str] = {}
+    for name in options.sets:
+        dataset = datasets.read(options.data / name)
+        texts |= {memory.id: memory.text for memory in dataset.labelled.memories}
+        path = build_memory_file(dataset, embedder, cache)
+        with open_runner(path, embedder) as runner:
+            for question in dataset.labelled.questions:
+                if options.history == "no":
+                    question = replace(question, history=())
+                recall = runner.recall(question, options.recipe)
+                silenced[bool(question.relevant)][0] += recall.low_confidence
+                silenced[bool(question.relevant)][1] += 1
+                if not question.relevant:
+                    continue
+                right = {id for id, grade in question.relevant.items() if grade >= RIGHT} or set(question.relevant)
+                ids = [result.id for result in recall]
+                first, five = bool(ids) and ids[0] in right, not right.isdisjoint(ids[:5])
+                share = len(right.intersection(ids)) / len(right)
+                for row in ("all", question.category, f"{name}: all"):
+                    rows[row].append((first, five, share))
+                if (options.misses == "five" and not five) or (options.misses == "first" and not first):
+                    print(f"\n{name} {question.category} {question.asked_at:%Y-%m-%d}: {question.text}")
+                    for turn in question.history:
+                        print("    history", *turn)
+                    for id in sorted(right):
+                        where = ids.index(id) + 1 if id in ids else "-"
+                        print(f"    right {where!s:>3}  {texts[id][:110]}")
+                    for result in recall[:5]:
+                        grade = question.relevant.get(result.id, 0)
+                        print(f"    {result.score:.3f} {grade} {result.memory.created:%Y-%m-%d}  {result.text[:110]}")
+    print(f"\n{'':<24}{'questions':>10}{'first':>8}{'in five':>9}{'share in ten':>14}")
+    for row, values in sorted(rows.items(), key=lambda each: (each[0] != "all", ":" not in each[0], each[0])):
+        means = [sum(value[at] for value in values) / len(values) for at in range(3)]
+        print(f"{row:<24}{len(values):>10}{means[0]:>8.3f}{means[1]:>9.3f}{means[2]:>14.3f}")
+    for answerable, (low, count) in silenced.items():
+        print(f"{'answerable' if answerable else 'without an answer'}: {low} of {count} below the confidence threshold")
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=HOME.parent.parent / "shared" / "data", help="folder of the sets")
+    parser.add_argument("--sets", type=lambda text: text.split(","), default=list(SETS))
+    parser.add_argument("--recipe", default="default")
+    parser.add_argument("--history", choices=("yes", "no"), default="yes")
+    parser.add_argument("--misses", choices=("first", "five"), help="list the questions that were missed")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
