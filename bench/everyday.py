@@ -1,6 +1,6 @@
-"""Everyday questions: how often a right memory comes first or among five, by category, and how often an answer is withheld.
+"""Everyday questions: how often a right memory is first or among five, by category, and how often one is withheld.
 
-``python bench/everyday.py`` prints the table for the everyday sets; ``--misses`` lists the questions that were not answered
+``python bench/everyday.py`` prints the table; ``--misses`` lists the questions that were not answered
 within five, with what came first. ``--history no`` ignores the turns before a question.
 """
 
