@@ -24,7 +24,6 @@ from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
     AnswerLikelihood,
     ContinuedConversation,
-    DateFactor,
     RecencyFactor,
     RecordUse,
     RoleFactor,
@@ -32,6 +31,7 @@ from recollect.recall.stages import (
     SpeakerFactor,
     StatusFactor,
 )
+from recollect.recall.times import ChronologicalOrder, TimeCue, TimeFactor, TimeFirst, TimeReader
 
 PAGE = 50  # candidates of a cue; the first page is the same for every k
 
@@ -53,12 +53,15 @@ def default(
         name="default",
         about="Words and meaning together, with the memories just before and after.",
         statuses=("active", "superseded", "contradicted"),
-        read=[Spelling(), ContentWords(), PrefixLookup()],
-        cues=AllCues(
-            WordsCue(depth=paged(PAGE)),
-            TrigramsCue(of="words", depth=paged(PAGE)),
-            VectorsCue(depth=paged(PAGE)),
-            TokensCue(depth=paged(PAGE)),
+        read=[Spelling(), TimeReader(), ContentWords(), PrefixLookup()],
+        cues=TimeFirst(
+            TimeCue(depth=paged(PAGE)),
+            AllCues(
+                WordsCue(depth=paged(PAGE)),
+                TrigramsCue(of="words", depth=paged(PAGE)),
+                VectorsCue(depth=paged(PAGE)),
+                TokensCue(depth=paged(PAGE)),
+            ),
         ),
         fuse=BlendByTextKind(
             short=_blend(factors, words=0.22, vectors=0.22, tokens=0.56),
@@ -66,16 +69,18 @@ def default(
             code=_blend(factors, words=0.10, vectors=0.65, tokens=0.25),
             lookup=_blend(factors, words=0.40, vectors=0.25, tokens=0.35),
             unread=_blend(factors, words=0.90, vectors=0.10, tokens=0.00),
+            only_time=Blend(CueWeight("time", 1.0, over="itself"), page=PAGE),
         ),
         stages=[
             SpeakerFactor(check.fraction(speaker, "speaker")),
             RoleFactor(dict.fromkeys(("assistant", "system", "tool"), check.fraction(assistant, "assistant"))),
-            DateFactor(),
+            TimeFactor(),
             AnswerLikelihood(),
             SessionScore(check.fraction(session, "session")),
             ContinuedConversation(check.fraction(resuming, "resuming")),
             RecencyFactor(share=check.fraction(recency, "recency"), half_life=30),
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
+            ChronologicalOrder(),
         ],
         after=[RecordUse(("access",))],
         confidence=Confidence(),
@@ -99,5 +104,6 @@ def _blend(factors: dict[str, float], **shares: float) -> Blend:
         CueWeight("words", weights["words"] / weight_sum, over="best", plus=("trigrams",)),
         CueWeight("vectors", weights["vectors"] / weight_sum, over="range"),
         CueWeight("tokens", weights["tokens"] / weight_sum, over="range"),
+        CueWeight("time", 0.2, over="itself"),
         page=PAGE,
     )

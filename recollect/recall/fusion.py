@@ -107,8 +107,11 @@ class BlendByTextKind:
     SAMPLE = 4  # candidates of each cue that are looked at
     LONG_TEXT_WORDS = 50
 
-    def __init__(self, *, short: Blend, long: Blend, code: Blend, lookup: Blend, unread: Blend) -> None:
+    def __init__(
+        self, *, short: Blend, long: Blend, code: Blend, lookup: Blend, unread: Blend, only_time: Blend
+    ) -> None:
         self.blends = {"short": short, "long": long, "code": code, "lookup": lookup, "unread": unread}
+        self.blends["only time"] = only_time
 
     def fuse(self, run: Run, found: list[Candidates]) -> Hits:
         kind = self._text_kind(run, found)
@@ -116,6 +119,8 @@ class BlendByTextKind:
         return self.blends[kind].fuse(run, found)
 
     def _text_kind(self, run: Run, found: list[Candidates]) -> str:
+        if run.query.only_time:
+            return "only time"
         if not run.embedder_reads_query():
             return "unread"
         if is_lookup(run.query.text):

@@ -14,6 +14,7 @@ from recollect.store.base import Term
 from recollect.store.text_fields import TEXT_FIELDS
 from recollect.text.classify import is_lookup
 from recollect.text.stopwords import STOP
+from recollect.text.times import TimeSpan
 from recollect.text.trigrams import edit_distance
 from recollect.text.words import stem, words
 
@@ -31,6 +32,8 @@ class ParsedQuery:
     text: str
     words: tuple[str, ...] = ()
     terms: tuple[Term, ...] = ()
+    times: tuple[TimeSpan, ...] = ()  # that the query names
+    only_time: bool = False  # it asks for nothing in particular but what is of that time
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from recollect.errors import EmbeddingError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import Filter, FilterExpression
+from recollect.store.told_times import Interval
 from recollect.text.query_language import Leaf, Phrase, Prefix, QueryTree
 
 Rows = NDArray[np.int64]
@@ -211,6 +212,10 @@ class Snapshot(Protocol):
     def excluding(self, tree: QueryTree, fields: Mapping[str, float], scope: Scope) -> Scope:
         """The scope without the memories that fulfil a query tree."""
 
+    def during(self, intervals: Sequence[Interval], scope: Scope, told: bool = True) -> Scope:
+        """The memories in scope that were created in one of these intervals or, with ``told``, were valid then (if a
+        period is stored) or tell of it in their text."""
+
     # Candidates. Asking for more never changes the first ones.
 
     def lexical_candidates(self, query: LexicalQuery, scope: Scope, n: int) -> Proposal: ...
@@ -288,6 +293,9 @@ class Snapshot(Protocol):
 
     def relations(self, names: Sequence[str]) -> list[EntityEdge]:
         """Relations that begin or end at one of these entity names, compared without case."""
+
+    def told_times(self, rows: Rows) -> list[list[Interval]]:
+        """The intervals that the text of each row names, relative to its creation; see told_times.py."""
 
     def next_validity_change(self, now: datetime) -> float:
         """The next moment after now (microseconds) at which a memory becomes valid, ceases to be, or expires; inf."""

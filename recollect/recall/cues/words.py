@@ -30,16 +30,17 @@ class WordsCue:
     every: bool = False  # all terms must match
 
     def find(self, run: Run) -> Candidates:
-        matches = search(run.snapshot, run.scope, self._query(run), self.depth(run.k))
+        matches = search(run.snapshot, run.scope, self.query(run), self.depth(run.k))
         counts = {format_term(match.term): match.frequency if match.occurs else 0 for match in matches.terms}
         return Candidates(
             self.name, matches.rows, explain_matches(self.name, matches), matches.total, {"terms": counts}
         )
 
     def score(self, run: Run, rows: Rows) -> Expression:
-        return explain_matches(self.name, score(run.snapshot, run.scope, self._query(run), rows))
+        return explain_matches(self.name, score(run.snapshot, run.scope, self.query(run), rows))
 
-    def _query(self, run: Run) -> Bm25Query:
+    def query(self, run: Run) -> Bm25Query:
+        """What is looked up."""
         if not run.query.terms:
             raise Skip("the query has no words to look up")
         return Bm25Query(run.query.terms, self.fields, self.k1, self.b, self.every)

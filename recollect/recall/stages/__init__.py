@@ -3,7 +3,6 @@
 from recollect.recall.stages.conversation import (
     AnswerLikelihood,
     ContinuedConversation,
-    DateFactor,
     RoleFactor,
     SessionScore,
     SpeakerFactor,
@@ -14,7 +13,6 @@ __all__ = [
     "AnswerLikelihood",
     "ConditionalStage",
     "ContinuedConversation",
-    "DateFactor",
     "RecencyFactor",
     "RecordUse",
     "RoleFactor",

@@ -23,7 +23,6 @@ from recollect.text.classify import (
     mentions_time,
     question_share,
 )
-from recollect.text.dates import find_time_spans
 from recollect.text.words import fold, words
 
 WITH_SESSION = "with its session"
@@ -134,38 +133,6 @@ class AnswerLikelihood:
             return reasons.get(at, f"not among the first {self.head}")
 
         return [Rescore(product("after answering", hits.score, leaf(factor, label)))]
-
-
-@dataclass(frozen=True, slots=True)
-class DateFactor:
-    """× factor for memories of another time than the query names: “in June”, “last Tuesday”.
-
-    People often tell of an event some days later: ``after`` days count as its time, too.
-    """
-
-    factor: float = 0.75
-    before: float = 1.0  # days
-    after: float = 7.0  # days
-    name: str = "dates"
-
-    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        named = find_time_spans(run.query.text, run.as_of)
-        if not named:
-            raise Skip("the query names no date")
-        created = run.snapshot.numbers("created", hits.keys)
-        inside = np.zeros(len(hits), dtype=np.bool_)
-        for start, end in named:
-            inside |= (created >= micros(start) - self.before * DAY) & (created < micros(end) + self.after * DAY)
-        run.log("dates", ", ".join(f"{start:%Y-%m-%d} to {end:%Y-%m-%d}" for start, end in named))
-        first = inside[_first_page(hits)]
-        if first.all() or not first.any():
-            raise Skip("all candidates are inside the dates of the query, or all outside")
-        outside = ~inside & ~np.isnan(created)  # of external results it is unknown
-        labels = np.where(
-            inside, "inside the dates of the query", np.where(outside, "outside the dates of the query", "undated")
-        )
-        factor = leaf(np.where(outside, self.factor, 1.0), lambda at: str(labels[at]))
-        return [Rescore(product("after dates", hits.score, factor))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from recollect.store.base import (
 from recollect.store.filters import first_exclusion, positive_values, scope_conditions
 from recollect.store.reference.state import State, created_of, ends_of
 from recollect.store.text_fields import TEXT_FIELDS, field_words
+from recollect.store.told_times import Interval, told_times
 from recollect.text.query_language import And, AndNot, Or, QueryTree, format_query
 from recollect.text.signatures import hamming_similarity, text_signature
 from recollect.text.slugs import path_or_name, slug_grams
@@ -108,6 +109,31 @@ class ReferenceSnapshot:
         own, excluded = _own(scope), Exclusion(f"the query excludes it: NOT {format_query(tree)}")
         fulfilling = {row: excluded for row in own.exclusions if self._fulfils(tree, row, fields)}
         return replace(own, exclusions={row: own.exclusions[row] or fulfilling.get(row) for row in own.exclusions})
+
+    def during(self, intervals: Sequence[Interval], scope: Scope, told: bool = True) -> ReferenceScope:
+        own, excluded = _own(scope), Exclusion("it is not of that time")
+        times = {row: self._times(row) if told else self._times(row)[:1] for row in own.exclusions}
+        return replace(
+            own,
+            exclusions={
+                row: own.exclusions[row] or (None if _overlap(times[row], intervals) else excluded)
+                for row in own.exclusions
+            },
+        )
+
+    def _times(self, row: int) -> list[Interval]:
+        """Its creation, the period of its validity if it has one, and the times that its text tells of."""
+        memory = self._memories[row]
+        created = float(micros(memory.created)) if memory.created else np.nan
+        times = [(created, created + 1), *self.told_times(_rows([row]))[0]]
+        if memory.valid_from or memory.valid_to:
+            start = micros(memory.valid_from) if memory.valid_from else -np.inf
+            times.append((start, micros(memory.valid_to) if memory.valid_to else np.inf))
+        return times
+
+    def told_times(self, rows: Rows) -> list[list[Interval]]:
+        memories = [self._memories.get(row) for row in rows.tolist()]
+        return [told_times(each.text, each.created) if each and each.created else [] for each in memories]
 
     # Candidates.
 
@@ -398,3 +424,7 @@ def _phrase_count(phrase: list[str], text: str) -> int:
         count += same
         at += len(phrase) if same else 1
     return count
+
+
+def _overlap(times: Sequence[Interval], intervals: Sequence[Interval]) -> bool:
+    return any(start < other_end and end > other_start for start, end in times for other_start, other_end in intervals)

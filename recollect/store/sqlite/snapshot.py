@@ -48,6 +48,7 @@ from recollect.store.sqlite.vocabulary import (
     written_numbers,
 )
 from recollect.store.text_fields import TEXT_FIELDS
+from recollect.store.told_times import Interval
 from recollect.text.query_language import And, AndNot, Or, QueryTree, format_query
 from recollect.text.signatures import hamming_similarity
 from recollect.text.slugs import SlugIndex, path_or_name
@@ -128,6 +129,29 @@ class SqliteSnapshot:
         scope = _own(scope)
         others = ~self._fulfilling(tree, fields)
         return scope.restricted(f"the query excludes it: NOT {format_query(tree)}", others)
+
+    def during(self, intervals: Sequence[Interval], scope: Scope, told: bool = True) -> SlotScope:
+        index, created = self._index, self._column("created")
+        valid_from, valid_to = self._column("valid_from"), self._column("valid_to")
+        dated = ~np.isnan(valid_from) | ~np.isnan(valid_to)
+        begins, ends = np.fmax(valid_from, -np.inf), np.fmin(valid_to, np.inf)
+        flags = np.zeros(len(index.rows), dtype=np.bool_)
+        for start, end in intervals:
+            flags |= (created >= start) & (created < end)
+            if told:
+                flags |= dated & (begins < end) & (ends > start)
+                tells = (index.told_times[:, 0] < end) & (index.told_times[:, 1] > start)
+                flags[index.told_slots[tells]] = True
+        return _own(scope).restricted("it is not of that time", flags)
+
+    def told_times(self, rows: Rows) -> list[list[Interval]]:
+        index = self._index
+        slots = self._slots(rows)
+        first, last = (np.searchsorted(index.told_slots, slots, side=side) for side in ("left", "right"))
+        return [
+            [(float(start), float(end)) for start, end in index.told_times[begin:stop]] if slot >= 0 else []
+            for slot, begin, stop in zip(slots.tolist(), first.tolist(), last.tolist(), strict=True)
+        ]
 
     def _slots(self, rows: Rows) -> NDArray[np.int64]:
         """The slot of each row, −1 for a row that does not exist or is outside the bound."""

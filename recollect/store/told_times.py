@@ -1,0 +1,44 @@
+"""The times that a memory's text tells of: “yesterday” in a text of 5 March is the 4th. Shared by all stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.model.validation import micros
+from recollect.text.times import TimeSpan, find_times
+
+MAX_TIMES = 16  # of a text: a long list of dates is about none of them
+MAX_CHARACTERS = 10_000
+
+# Moments are microseconds since 1970; the end of a span is not part of it; an open side is infinite.
+Interval = tuple[float, float]
+
+
+def told_times(text: str, created: datetime) -> list[Interval]:
+    """The spans of time that a text names, as it was written at ``created``; without those that are open to a side."""
+    times = find_times(text[:MAX_CHARACTERS], created, told=True)[:MAX_TIMES]
+    closed = [(each.span.start, each.span.end) for each in times]
+    return [(micros(start), micros(end)) for start, end in closed if start is not None and end is not None]
+
+
+def pack_times(times: Sequence[Interval]) -> bytes:
+    return np.array(times, dtype=np.int64).tobytes()
+
+
+def unpack_times(packed: bytes) -> NDArray[np.float64]:
+    """A row for each span: its start and end."""
+    return np.frombuffer(packed, dtype=np.int64).astype(np.float64).reshape(-1, 2)
+
+
+def as_intervals(spans: Sequence[TimeSpan]) -> list[Interval]:
+    return [
+        (
+            -np.inf if span.start is None else micros(span.start),
+            np.inf if span.end is None else micros(span.end),
+        )
+        for span in spans
+    ]
