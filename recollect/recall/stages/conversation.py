@@ -23,7 +23,7 @@ from recollect.text.classify import (
     mentions_time,
     question_share,
 )
-from recollect.text.dates import find_time_spans
+from recollect.text.times import find_times
 from recollect.text.words import fold, words
 
 WITH_SESSION = "with its session"
@@ -149,14 +149,16 @@ class DateFactor:
     name: str = "dates"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        named = find_time_spans(run.query.text, run.as_of)
+        named = [each.span for each in find_times(run.query.text, run.as_of)]
         if not named:
             raise Skip("the query names no date")
         created = run.snapshot.numbers("created", hits.keys)
         inside = np.zeros(len(hits), dtype=np.bool_)
-        for start, end in named:
-            inside |= (created >= micros(start) - self.before * DAY) & (created < micros(end) + self.after * DAY)
-        run.log("dates", ", ".join(f"{start:%Y-%m-%d} to {end:%Y-%m-%d}" for start, end in named))
+        for span in named:
+            since = -np.inf if span.start is None else micros(span.start) - self.before * DAY
+            until = np.inf if span.end is None else micros(span.end) + self.after * DAY
+            inside |= (created >= since) & (created < until)
+        run.log("dates", ", ".join(map(str, named)))
         first = inside[_first_page(hits)]
         if first.all() or not first.any():
             raise Skip("all candidates are inside the dates of the query, or all outside")
