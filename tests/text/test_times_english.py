@@ -60,6 +60,7 @@ What happened a year and a half ago? | 2024-11-01..2024-12-01
 What have I planned for tomorrow? | 2026-05-21
 What's on next week? | 2026-05-25..2026-06-01
 What's happening this weekend? | 2026-05-23..2026-05-25
+How did Easter go? | 2026-04-03..2026-04-07
 How was Whitsun last year? | 2025-06-08..2025-06-10
 What did she say in March '25? | 2025-03-01..2025-04-01
 Who came by on Thanksgiving? | 2025-11-27
@@ -137,6 +138,7 @@ What did I think of the 2000 model?
 What's on page 12 of May's book?
 Which Christmas tree did I like?
 Do we have autumn leaves wallpaper?
+Who wrote "7 March"?
 How many days are in a month?
 What do I do every Monday?
 Is flat 3.12 rented?
@@ -215,6 +217,15 @@ The parcel arrived on Thursday. | 2026-05-14
 I saw the doctor on 3 May. | 2026-05-03
 I got the keys on Friday, and the piano comes tomorrow. | 2026-05-15 2026-05-21
 The second floor is wet. | none
+Moving on the 30th. | 2026-05-30
+I was tired, seeing the vet on Friday. | 2026-05-22
+It is too late this year. | 2026-01-01..2027-01-01
+The choir is on Tuesday and Thursday. | none
+We hiked on Saturday and Sunday. | 2026-05-16 2026-05-17
+They collect paper on Monday mornings. | none
+She promised the report by the end of July. | ..2026-08-01
+The pool is closed from the 22nd until 4 June. | 2026-05-22..2026-06-05
+The first try failed, then it worked on the second. | none
 """
 
 

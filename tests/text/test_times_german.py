@@ -154,6 +154,10 @@ Wir haben uns am 12. getroffen. | 2026-05-12
 Wir waren am Wochenende im Zoo. | 2026-05-16..2026-05-18
 Vorgestern habe ich einen Fuchs gesehen. | 2026-05-18
 Herr Winter wohnt nebenan. | none
+Ich habe die Karten bestellt. Sie kommen im Juli. Das wurde mir gesagt. | 2026-07-01..2026-08-01
+Bis Freitag brauche ich das Auto. | ..2026-05-23
+Ab Montag arbeite ich in Bonn. | 2026-05-25..
+Chor ist Dienstag und Donnerstag. | none
 """
 
 

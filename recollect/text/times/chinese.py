@@ -200,7 +200,8 @@ def _season_of_year(match: re.Match[str], scene: Scene) -> Time | None:
 
 def _day_of_month(match: re.Match[str], scene: Scene) -> tuple[Time, int] | None:
     value = number(match["day"])
-    if not 1 <= value <= 31:
+    place_or_size = compiled(r"(?:[a-z路街道巷弄楼栋室]\s?|[了大小])$").search(scene.left(match.start()))
+    if not 1 <= value <= 31 or place_or_size:
         return None
     strong = compiled(FOLLOWS).match(scene.right(match.end())) is not None
     return calendar.day_of_month(value), STRONG if strong else MODIFIER
@@ -299,7 +300,7 @@ RELATIONS = {
 PAST = r"(?<![订訂约約定预預])了|[过過]|已经|已經|刚刚|曾"
 FUTURE = (
     r"要|[订訂约約]了|会|會|将|將|打算|计划|計劃|准备|準備|预定|預定|预约|預約|安排|到期|截止|之前|约好|約好|订好|见面|"
-    r"出发|下个|得"
+    r"出发|下个|想"
 )
 GRAMMAR = Grammar(
     rules=RULES,
@@ -316,7 +317,7 @@ GRAMMAR = Grammar(
     at_end=r"[底末]",
     refused_before=r"(?:每[年月周週天]?|每个|每個|每逢|哪|哪个|几|幾|第)$",
     prepositions=r"[在于於从從自到至和与，、]$",
-    relations_before=r"(?P<relation>截至到|截止到|截至|截止|直到|自从|自從|自|从|從|(?<![说説找感得提想走做])到)$",
+    relations_before=r"(?P<relation>截至到|截止到|截至|截止|直到|自从|自從|自|从|從|(?<![说説找感得提想走做改迟遲延定约約前挪搬])到)$",
     relations_after=(
         r"的?(?P<relation>以前|之前|以[来來]|之[后後]|以[后後]|[过過][后後]|至今|到[现現]在|到今天|[为為]止|起|[开開]始|"
         r"前(?![面台天年])|[后後](?![面台天年]))"

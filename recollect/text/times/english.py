@@ -36,6 +36,7 @@ from recollect.text.times.english_words import (
 from recollect.text.times.grammar import (
     MODIFIER,
     PREPOSITION,
+    SHORT_DOT,
     STRONG,
     Found,
     Grammar,
@@ -194,6 +195,10 @@ def _weekday(match: re.Match[str], scene: Scene) -> tuple[Time, int] | None:
     left, right = scene.left(match.start()), scene.right(match.end())
     if re.search(r"[a-z,]\s+(?!Last|Next|This|On|Since|Until)[A-Z][a-z]+\s+$", left):
         return None
+    if compiled(r"\s+(?:mornings|afternoons|evenings|nights)\b").match(right):
+        return None  # a habit
+    if scene.told and left.lower().endswith("the ") and _before_noun(scene, match.end()):
+        return None  # “the Thursday group”
     in_name = match[0].istitle() and re.match(r"\s+[A-Z][a-z]+", right)
     return named(match[0]), PREPOSITION if in_name else STRONG
 
@@ -218,8 +223,8 @@ def _day_of_month(match: re.Match[str], scene: Scene) -> tuple[Time, int] | None
     if not of_month:
         if _before_noun(scene, match.end()) or compiled(r"\s+of\b|-").match(scene.right(match.end())):
             return None
-        if not match["day"][0].isdigit() and not (
-            on_the and compiled(r"\s*(?:[?.!,;]|$)").match(scene.right(match.end()))
+        if not match["day"][0].isdigit() and (
+            scene.told or not (on_the and compiled(r"\s*(?:[?.!,;]|$)").match(scene.right(match.end())))
         ):
             return None
     return calendar.day_of_month(ordinal(match["day"])), STRONG if on_the or of_month else MODIFIER
@@ -248,21 +253,23 @@ RULES = [
     *FULL_DATES,
     rule(
         MONTH_WORDS,
-        rf"(?<![\w.:/-])(?P<first>{DAY}){LINK}(?P<last>{DAY})\s+(?:of\s+)?(?P<month>{MONTH})\b\.?",
+        rf"(?<![\w.:/-])(?P<first>{DAY}){LINK}(?P<last>{DAY})\s+(?:of\s+)?(?P<month>{MONTH}){SHORT_DOT}",
         _days_of_month,
     ),
     rule(
         MONTH_WORDS,
-        rf"\b(?P<month>{MONTH})\b\.?\s+(?:the\s+)?(?P<first>{DAY}){LINK}(?P<last>{DAY})(?![\w:/]|[.,]\d)(?!\s+(?:{MONTH})\b)",
+        rf"\b(?P<month>{MONTH}){SHORT_DOT}\s+(?:the\s+)?(?P<first>{DAY}){LINK}(?P<last>{DAY})(?![\w:/]|[.,]\d)(?!\s+(?:{MONTH})\b)",
         _days_of_month,
     ),
     rule(HOLIDAY_STEMS, rf"\b(?:{alternatives(HOLIDAY_NAMES)})(?!\w)", _holiday),
     rule(
         MONTH_WORDS,
-        rf"(?<![\w.:/-])(?P<day>{DAY})\s+(?:day\s+)?(?:of\s+)?(?P<month>{MONTH})\b\.?(?!'s)",
+        rf"(?<![\w.:/-])(?P<day>{DAY})\s+(?:day\s+)?(?:of\s+)?(?P<month>{MONTH}){SHORT_DOT}(?!'s)",
         _day_and_month,
     ),
-    rule(MONTH_WORDS, rf"\b(?P<month>{MONTH})\b\.?\s+(?:the\s+)?(?P<day>{DAY})(?![\w:/%]|[.,]\d)", _day_and_month),
+    rule(
+        MONTH_WORDS, rf"\b(?P<month>{MONTH}){SHORT_DOT}\s+(?:the\s+)?(?P<day>{DAY})(?![\w:/%]|[.,]\d)", _day_and_month
+    ),
     rule(
         "yesterday last today tonight tomorrow morning afternoon evening night",
         rf"\b(?:{alternatives(RELATIVE_DAYS)})\b",
@@ -315,7 +322,7 @@ RULES = [
     rule("0", r"\bthe\s+'?(?P<decade>(?:19|20)?\d0)'?s\b", _decade),
     rule(DECADES, rf"\bthe\s+(?P<decade>{alternatives(DECADES)})\b", _decade),
     rule(SEASONS, rf"\b(?:{alternatives(SEASONS)})\b(?!')", _season),
-    rule(MONTH_WORDS, rf"\b(?P<month>{MONTH})\b\.?", _month),
+    rule(MONTH_WORDS, rf"\b(?P<month>{MONTH}){SHORT_DOT}", _month),
     rule(WEEKDAYS, rf"\b(?:{WEEKDAY})\b", _weekday),
     *(
         rule(SHORT_WEEKDAYS, rf"(?<=\b{word}\s)(?P<name>{SHORT_WEEKDAY})\b\.?", _short_weekday)
@@ -379,7 +386,11 @@ GRAMMAR = Grammar(
             r"(?:\bthe\s+)?\b(?:very\s+)?(?P<part>beginning|start|first\s+part|middle|end|close|latter\s+part)\s+(?:of|in)\s+(?:the\s+)?$",
             _part,
         ),
-        Modifier(r"(?:\bthe\s+)?\b(?P<part>early|mid|middle|late)(?:-|\s+)(?:in\s+|on\s+)?(?:the\s+)?$", _part),
+        Modifier(
+            r"(?:\bthe\s+)?\b(?<!too )(?<!so )(?<!very )(?P<part>early|mid|middle|late)(?:-|\s+)(?:in\s+|on\s+)?"
+            r"(?:the\s+)?$",
+            _part,
+        ),
         Modifier(
             r"(?:\bthe\s+)?\b(?P<unit>week|weekend)\s+(?:of|around|containing|starting|beginning)\s+(?:the\s+)?$",
             _around,

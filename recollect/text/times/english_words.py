@@ -76,8 +76,8 @@ RELATIONS = {
     "starting on": "starting", "starting from": "starting", "as of": "starting",
     "before": "before", "prior to": "before", "earlier than": "before",
     "after": "after", "later than": "after", "following": "after", "until": "until", "till": "until", "up to": "until",
-    "up until": "until", "up till": "until", "through": "until", "by": "until", "no later than": "until",
-    "not later than": "until", "from": "from", "between": "between", "in between": "between",
+    "up until": "until", "up till": "until", "through": "until", "by": "by", "no later than": "by",
+    "not later than": "by", "from": "from", "between": "between", "in between": "between",
 }  # fmt: skip
 RELATIONS_AFTER = {
     "onwards": "starting", "onward": "starting", "on": "starting", "forward": "starting", "and later": "starting",
@@ -118,6 +118,7 @@ HOLIDAY_STEMS = [name for name in HOLIDAY_NAMES if " " not in name] + (
 )
 # What may follow a holiday, an ordinal or an abbreviation that is one, rather than a part of a name.
 FOLLOWS = STOP_WORDS - {"few", "more", "most", "other", "own", "same", "such"} | set(
+    "go goes feel look turn work end start begin mean come happen cost "
     "last next morning afternoon evening night please one two three year years holiday holidays weekend already "
     "without together went since was were came got made said told exactly again instead either maybe later "
     "earlier".split()
@@ -141,7 +142,9 @@ PAST_AFTER = (
     rf"(?:\w+ly\s+|also\s+)?{REGULAR_PAST}\b"
 )
 FUTURE = (
-    r"(?:\b(?:am|is|are)|\b\w+'(?:m|re|s))\s+\w+ing\b(?:\s+\w+ed\b)?|'ll\b|\b(?:it|that|she|he|there|what|who)'s\b|"
+    # “Moving on the 22nd”
+    r"(?:^\s*|[,:]\s+(?:and\s+|but\s+)?)(?!during|\w*thing\b|evening|morning|according|including)\w{2,}ing\b|"
+    r"(?:\b(?:am|is|are)|\b\w+'(?:m|re|s))\s+(?:\w+ing\b(?:\s+\w+ed\b)?|\w+ed\b)|'ll\b|\b(?:it|that|she|he|there|what|who)'s\b|"
     r"\b(?:i'm|we're|they're|you're|"
     r"will|won't|shall|going\s+to|gonna|is|are|am|isn't|aren't|has\s+to|have\s+to|must|needs?\s+to|should|"
     r"would\s+like|want\s+to|plans?|planning|due|deadline|appointment|remind|reminder|coming|comes|come|starts|begins|"

@@ -35,6 +35,7 @@ from recollect.text.times.grammar import (
     MODIFIER,
     NEVER,
     PREPOSITION,
+    SHORT_DOT,
     STRONG,
     Found,
     Grammar,
@@ -241,7 +242,7 @@ RULES = [
     *FULL_DATES,
     rule(
         MONTH_WORDS,
-        rf"(?<![\w.:/-])(?P<first>\d{{1,2}}\.?|{ORDINAL}){LINK}(?P<last>{DAY})\s*(?P<month>{MONTH})\b\.?",
+        rf"(?<![\w.:/-])(?P<first>\d{{1,2}}\.?|{ORDINAL}){LINK}(?P<last>{DAY})\s*(?P<month>{MONTH}){SHORT_DOT}",
         _days_of_month,
     ),
     rule(
@@ -249,7 +250,7 @@ RULES = [
     ),
     rule(HOLIDAY_STEMS, rf"\b(?:{alternatives(HOLIDAY_NAMES)})\b", _holiday),
     rule("nikolaus", r"\bnikolaus\b", _nicholas),
-    rule(MONTH_WORDS, rf"(?<![\w.:/-])(?P<day>{DAY})\s*(?P<month>{MONTH})\b\.?", _day_and_month),
+    rule(MONTH_WORDS, rf"(?<![\w.:/-])(?P<day>{DAY})\s*(?P<month>{MONTH}){SHORT_DOT}", _day_and_month),
     SHORT_DATE,
     rule(
         "vorvorgestern vorgestern gestern heute heut übermorgen uebermorgen nacht",
@@ -307,7 +308,7 @@ RULES = [
         rf"\b(?P<part>{alternatives(SEASON_PARTS)})?(?P<season>{alternatives(SEASONS)})s?\b",
         _season,
     ),
-    rule(MONTH_WORDS, rf"\b(?P<month>{MONTH})s?\b\.?", _month),
+    rule(MONTH_WORDS, rf"\b(?P<month>{MONTH})s?{SHORT_DOT}", _month),
     rule(WEEKDAYS, rf"\b(?P<name>{WEEKDAY})(?:{DAY_PART})?\b", _weekday),
     rule("am", rf"(?<=\bam\s)(?P<name>{alternatives(SHORT_WEEKDAYS)})\b\.?", _short_weekday),
     rule(UNIT_NAMES, r"\b(?:woche|monats?|jahr|jahres|quartals?|wochenendes?)\b", _unit),

@@ -49,8 +49,8 @@ PARTS = {"anfang": "early", "beginn": "early", "mitte": "mid", "ende": "late", "
 EDGES = {"jahres": "year", "monats": "month", "wochen": "week", "quartals": "quarter"}
 RELATIONS = {
     "seit": "since", "ab": "starting", "vor": "before", "nach": "after", "bis": "until", "bis zu": "until",
-    "bis zum": "until", "bis zur": "until", "spätestens": "until", "bis einschließlich": "until",
-    "bis spätestens": "until", "bis vor": "before", "von": "from", "vom": "from", "zwischen": "between",
+    "bis zum": "until", "bis zur": "until", "spätestens": "by", "bis einschließlich": "until",
+    "bis spätestens": "by", "bis vor": "before", "von": "from", "vom": "from", "zwischen": "between",
 }  # fmt: skip
 HOLIDAY_NAMES = {
     "weihnachten": "christmas", "weihnachtstage": "christmas", "weihnachtstagen": "christmas",

@@ -15,6 +15,7 @@ STRONG, PREPOSITION, MODIFIER = 0, 1, 2
 STEM = 4  # characters of a word by which rules are chosen
 DIGITS = "0"  # stands for a date or year in digits among the stems
 NEVER = r"(?!)"
+SHORT_DOT = r"\b(?:(?<=\b\w{3})(?<!may)(?<!mai)\.|(?<=\bsept)\.)?"  # “Jan.”: the dot belongs to the word
 
 
 @dataclass(frozen=True, slots=True)

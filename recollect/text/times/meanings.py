@@ -47,7 +47,8 @@ def rolling(scene: Scene, count: float, unit: str, *, ahead: bool = False) -> Ti
 
 def days_of_month(match: re.Match[str], scene: Scene, month: int, first: int, last: int) -> Found:
     """“3 to 9 June”, with the year if it follows."""
-    start, end = calendar.day_and_month(month, first), calendar.day_and_month(month, last)
+    before = month if first <= last else (month - 2) % 12 + 1  # “from the 22nd to 4 January”
+    start, end = calendar.day_and_month(before, first), calendar.day_and_month(month, last)
     year = YEAR_AFTER.match(scene.right(match.end()))
     if year is None:
         return Found(match.start(), match.end(), start, STRONG, "range", end)

@@ -15,8 +15,14 @@ MAX_CHARACTERS = 10_000  # of a text are read
 MAX_EXPRESSIONS = 100
 MAX_MODIFIERS = 4  # “before the end of the first week of June”
 NEAR = ("weekday", "day", "day of month")  # read in a statement even if nothing tells past from future
-SENTENCE_END = re.compile(r"[!?;。！？；\n]|\.(?=\s|$)")
+SENTENCE_END = re.compile(r"[!?;。！？；，\n]|\.(?=\s|$)")
 CLAUSE_END = re.compile(r"[!?;,。！？；，\n]|\.(?=\s|$)")
+WEEKDAY_NAME = (
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|"
+    r"(?:周|星期)[一二三四五六日天])"
+)
+LIST_BEFORE = re.compile(rf"{WEEKDAY_NAME}\s*(?:,|、|\band\b|\bund\b|和|,\s*and)\s*$", re.IGNORECASE)
+LIST_AFTER = re.compile(rf"\s*(?:,|、|\band\b|\bund\b|和|,\s*and)\s*{WEEKDAY_NAME}", re.IGNORECASE)
 FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF10, 0xFF1A)}  # digits
 SAME_LENGTH = FULL_WIDTH | str.maketrans("’‘ʼ´`\u00a0\u202f\u2009‐‑–—−～／．", "'''''   -----~/.")
 
@@ -65,7 +71,7 @@ def _read_grammar(grammar: Grammar, scene: Scene, stems: set[str], taken: bytear
     found = [
         each
         for each in _find(grammar, scene, stems, bytearray(taken))
-        if not search(grammar.refused_before, scene.left(each.begin))
+        if not search(grammar.refused_before, scene.left(each.begin)) and not _is_title(each, scene)
     ]
     for each in found:
         _modify(each, grammar, scene)
@@ -84,6 +90,12 @@ def _read_grammar(grammar: Grammar, scene: Scene, stems: set[str], taken: bytear
             taken[each.begin : each.end] = b"\1" * (each.end - each.begin)
             kept.append(each)
     return kept
+
+
+def _is_title(each: Found, scene: Scene) -> bool:
+    """Whether a time alone stands between quotation marks, as the title of a book or song does."""
+    around = scene.text[each.begin - 1 : each.begin] + scene.text[each.end : each.end + 1]
+    return around in ('""', "“”", "„“", "«»", "《》", "「」")
 
 
 def _find(grammar: Grammar, scene: Scene, stems: set[str], taken: bytearray) -> list[Found]:
@@ -256,7 +268,7 @@ def _resolve(each: Found, grammar: Grammar, scene: Scene) -> TimeSpan | None:
             return TimeSpan(end, None) if end is not None else None
         case "before":
             return TimeSpan(None, end if each.at_end else start)
-        case "until":
+        case "until" | "by":
             return TimeSpan(None, end)
     return TimeSpan(start, end)
 
@@ -297,7 +309,7 @@ def _direction(each: Found, grammar: Grammar, scene: Scene) -> int:
         return -1
     before = SENTENCE_END.split(scene.left(each.begin, 120))[-1]
     after = CLAUSE_END.split(scene.right(each.end, 60))[0]
-    if search(grammar.planned_for, before):
+    if each.relation == "by" or search(grammar.planned_for, before):
         return 1
     if grammar.verb_final and search(grammar.past, after):
         return -1
@@ -306,7 +318,13 @@ def _direction(each: Found, grammar: Grammar, scene: Scene) -> int:
         return max((end, sign) for _, end, sign in found)[1]
     if found := [*_signs(grammar.future, after, 1), *_signs(words_of_past, after, -1)]:
         return -min((begin, -sign) for begin, _, sign in found)[1]
-    return 0
+    return 1 if each.relation in ("until", "starting") else 0
+
+
+def _in_list(each: Found, scene: Scene) -> bool:
+    """Whether a weekday stands beside another one, as in a timetable: “Monday, Wednesday and Friday”."""
+    before, after = LIST_BEFORE.search(scene.left(each.begin, 24)), LIST_AFTER.match(scene.right(each.end, 24))
+    return before is not None or after is not None
 
 
 def _signs(pattern: str, text: str, sign: int) -> list[tuple[int, int, int]]:
@@ -322,7 +340,7 @@ def _is_habit(each: Found, grammar: Grammar, scene: Scene) -> bool:
     )
     if search(grammar.habit, around):
         return True
-    if each.time.kind == "weekday" and each.last_day is not None:
+    if each.time.kind == "weekday" and (each.last_day is not None or _in_list(each, scene)):
         return _direction(each, grammar, scene) >= 0
     if each.time.kind == "holiday" and not each.relation and not _has_preposition(each, grammar, scene):
         return True
