@@ -46,6 +46,7 @@ from recollect.store.registry import find_store
 from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 from recollect.text.entity_names import find_names
+from recollect.text.times.phrases import with_moments
 from recollect.upkeep.consolidate import Period, Summarise, make_notes, session_summary, write_notes
 from recollect.upkeep.export import export_records
 from recollect.upkeep.probes import Probes, probe
@@ -335,7 +336,8 @@ class Mind:
         most = None if limit is None else check.count(limit, "limit")
         with self._store.snapshot() as snapshot:
             known = tuple(each for each in STATUSES if each != "forgotten")
-            scope = snapshot.scope(as_filter(filter), known, self.clock(), hidden=True)
+            now = self.clock()
+            scope = snapshot.scope(with_moments(as_filter(filter), now), known, now, hidden=True)
             rows = snapshot.page(scope, "newest", scope.count if most is None else most, first)
             return snapshot.memories(rows)
 
@@ -518,12 +520,13 @@ class Mind:
         deadline: float | None,
     ) -> Request:
         chosen = get_recipe(recipe, **settings)
+        now = self.clock()
         return Request(
             query=query,
             recipe=chosen,
-            now=self.clock(),
+            now=now,
             k=k,
-            filter=as_filter(filter),
+            filter=with_moments(as_filter(filter), now),
             as_of=None if as_of is None else check.moment(as_of, "as_of"),
             track=track,
             abstain=_threshold(abstain, chosen),

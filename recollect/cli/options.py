@@ -14,6 +14,7 @@ import typer
 from recollect.cli.values import (
     parse_json_object,
     parse_line_range,
+    parse_moment,
     parse_near,
     parse_setting,
     parse_since,
@@ -175,6 +176,8 @@ class MemoryOptions:
                 given[name] = None
             elif kind == "lines":
                 given[name] = parse_line_range(value)
+            elif kind == "moment":
+                given[name] = parse_moment(value, f"--{name}")
             elif kind == "object":
                 given[name] = parse_json_object(value or "{}", f"--{name}", '{"task": {"success": true}}')
         return given
@@ -199,9 +202,11 @@ class FilterOptions:
     max_classification: Annotated[int | None, filter_option("With at most this classification.")] = None
     min_confidence: Annotated[float | None, filter_option("With at least this confidence.")] = None
     since: Annotated[
-        str | None, filter_option("Created on this date or later: 2026-05-01, yesterday, '3 days ago', 'last month'.")
+        str | None, filter_option("Created at this time or later: 2026-05-01, yesterday, '3 days ago', 'last month'.")
     ] = None
-    until: Annotated[str | None, filter_option("Created on this date or earlier; dates without a zone are UTC.")] = None
+    until: Annotated[str | None, filter_option("Created at this time or earlier; days without a zone are in UTC.")] = (
+        None
+    )
     where: Annotated[
         str | None, filter_option("""Condition on the context: '{"task.success": true, "force": {"$lt": 15}}'.""")
     ] = None
@@ -248,7 +253,9 @@ class RecallOptions:
     recipe: Annotated[
         str | None, recall_option("The recipe; see recollect recipes.", "--recipe", "-r", autocompletion=_recipe_names)
     ] = None
-    as_of: Annotated[str | None, recall_option("Recall what was valid at this moment: an ISO date.")] = None
+    as_of: Annotated[
+        str | None, recall_option("Recall what was valid at this moment: an ISO date, or words such as 'last month'.")
+    ] = None
     deadline: Annotated[float | None, recall_option("Maximum number of seconds.")] = None
     abstain: Annotated[bool, recall_option("Return nothing when no memory seems to be about the query.")] = False
     set_: Annotated[
@@ -271,7 +278,8 @@ class RecallOptions:
         """The keyword arguments of ``Mind.recall``."""
         from recollect.recall.registry import get_recipe
 
-        arguments = {"k": self.k, "recipe": self.recipe or "default", "as_of": self.as_of, "deadline": self.deadline}
+        as_of = None if self.as_of is None else parse_moment(self.as_of, "--as-of")
+        arguments = {"k": self.k, "recipe": self.recipe or "default", "as_of": as_of, "deadline": self.deadline}
         arguments["abstain"] = self.abstain
         settings = dict(parse_setting(each) for each in self.set_ or ())
         if reserved := settings.keys() & {*arguments, "filter", "track", "query", "self", "id"}:
