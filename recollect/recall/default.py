@@ -19,6 +19,7 @@ from recollect.model import validation as check
 from recollect.recall.confidence import Confidence
 from recollect.recall.cues import AllCues, TokensCue, TrigramsCue, VectorsCue, WordsCue
 from recollect.recall.fusion import Blend, BlendByTextKind, CueWeight
+from recollect.recall.language_readers import CompoundParts, DetectLanguage
 from recollect.recall.query_parsing import ContentWords, PrefixLookup, Spelling
 from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
@@ -53,7 +54,7 @@ def default(
         name="default",
         about="Words and meaning together, with the memories just before and after.",
         statuses=("active", "superseded", "contradicted"),
-        read=[Spelling(), ContentWords(), PrefixLookup()],
+        read=[DetectLanguage(), Spelling(), ContentWords(), CompoundParts(), PrefixLookup()],
         cues=AllCues(
             WordsCue(depth=paged(PAGE)),
             TrigramsCue(of="words", depth=paged(PAGE)),

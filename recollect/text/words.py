@@ -139,8 +139,27 @@ def _fold(word: str) -> str:
     return unicodedata.normalize("NFKC", plain).casefold() or word
 
 
-_stemmer = Stemmer.Stemmer("english", 0)  # without a cache of its own: stem has a larger one
+# The Snowball algorithm of each language that has stems, by the code of ISO 639-1.
+SNOWBALL = {
+    "en": "english",
+    "de": "german",
+    "fr": "french",
+    "es": "spanish",
+    "it": "italian",
+    "nl": "dutch",
+    "pt": "portuguese",
+    "sv": "swedish",
+    "da": "danish",
+    "no": "norwegian",
+    "fi": "finnish",
+    "ru": "russian",
+}
 _stemmer_lock = Lock()  # a Stemmer must not be entered twice at once
+
+
+@lru_cache(maxsize=len(SNOWBALL))
+def _stemmer(language: str) -> Stemmer.Stemmer:
+    return Stemmer.Stemmer(SNOWBALL[language], 0)  # without a cache of its own: stem and stems have larger ones
 
 
 @lru_cache(maxsize=1 << 17)
@@ -149,8 +168,35 @@ def stem(word: str) -> str:
     folded = fold(word)
     if not folded.isascii() or not folded.isalpha():
         return folded
+    return _stem(folded, "en")
+
+
+def has_stems(language: str) -> bool:
+    """Has the language stems of its own? Otherwise those of English are used."""
+    return language != "en" and language in SNOWBALL
+
+
+@lru_cache(maxsize=1 << 17)
+def stems(word: str, language: str) -> tuple[str, ...]:
+    """The forms under which a word is looked up in a language: words with a form in common match.
+
+    In other languages than English a word is stemmed as it is written and then folded, as endings have diacritics; and
+    where that differs, it is folded first, too: many leave diacritics out.
+
+    >>> stems("Schlösser", "de"), stems("mangées", "fr")
+    (('schloss',), ('mang', 'mange'))
+    """
+    if not has_stems(language):
+        return (stem(word),)
+    folded = fold(word)
+    if not folded.isalpha():  # an identifier or a number
+        return (folded,)
+    return tuple(dict.fromkeys((fold(_stem(word, language)), fold(_stem(folded, language)))))
+
+
+def _stem(word: str, language: str) -> str:
     with _stemmer_lock:
-        return str(_stemmer.stemWord(folded))
+        return str(_stemmer(language).stemWord(word))
 
 
 def slug(text: str) -> str:

@@ -1,0 +1,39 @@
+"""Compound words of German, Dutch, the Scandinavian languages and Finnish: where they can be split, and what they contain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+COMPOUNDING = frozenset(("de", "nl", "sv", "da", "no", "fi"))  # languages that write compounds as one word
+LINKS = ("", "s", "es", "n", "en", "er", "e")  # letters between two parts
+MIN_PART = 4  # letters of a part that is looked up
+MIN_REST = 3  # letters of the other part, which need not be known
+MAX_LETTERS = 40  # longer words are not split
+
+
+def is_compound(stem: str, part: str) -> bool:
+    """Does a stem begin or end with another one?
+
+    >>> is_compound("gartentisch", "tisch"), is_compound("gartentisch", "garten"), is_compound("tische", "tisch")
+    (True, True, False)
+    """
+    return (
+        len(part) >= MIN_PART
+        and len(stem) >= len(part) + MIN_REST
+        and (stem.startswith(part) or stem.endswith(part))
+    )
+
+
+def splits(word: str) -> Iterator[tuple[str, str]]:
+    """Every way to split a word in two, without the letters that link the parts; the longest second part first.
+
+    >>> [split for split in splits("arbeitsplatz") if split[1] == "platz"]
+    [('arbeits', 'platz'), ('arbeit', 'platz')]
+    """
+    if len(word) > MAX_LETTERS:
+        return
+    for at in range(MIN_REST, len(word) - MIN_PART + 1):
+        first, second = word[:at], word[at:]
+        for link in LINKS:
+            if first.endswith(link) and len(first) - len(link) >= MIN_REST:
+                yield first.removesuffix(link) if link else first, second
