@@ -11,6 +11,7 @@ from recollect.store.base import Term
 from recollect.store.text_fields import TEXT_FIELDS
 from recollect.text.compounds import COMPOUNDING, MIN_PART, splits
 from recollect.text.languages import NAMES, detect_language
+from recollect.text.words import stems
 
 if TYPE_CHECKING:
     from recollect.recall.run import Run
@@ -60,7 +61,9 @@ class CompoundParts:
                 run.log(f"parts of {term.word}", ", ".join(dict.fromkeys(part.word for part in parts)))
                 added += parts
         present = {term.word for term in query.terms}
-        return replace(query, terms=(*query.terms, *(term for term in added if term.word not in present or term.part_of == "")))
+        return replace(
+            query, terms=(*query.terms, *(term for term in added if term.word not in present or term.part_of == ""))
+        )
 
     def _compounds(self, term: Term, run: Run) -> list[Term]:
         return _known([replace(term, weight=term.weight * self.compound, match="compound")], run)
@@ -69,12 +72,16 @@ class CompoundParts:
         weight = term.weight * self.part
         part = replace(term, weight=weight, part_of=term.word)
         ways = list(dict.fromkeys(splits(term.word)))
-        terms = [replace(part, word=word) for way in ways for word in way]
-        known = {each.word for each in _known(list(dict.fromkeys(terms)), run)}
+        words = dict.fromkeys(word for way in ways for word in way if _is_long(word, term.language))
+        known = {each.word for each in _known([replace(part, word=word) for word in words], run)}
         both = [way for way in ways if way[0] in known and way[1] in known]
-        one = [way for way in ways if way[1] in known]
-        first, second = next(iter([*both, *one]), ("", ""))
-        return [replace(part, word=word) for word in (first, second) if word in known]
+        second = [way for way in ways if way[1] in known and len(way[0]) >= MIN_PART]
+        chosen = next(iter([*both, *second]), ())
+        return [replace(part, word=word) for word in chosen if word in known]
+
+
+def _is_long(word: str, language: str) -> bool:
+    return len(stems(word, language)[0]) >= MIN_PART
 
 
 def _known(terms: list[Term], run: Run) -> list[Term]:

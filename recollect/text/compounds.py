@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 COMPOUNDING = frozenset(("de", "nl", "sv", "da", "no", "fi"))  # languages that write compounds as one word
 LINKS = ("", "s", "es", "n", "en", "er", "e")  # letters between two parts
-MIN_PART = 4  # letters of a part that is looked up
+MIN_PART = 4  # letters of the stem of a part that is looked up
+MIN_FIRST = 5  # the same for the first part of compounds: “hoch” is no part of “Hochzeit” in meaning
 MIN_REST = 3  # letters of the other part, which need not be known
 MAX_LETTERS = 40  # longer words are not split
 
@@ -17,11 +18,9 @@ def is_compound(stem: str, part: str) -> bool:
     >>> is_compound("gartentisch", "tisch"), is_compound("gartentisch", "garten"), is_compound("tische", "tisch")
     (True, True, False)
     """
-    return (
-        len(part) >= MIN_PART
-        and len(stem) >= len(part) + MIN_REST
-        and (stem.startswith(part) or stem.endswith(part))
-    )
+    if len(part) < MIN_PART or len(stem) < len(part) + MIN_REST:
+        return False
+    return stem.endswith(part) or (len(part) >= MIN_FIRST and stem.startswith(part))
 
 
 def splits(word: str) -> Iterator[tuple[str, str]]:

@@ -26,21 +26,23 @@ CHINESE = frozenset(
 STOP = ENGLISH | CHINESE
 
 GERMAN = """
-    ab aber alle allem allen aller alles als also am an andere anderem anderen anderer anderes auch auf aus bei beim
-    bin bis bist da dabei dadurch dafür dagegen daher damit danach daneben dann daran darauf daraus darin darüber
-    darum das dass davon davor dazu dein deine deinem deinen deiner deines dem den denen denn der deren des dessen
-    dich die dies diese diesem diesen dieser dieses dir doch dort du durch eigentlich ein eine einem einen einer
-    eines einige einigen er es etwa etwas euch euer eure eurem euren für gegen gehabt genau geworden gewesen gibt hab
-    habe haben habt hat hatte hatten hattest hast hier hin hinter ich ihm ihn ihnen ihr ihre ihrem ihren ihrer ihres
-    im in ins irgend irgendwann irgendwas irgendwo ist ja je jede jedem jeden jeder jedes jene jener jetzt kann
-    kannst kein keine keinem keinen keiner keines können könnte könnten konnte konnten mal man manche mein meine
-    mehr meinem meinen meiner meines mich mir mit muss musst müssen musste müsste nach neben nein nicht nichts noch nun
-    nur ob oder ohne schon sehr sein seine seinem seinen seiner seines seit seid selbst sich sie sind so sogar
-    solche soll sollen sollte sollten sondern sonst über um und uns unser unsere unserem unseren unserer unter vom
-    von vor wann war waren warst warum was weder weil welche welchem welchen welcher welches wem wen wenn wer werde
-    werden weshalb wessen wie wieder wieso wieviel will willst wir wird wirst wo wobei wodurch wofür wogegen woher
-    wohin womit wonach woran worauf woraus worin worüber worum wovon wovor wozu wollen wollte wurde wurden wäre
-    wären würde würden zu zum zur zwar zwischen
+    ab aber alle allem allen aller alles als also am an andere anderem anderen anderer anderes ans auch auf aufs aus
+    bei beide beiden beim bevor bin bis bist bitte da dabei dadurch dafür dagegen daher damit danach daneben dann daran
+    darauf daraus darf darfst darin darüber darum das dass davon davor dazu dein deine deinem deinen deiner deines dem
+    den denen denn der deren des dessen dich die dies diese diesem diesen dieser dieses dir doch dort drin du durch
+    dürfen dürfte durfte durften eben eigentlich ein eine einem einen einer eines einige einigen er es etwa etwas euch
+    euer eure eurem euren für fürs ganz gar gegen gehabt genau gewesen geworden gibt hab habe haben habt hast hat hatte
+    hatten hattest hier hin hinter ich ihm ihn ihnen ihr ihre ihrem ihren ihrer ihres im immer in ins irgend irgendwann
+    irgendwas irgendwo ist ja je jede jedem jeden jeder jedes jene jener jetzt kann kannst kein keine keinem keinen
+    keiner keines können könnte konnte könnten konnten laut mag mal man manche mehr mein meine meinem meinen meiner
+    meines mich mir mit möchte möchtest muss müssen musst musste müsste nach neben nein nicht nichts nie noch nun nur
+    ob oder ohne schon sehr seid sein seine seinem seinen seiner seines seit seitdem selbst sich sie sind so sogar
+    solche soll sollen sollst sollte sollten sondern sonst trotzdem über überhaupt um und uns unser unsere unserem
+    unseren unserer unter viel viele vielen vieles vom von vor während wann war wäre waren wären warst warum was weder
+    wegen weil welche welchem welchen welcher welches wem wen wenig wenn wer werde werden weshalb wessen wie wieder
+    wieso wieviel wieviele will willst wir wird wirst wo wobei wodurch wofür wogegen woher wohin wohl wollen wollte
+    womit wonach woran worauf woraus worden worin worüber worum wovon wovor wozu würde wurde wurden würden zu zuerst
+    zum zur zwar zwischen
     """
 FRENCH = """
     à ai aie ainsi alors après as au aucun aucune aussi autre autres aux avait avaient avais avant avec avez avoir

@@ -10,6 +10,8 @@ from threading import Lock
 
 import Stemmer
 
+from recollect.text.stopwords import stop_words
+
 # By byte of an ASCII text: letters, digits and _ stay, all others become spaces.
 SPACED = bytes(ord(c) if c == "_" or (c.isascii() and c.isalnum()) else ord(" ") for c in map(chr, range(256)))
 # Where an identifier breaks: underscores, aB, ABc, a1 and 1a.
@@ -154,6 +156,7 @@ SNOWBALL = {
     "fi": "finnish",
     "ru": "russian",
 }
+GERMAN_VERB = re.compile(r"(?:ge(?=.{4}))?(.{3,}?)(?:(?<=[^aeiout])t)?")  # ge-kauf-t
 _stemmer_lock = Lock()  # a Stemmer must not be entered twice at once
 
 
@@ -181,17 +184,22 @@ def stems(word: str, language: str) -> tuple[str, ...]:
     """The forms under which a word is looked up in a language: words with a form in common match.
 
     In other languages than English a word is stemmed as it is written and then folded, as endings have diacritics; and
-    where that differs, it is folded first, too: many leave diacritics out.
+    where that differs, it is folded first, too: many leave diacritics out. German verbs get another form, as Snowball
+    leaves their participles and the ending -t: gekauft, kaufte and kauft match kaufen.
 
-    >>> stems("Schlösser", "de"), stems("mangées", "fr")
-    (('schloss',), ('mang', 'mange'))
+    >>> stems("schlösser", "de"), stems("gekauft", "de"), stems("mangées", "fr")
+    (('schloss',), ('gekauft', 'kauf'), ('mang', 'mange'))
     """
     if not has_stems(language):
         return (stem(word),)
     folded = fold(word)
     if not folded.isalpha():  # an identifier or a number
         return (folded,)
-    return tuple(dict.fromkeys((fold(_stem(word, language)), fold(_stem(folded, language)))))
+    forms = [fold(_stem(word, language)), fold(_stem(folded, language))]
+    if language == "de":
+        verbs = [verb[1] for form in forms if (verb := GERMAN_VERB.fullmatch(form))]
+        forms += [verb for verb in verbs if verb not in stop_words("de")]  # Nacht is not nach
+    return tuple(dict.fromkeys(forms))
 
 
 def _stem(word: str, language: str) -> str:

@@ -115,7 +115,9 @@ def test_the_language_of_a_question_is_known(language: str, question: str) -> No
     assert detect_language(question) == language
 
 
-@pytest.mark.parametrize("text", ["", "?", "maxRetries", "Mara Lind", "E-42", "put the apple in the bin", "die hard", "🙂"])
+@pytest.mark.parametrize(
+    "text", ["", "?", "maxRetries", "Mara Lind", "E-42", "put the apple in the bin", "die hard", "🙂"]
+)
 def test_what_has_no_clear_language_counts_as_english(text: str) -> None:
     assert detect_language(text) == "en"
 
