@@ -1,4 +1,4 @@
-"""Query readers for other languages than English: they find out the language, and look up the parts of compound words."""
+"""Query readers for other languages than English: one finds the language, one looks up the parts of compounds."""
 
 from __future__ import annotations
 
@@ -61,9 +61,8 @@ class CompoundParts:
                 run.log(f"parts of {term.word}", ", ".join(dict.fromkeys(part.word for part in parts)))
                 added += parts
         present = {term.word for term in query.terms}
-        return replace(
-            query, terms=(*query.terms, *(term for term in added if term.word not in present or term.part_of == ""))
-        )
+        new = [term for term in added if term.match == "compound" or term.word not in present]
+        return replace(query, terms=(*query.terms, *new))
 
     def _compounds(self, term: Term, run: Run) -> list[Term]:
         return _known([replace(term, weight=term.weight * self.compound, match="compound")], run)

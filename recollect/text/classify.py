@@ -54,10 +54,11 @@ ASSISTANT_SAID = re.compile(
     r"\byour (?:advice|answers?|recommendations?|suggestions?|explanations?)\b|\bthe assistant\b|"
     r"\b(?:hast|hattest) du\b[^.!?\n]{0,200}\b(?:gesagt|empfohlen|vorgeschlagen|geraten|erwähnt|erklärt|genannt|"
     r"(?:mit)?gegeben)\b|\bdu (?:mir |uns )?(?:sagtest|empfahlst|rietest|erwähntest)\b|\blaut dir\b|"
-    r"\bdeine?[nmrs]? (?:rat|ratschl[aä]ge?|tipps?|vorschl[aä]ge?n?|empfehlung(?:en)?|antwort(?:en)?|erklärung(?:en)?)\b|"
+    r"\bdeine?[nmrs]? (?:rat|ratschl[aä]ge?|tipps?|vorschl[aä]ge?n?|(?:empfehlung|antwort|erklärung)(?:en)?)\b|"
     r"\b(?:m'as[- ]tu|tu m'as) (?:dit|conseillé|recommandé|suggéré|proposé|expliqué)\b|\b(?:ton|tes) conseils?\b|"
-    r"\bme (?:dijiste|recomendaste|sugeriste|aconsejaste|explicaste|propusiste)\b|\btus? (?:consejo|recomendacion|sugerencia)|"
-    r"(?<![请請])[你您](?:之前|上次|以前|刚才|剛才|当时|當時)?(?:[给給跟对對向]我)?(?:说|說|告诉|告訴|推荐|推薦|建议|建議|提到|提过|提過|提醒|解释|解釋)|"
+    r"\bme (?:dijiste|recomendaste|sugeriste|aconsejaste|explicaste|propusiste)\b|\btus? (?:consejos?|sugerencias?)\b|"
+    r"(?<![请請])[你您](?:之前|上次|以前|刚才|剛才|当时|當時)?(?:[给給跟对對向]我)?"
+    r"(?:说|說|告诉|告訴|推荐|推薦|建议|建議|提到|提过|提過|提醒|解释|解釋)|"
     r"[你您]的?(?:建议|建議|意见|意見|回答|推荐|推薦|解释|解釋)|助手|助理",
     re.IGNORECASE,
 )

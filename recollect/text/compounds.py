@@ -1,4 +1,4 @@
-"""Compound words of German, Dutch, the Scandinavian languages and Finnish: where they can be split, and what they contain."""
+"""Compound words, as German, Dutch, Finnish and the Scandinavian languages write them: where they can be split."""
 
 from __future__ import annotations
 

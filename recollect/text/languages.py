@@ -73,7 +73,7 @@ def detect_language(text: str, prior: Callable[[], str] | None = None) -> str:
     Another language than English needs more function words than English, and at least two. Where that is open,
     ``prior`` decides: the language of the texts that this one belongs to.
 
-    >>> [detect_language(each) for each in ("Where do I live?", "Wo wohne ich denn?", "¿Dónde vivo yo?", "我住在哪里？")]
+    >>> [detect_language(each) for each in ("Where do I live?", "Wo wohne ich?", "¿Dónde vivo yo?", "我住在哪里？")]
     ['en', 'de', 'es', 'zh']
     """
     text = text[:MAX_CHARACTERS]

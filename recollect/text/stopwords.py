@@ -1,4 +1,4 @@
-"""Stop words by language: function words, which carry little content. Names, verbs of content and nouns are not in it."""
+"""Stop words by language: function words, which carry little content, and no nouns or other verbs."""
 
 ENGLISH = frozenset(
     """

@@ -109,11 +109,8 @@ class StemIndex:
         found: set[str] = set()
         for part in stems(word, self.language):
             if len(part) >= MIN_PART:  # others match a large part of the vocabulary
-                around = [
-                    *_starting_with(forwards, part),
-                    *(each[::-1] for each in _starting_with(backwards, part[::-1])),
-                ]
-                found.update(each for each in around if is_compound(each, part))
+                ending = [each[::-1] for each in _starting_with(backwards, part[::-1])]
+                found.update(each for each in (*_starting_with(forwards, part), *ending) if is_compound(each, part))
         return self._all(sorted(found))
 
     def _sort(self) -> tuple[list[str], list[str]]:
