@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from threading import Lock
 
 import Stemmer
 
-from recollect.text.stopwords import stop_words
+from recollect.text.stopwords import BY_LANGUAGE
 
 # By byte of an ASCII text: letters, digits and _ stay, all others become spaces.
 SPACED = bytes(ord(c) if c == "_" or (c.isascii() and c.isalnum()) else ord(" ") for c in map(chr, range(256)))
@@ -156,7 +156,7 @@ SNOWBALL = {
     "fi": "finnish",
     "ru": "russian",
 }
-GERMAN_VERB = re.compile(r"(?:ge(?=.{4}))?(.{3,}?)(?:(?<=[^aeiout])t)?")  # ge-kauf-t
+GERMAN_STOP = BY_LANGUAGE["de"]
 _stemmer_lock = Lock()  # a Stemmer must not be entered twice at once
 
 
@@ -171,7 +171,8 @@ def stem(word: str) -> str:
     folded = fold(word)
     if not folded.isascii() or not folded.isalpha():
         return folded
-    return _stem(folded, "en")
+    with _stemmer_lock:
+        return str(_stemmer("en").stemWord(folded))
 
 
 def has_stems(language: str) -> bool:
@@ -190,21 +191,40 @@ def stems(word: str, language: str) -> tuple[str, ...]:
     >>> stems("schlösser", "de"), stems("gekauft", "de"), stems("mangées", "fr")
     (('schloss',), ('gekauft', 'kauf'), ('mang', 'mange'))
     """
+    return stems_of_words([word], language)[0]
+
+
+def stems_of_words(words: Sequence[str], language: str) -> list[tuple[str, ...]]:
+    """The same for many words at once, without a cache."""
     if not has_stems(language):
-        return (stem(word),)
-    folded = fold(word)
-    if not folded.isalpha():  # an identifier or a number
-        return (folded,)
-    forms = [fold(_stem(word, language)), fold(_stem(folded, language))]
+        return [(stem(word),) for word in words]
+    folded = [fold(word) for word in words]
+    found = zip(folded, _stem_all(words, language), _stem_all(folded, language), strict=True)
+    return [
+        # Identifiers and numbers have no stem.
+        _distinct(fold(written), fold(plain), language) if form.isalpha() else (form,)
+        for form, written, plain in found
+    ]
+
+
+def _distinct(written: str, plain: str, language: str) -> tuple[str, ...]:
+    """The different stems of a word as it is written and without diacritics, and those of German verbs."""
+    forms: tuple[str, ...] = (written,) if plain == written else (written, plain)
     if language == "de":
-        verbs = [verb[1] for form in forms if (verb := GERMAN_VERB.fullmatch(form))]
-        forms += [verb for verb in verbs if verb not in stop_words("de")]  # Nacht is not nach
-    return tuple(dict.fromkeys(forms))
+        verbs = [verb for form in forms if (verb := _german_verb(form)) not in forms]
+        forms += tuple(verb for verb in dict.fromkeys(verbs) if verb not in GERMAN_STOP)  # Nacht is not nach
+    return forms
 
 
-def _stem(word: str, language: str) -> str:
+def _german_verb(stem: str) -> str:
+    """A stem without the ge- and -t of a participle."""
+    verb = stem[2:] if stem.startswith("ge") and len(stem) > 5 else stem
+    return verb[:-1] if verb.endswith("t") and len(verb) > 3 and verb[-2] not in "aeiout" else verb
+
+
+def _stem_all(words: Sequence[str], language: str) -> list[str]:
     with _stemmer_lock:
-        return str(_stemmer(language).stemWord(word))
+        return list(_stemmer(language).stemWords(words))
 
 
 def slug(text: str) -> str:

@@ -101,6 +101,7 @@ class SqliteSnapshot:
         # One recall asks for the same terms several times: for statistics, for candidates, and for scores.
         self._postings_of: dict[Hashable, TermPostings] = {}
         self._statistics: dict[tuple[int, int], tuple[SlotScope, TermStatistics]] = {}
+        self._stem_indexes: dict[str, StemIndex] = {}  # by language, with all words of this version
         self._similar: dict[Hashable, tuple[SlotScope, list[tuple[str, float]]]] = {}
 
     @property
@@ -318,7 +319,10 @@ class SqliteSnapshot:
         return [numbers(term) for term in terms]
 
     def _stems(self, language: str) -> StemIndex:
-        return self._updater.stems.setdefault(language, StemIndex(language)).update(self._connection)
+        if language not in self._stem_indexes:
+            known = self._updater.stems.setdefault(language, StemIndex(language))
+            self._stem_indexes[language] = known.update(self._connection)
+        return self._stem_indexes[language]
 
     def _vocabulary(self) -> Vocabulary:
         last = self._connection.execute("SELECT max(term) FROM vocabulary").get or 0

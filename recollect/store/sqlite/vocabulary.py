@@ -18,8 +18,9 @@ from recollect.store.sqlite.connections import fetch
 from recollect.store.text_fields import TEXT_FIELDS
 from recollect.text.compounds import MIN_PART, is_compound
 from recollect.text.trigrams import TrigramIndex, is_one_edit_apart, letter_bitmasks
-from recollect.text.words import fold, stem, stems, words
+from recollect.text.words import fold, stem, stems, stems_of_words, words
 
+STEMMED_AT_ONCE = 4096  # words: other threads wait so long for the stemmer
 LISTS = ("keywords", "tags", "entities")
 
 
@@ -93,10 +94,14 @@ class StemIndex:
         """Add the words that the file has gained."""
         with self._lock:
             sql = "SELECT term, word FROM vocabulary WHERE term > ? ORDER BY term"
-            for number, word in fetch(connection, sql, (self._last,)):
-                for form in stems(word, self.language):
-                    self._numbers.setdefault(form, []).append(number)
-                self._last = number
+            added = fetch(connection, sql, (self._last,))
+            for start in range(0, len(added), STEMMED_AT_ONCE):
+                some = added[start : start + STEMMED_AT_ONCE]
+                forms = stems_of_words([word for _, word in some], self.language)
+                for (number, _), each in zip(some, forms, strict=True):
+                    for form in each:
+                        self._numbers.setdefault(form, []).append(number)
+                    self._last = number
         return self
 
     def having(self, word: str) -> list[int]:
