@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from recollect.embed.languages import language_note
 from recollect.recall.bm25 import frequencies
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.store.base import Term
@@ -30,6 +31,8 @@ class DetectLanguage:
         language = detect_language(query.text, lambda: self._of_memories(run))
         if language != "en":
             run.log("language", NAMES[language])
+            if note := language_note(run.embedder, language):
+                run.log("embedder", note)
         return replace(query, language=language)
 
     def _of_memories(self, run: Run) -> str:

@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.embed import Embedder, LanguageAwareEmbedder, ScriptAwareEmbedder, TokenVectors, embed_with_tokens
+from recollect.embed import Embedder, ScriptAwareEmbedder, TokenVectors, embed_with_tokens
+from recollect.embed.languages import knows_language
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
@@ -215,7 +216,7 @@ class Run:
 
     def embedder_knows_language(self) -> bool:
         """Whether the embedder was trained on the language of the query; assumed where it cannot say."""
-        return not supports(self.embedder, LanguageAwareEmbedder) or self.embedder.knows_language(self.query.language)
+        return knows_language(self.embedder, self.query.language)
 
     def _embedded(self) -> QueryVectors:
         if self.embedder is None:

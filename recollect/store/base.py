@@ -89,7 +89,7 @@ class Term:
     """One word to look up: by its stem, as written, as a prefix, in compounds, or several words as a phrase.
 
     A stem is that of ``language``, whatever the language of a memory is: stores index words as they are written.
-    ``compound``: words whose stem begins or ends with that of this word (see ``is_compound``).
+    ``compound``: words that begin or end with this one (see ``recollect.text.compounds``).
     """
 
     word: str

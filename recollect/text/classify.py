@@ -42,17 +42,20 @@ ASKS_WHEN = re.compile(
     re.IGNORECASE,
 )
 CLAUSE = re.compile(r"[^.!?。！？\n]+(?:\.(?!\s|$)[^.!?。！？\n]*)*")  # a dot inside a word does not end it
-ASKS_ABOUT_PAST = re.compile(
-    r"\b(?:did|was|were|had|told|said|mentioned|talked|remember|remind)\b[^.!?\n]{0,300}\?|"
-    r"\b(?:habe?|hast|hat|habt|haben|hatten?|hattest|war|waren|warst|wurden?|erinner\w{0,5})\b[^.!?\n]{0,300}\?|"
-    r"(?:了|过|過|曾|之前|上次|记得|記得)[^。！？?\n]{0,300}[?？]",
-    re.IGNORECASE,
-)
+# By language, as German "was" is no past.
+ASKS_ABOUT_PAST = {
+    language: re.compile(pattern, re.IGNORECASE)
+    for language, pattern in {
+        "en": r"\b(?:did|was|were|had|told|said|mentioned|talked|remember|remind)\b[^.!?\n]{0,300}\?",
+        "de": r"\b(?:habe?n?|hast|hat|habt|hatten?|hattest|war|waren|warst|wurden?|erinner\w{0,5})\b[^.!?\n]{0,300}\?",
+        "zh": r"(?:了|过|過|曾|之前|上次|记得|記得)[^。！？?\n]{0,60}[?？]",
+    }.items()
+}
 ASSISTANT_SAID = re.compile(
     r"\b(?:did|had|have) you (?:say|said|tell|told|recommend|suggest|mention|advise|propose|explain|give|given)|"
     r"\byou(?:'d|'ve| had| have)? (?:said|told|recommended|suggested|mentioned|advised|proposed|explained|gave)\b|"
     r"\byour (?:advice|answers?|recommendations?|suggestions?|explanations?)\b|\bthe assistant\b|"
-    r"\b(?:hast|hattest) du\b[^.!?\n]{0,200}\b(?:gesagt|empfohlen|vorgeschlagen|geraten|erwähnt|erklärt|genannt|"
+    r"\b(?:hast|hattest) du\b[^.!?\n]{0,100}\b(?:gesagt|empfohlen|vorgeschlagen|geraten|erwähnt|erklärt|genannt|"
     r"(?:mit)?gegeben)\b|\bdu (?:mir |uns )?(?:sagtest|empfahlst|rietest|erwähntest)\b|\blaut dir\b|"
     r"\bdeine?[nmrs]? (?:rat|ratschl[aä]ge?|tipps?|vorschl[aä]ge?n?|(?:empfehlung|antwort|erklärung)(?:en)?)\b|"
     r"\b(?:m'as[- ]tu|tu m'as) (?:dit|conseillé|recommandé|suggéré|proposé|expliqué)\b|\b(?:ton|tes) conseils?\b|"
@@ -105,7 +108,7 @@ def asks_when(question: str) -> bool:
     >>> [asks_when(each) for each in ("When did she leave?", "In which year was it?", "What did he do when it rained?")]
     [True, True, False]
     """
-    return ASKS_WHEN.match(question) is not None
+    return ASKS_WHEN.search(question) is not None
 
 
 def count_statements(text: str, min_words: int = 4) -> int:
@@ -119,12 +122,12 @@ def count_statements(text: str, min_words: int = 4) -> int:
     return sum(len(words(found, whole=True)) >= min_words for found in CLAUSE.findall(text))
 
 
-def asks_about_past(text: str) -> bool:
+def asks_about_past(text: str, language: str = "en") -> bool:
     """
     >>> [asks_about_past(each) for each in ("I paid it. What did I pay?", "I did it. What shall we do?")]
     [True, False]
     """
-    return ASKS_ABOUT_PAST.search(text) is not None
+    return ASKS_ABOUT_PAST.get(language, ASKS_ABOUT_PAST["en"]).search(text) is not None
 
 
 def asks_about_assistant(text: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from recollect.text.words import fold, stems
+
 COMPOUNDING = frozenset(("de", "nl", "sv", "da", "no", "fi"))  # languages that write compounds as one word
 LINKS = ("", "s", "es", "n", "en", "er", "e")  # letters between two parts
 MIN_PART = 4  # letters of the stem of a part that is looked up
@@ -12,15 +14,27 @@ MIN_REST = 3  # letters of the other part, which need not be known
 MAX_LETTERS = 40  # longer words are not split
 
 
-def is_compound(stem: str, part: str) -> bool:
-    """Does a stem begin or end with another one?
+def compound_ends(word: str, language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What compounds with a word begin with, and what they end with: the word, and its stem.
 
-    >>> is_compound("gartentisch", "tisch"), is_compound("gartentisch", "garten"), is_compound("tische", "tisch")
-    (True, True, False)
+    >>> compound_ends("garten", "de"), compound_ends("hoch", "de")
+    ((('garten',), ('garten', 'gart')), ((), ('hoch',)))
     """
-    if len(part) < MIN_PART or len(stem) < len(part) + MIN_REST:
-        return False
-    return stem.endswith(part) or (len(part) >= MIN_FIRST and stem.startswith(part))
+    parts = tuple(dict.fromkeys((fold(word), stems(word, language)[0])))
+    first, last = (tuple(part for part in parts if len(part) >= least) for least in (MIN_FIRST, MIN_PART))
+    return first, last
+
+
+def is_compound(stem: str, ends: tuple[tuple[str, ...], tuple[str, ...]]) -> bool:
+    """Does a stem begin or end so, with letters of another part left over?
+
+    >>> [is_compound(each, compound_ends("tisch", "de")) for each in ("gartentisch", "tischbein", "tische")]
+    [True, True, False]
+    """
+    first, last = ends
+    return any(len(stem) >= len(part) + MIN_REST and stem.startswith(part) for part in first) or any(
+        len(stem) >= len(part) + MIN_REST and stem.endswith(part) for part in last
+    )
 
 
 def splits(word: str) -> Iterator[tuple[str, str]]:

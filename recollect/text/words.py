@@ -185,11 +185,11 @@ def stems(word: str, language: str) -> tuple[str, ...]:
     """The forms under which a word is looked up in a language: words with a form in common match.
 
     In other languages than English a word is stemmed as it is written and then folded, as endings have diacritics; and
-    where that differs, it is folded first, too: many leave diacritics out. German verbs get another form, as Snowball
-    leaves their participles and the ending -t: gekauft, kaufte and kauft match kaufen.
+    it is folded first, too, as many leave diacritics out. German verbs get another form, as Snowball leaves their
+    participles and the ending -t: gekauft, kaufte and kauft match kaufen. The last form is the folded word itself.
 
     >>> stems("schlösser", "de"), stems("gekauft", "de"), stems("mangées", "fr")
-    (('schloss',), ('gekauft', 'kauf'), ('mang', 'mange'))
+    (('schloss', 'schlosser'), ('gekauft', 'kauf'), ('mang', 'mange', 'mangees'))
     """
     return stems_of_words([word], language)[0]
 
@@ -202,18 +202,18 @@ def stems_of_words(words: Sequence[str], language: str) -> list[tuple[str, ...]]
     found = zip(folded, _stem_all(words, language), _stem_all(folded, language), strict=True)
     return [
         # Identifiers and numbers have no stem.
-        _distinct(fold(written), fold(plain), language) if form.isalpha() else (form,)
+        _distinct(fold(written), fold(plain), form, language) if form.isalpha() else (form,)
         for form, written, plain in found
     ]
 
 
-def _distinct(written: str, plain: str, language: str) -> tuple[str, ...]:
-    """The different stems of a word as it is written and without diacritics, and those of German verbs."""
+def _distinct(written: str, plain: str, folded: str, language: str) -> tuple[str, ...]:
+    """The different forms of a word: its stems with and without diacritics, that of a German verb, and itself."""
     forms: tuple[str, ...] = (written,) if plain == written else (written, plain)
     if language == "de":
         verbs = [verb for form in forms if (verb := _german_verb(form)) not in forms]
         forms += tuple(verb for verb in dict.fromkeys(verbs) if verb not in GERMAN_STOP)  # Nacht is not nach
-    return forms
+    return forms if folded in forms else (*forms, folded)
 
 
 def _german_verb(stem: str) -> str:

@@ -35,7 +35,7 @@ from recollect.store.base import (
 from recollect.store.filters import first_exclusion, positive_values, scope_conditions
 from recollect.store.reference.state import State, created_of, ends_of
 from recollect.store.text_fields import TEXT_FIELDS, field_words
-from recollect.text.compounds import is_compound
+from recollect.text.compounds import compound_ends, is_compound
 from recollect.text.query_language import And, AndNot, Or, QueryTree, format_query
 from recollect.text.signatures import hamming_similarity, text_signature
 from recollect.text.slugs import path_or_name, slug_grams
@@ -380,8 +380,8 @@ def _is_form(word: str, term: Term, phrase: list[str]) -> bool:
         case "prefix":
             return fold(word).startswith(fold(term.word))
         case "compound":
-            parts = stems(term.word, term.language)
-            return any(is_compound(stem, part) for stem in stems(word, term.language) for part in parts)
+            ends = compound_ends(term.word, term.language)
+            return any(is_compound(stem, ends) for stem in stems(word, term.language))
         case "phrase":
             return [fold(word)] == phrase
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from recollect.store.base import Floats, Rows
 from recollect.store.sqlite.connections import fetch
 from recollect.store.text_fields import TEXT_FIELDS
-from recollect.text.compounds import MIN_PART, is_compound
+from recollect.text.compounds import compound_ends, is_compound
 from recollect.text.trigrams import TrigramIndex, is_one_edit_apart, letter_bitmasks
 from recollect.text.words import fold, stem, stems, stems_of_words, words
 
@@ -109,14 +109,12 @@ class StemIndex:
         return self._all(stems(word, self.language))
 
     def compounds(self, word: str) -> list[int]:
-        """The numbers of the words that begin or end with the stem of this one."""
+        """The numbers of the words that are compounds with this one."""
         forwards, backwards = self._sort()
-        found: set[str] = set()
-        for part in stems(word, self.language):
-            if len(part) >= MIN_PART:  # others match a large part of the vocabulary
-                ending = [each[::-1] for each in _starting_with(backwards, part[::-1])]
-                found.update(each for each in (*_starting_with(forwards, part), *ending) if is_compound(each, part))
-        return self._all(sorted(found))
+        first, last = ends = compound_ends(word, self.language)
+        found = {stem for part in first for stem in _starting_with(forwards, part)}
+        found |= {stem[::-1] for part in last for stem in _starting_with(backwards, part[::-1])}
+        return self._all(sorted(stem for stem in found if is_compound(stem, ends)))
 
     def _sort(self) -> tuple[list[str], list[str]]:
         with self._lock:
