@@ -49,6 +49,7 @@ from recollect.text.entity_names import find_names
 from recollect.text.times.phrases import with_moments
 from recollect.upkeep.consolidate import Period, Summarise, make_notes, session_summary, write_notes
 from recollect.upkeep.export import export_records
+from recollect.upkeep.languages import memory_language_note
 from recollect.upkeep.probes import Probes, probe
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Status:
     embedder: str | None
     dim: int | None  # also None while a remote embedder has not reported it yet
     chosen: str = ""  # why this embedder was chosen
+    note: str = ""  # about the languages of the memories, where the embedder was not trained on them
 
 
 class Mind:
@@ -355,7 +357,8 @@ class Mind:
 
     def status(self) -> Status:
         name, dim = (self.embedder.name, known_dim(self.embedder)) if self.embedder else (None, None)
-        return Status(self._store.status(), name, dim, self.choice.reason)
+        note = memory_language_note(self._store, self.embedder, self.clock())
+        return Status(self._store.status(), name, dim, self.choice.reason, note)
 
     def probe(self) -> Probes:
         """Test embedding, vector search and word search (O20); nothing is written."""

@@ -173,7 +173,7 @@ def status(
     with options.open() as mind:
         store, space = mind.status().store, mind.store.space
         choice = options.select_embedder(config).for_vectors_of(space.name if space else None)
-        report = build_status_report(mind.store, config, choice)
+        report = build_status_report(mind.store, config, choice, mind.clock())
         probes = run_probes(mind.store, choice.embedder, mind.clock()) if probe else None
     if options.json:
         shown = {**asdict(store), "embedder": report.model, **asdict(report)}

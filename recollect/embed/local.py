@@ -58,6 +58,9 @@ class _MiniLM:
         letters = [letter for letter in text if letter.isalnum()]
         return bool(letters) and 2 * sum(letter < LAST_LATIN for letter in letters) >= len(letters)
 
+    def knows_language(self, language: str) -> bool:
+        return language == "en"
+
     def knows_word(self, word: str) -> bool:
         """Is the word a token of the model, and so no typo?"""
         return word in _vocabulary()

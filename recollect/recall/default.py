@@ -1,17 +1,18 @@
 """The default recipe: words, trigrams, vectors and tokens, blended, with stages for conversations, dates and status.
 
-    query ─▶ spelling ─▶ content words ─▶ prefix of a name? ─┐
-      ┌──────────────────────────────────────────────────────┘
+    query ─▶ language ─▶ spelling ─▶ content words ─▶ parts of compounds ─▶ prefix of a name? ─┐
+      ┌────────────────────────────────────────────────────────────────────────────────────────┘
       ├─▶ words ─────┐
       ├─▶ trigrams ──┤
       ├─▶ vectors ───┼─▶ blend by kind of text ─▶ × speaker ─▶ × role ─▶ × dates ─▶ × answer likelihood ─┐
       └─▶ tokens ────┘                                                                                   │
       best k ◀─ × status ◀─ × recency ◀─ × conversation resume ◀─ + best of the session ◀────────────────┘
 
-A name that is looked up also matches as a prefix. Trigrams look up only words that no memory has: typos and parts of
-words. Tokens compare word by word in meaning, including the memories just before and after. The weights depend on the
-kind of text: short or long texts, code, the look-up of a name, or a query in a script that the embedder was not trained
-on. The settings were chosen for all of these; ``recollect tune`` finds those of one deployment.
+The language of the query decides about stop words, stems and compounds. A name that is looked up also matches as a
+prefix. Trigrams look up only words that no memory has: typos and parts of words. Tokens compare word by word in
+meaning, including the memories just before and after. The weights depend on the kind of text: short or long texts,
+code, the look-up of a name or a query in a language that the embedder was not trained on, or a query in such a script.
+The settings were chosen for all of these; ``recollect tune`` finds those of one deployment.
 """
 
 from recollect.errors import InvalidInput
@@ -19,6 +20,7 @@ from recollect.model import validation as check
 from recollect.recall.confidence import Confidence
 from recollect.recall.cues import AllCues, TokensCue, TrigramsCue, VectorsCue, WordsCue
 from recollect.recall.fusion import Blend, BlendByTextKind, CueWeight
+from recollect.recall.language_readers import CompoundParts, DetectLanguage
 from recollect.recall.query_parsing import ContentWords, PrefixLookup, Spelling
 from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
@@ -53,7 +55,7 @@ def default(
         name="default",
         about="Words and meaning together, with the memories just before and after.",
         statuses=("active", "superseded", "contradicted"),
-        read=[Spelling(), TimeReader(), ContentWords(), PrefixLookup()],
+        read=[DetectLanguage(), Spelling(), TimeReader(), ContentWords(), CompoundParts(), PrefixLookup()],
         cues=TimeFirst(
             TimeCue(depth=paged(PAGE)),
             AllCues(

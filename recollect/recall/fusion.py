@@ -101,6 +101,9 @@ class Blend:
 class BlendByTextKind:
     """Chooses the weights by the query and the kind of text found: short texts, long texts, code, the look-up of a
     name, or a query in a script that the embedder was not trained on, where vectors mean little.
+
+    A query in a language that the embedder was not trained on, in a script that it knows, counts as a look-up: words
+    say more there than vectors.
     """
 
     name = "blend"
@@ -123,7 +126,7 @@ class BlendByTextKind:
             return "only time"
         if not run.embedder_reads_query():
             return "unread"
-        if is_lookup(run.query.text):
+        if is_lookup(run.query.text, run.query.language) or not run.embedder_knows_language():
             return "lookup"
         best = {key for each in found for key in each.keys[: self.SAMPLE].tolist()}
         texts = run.texts(np.array(list(best), dtype=np.int64))

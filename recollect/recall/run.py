@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.embed import Embedder, ScriptAwareEmbedder, TokenVectors, embed_with_tokens
+from recollect.embed.languages import knows_language
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
@@ -212,6 +213,10 @@ class Run:
     def embedder_reads_query(self) -> bool:
         """Whether the embedder was trained on the script of the query; assumed where it cannot say."""
         return not supports(self.embedder, ScriptAwareEmbedder) or self.embedder.can_read(self.query.text)
+
+    def embedder_knows_language(self) -> bool:
+        """Whether the embedder was trained on the language of the query; assumed where it cannot say."""
+        return knows_language(self.embedder, self.query.language)
 
     def _embedded(self) -> QueryVectors:
         if self.embedder is None:

@@ -24,7 +24,7 @@ from recollect.store.base import Rows, Scope
 from recollect.store.told_times import as_intervals
 from recollect.text.classify import asks_about_assistant
 from recollect.text.framing import asks_what_was_said, frames_only
-from recollect.text.stopwords import STOP
+from recollect.text.stopwords import STOP, stop_words
 from recollect.text.times import TimeSpan, find_times
 from recollect.text.words import words
 
@@ -45,7 +45,7 @@ class TimeReader:
             parts.append(text[kept : each.begin])
             kept = each.end
         rest = " ".join("".join([*parts, text[kept:]]).split())
-        only_time = frames_only(rest)
+        only_time = frames_only(rest, query.language)
         spans = tuple(each.span for each in times)
         run.log("time", "; ".join(f"“{each.text}”: {format_span(each.span)}" for each in times))
         return replace(query, text=query.text if only_time else rest, times=spans, only_time=only_time)
@@ -118,7 +118,7 @@ class TimeCue:
 
     def score(self, run: Run, rows: Rows) -> Expression:
         if run.query.only_time:
-            counts = np.array([_content_words(text) for text in run.texts(rows)], dtype=np.float64)
+            counts = np.array([_content_words(text, run.query.language) for text in run.texts(rows)], dtype=np.float64)
             return leaf(np.minimum(1.0, counts / self.full), lambda at: f"{counts[at]:g} content words").tag(
                 "component", self.name
             )
@@ -136,8 +136,9 @@ class TimeCue:
         return np.array(list(dict.fromkeys(alternating))[:n], dtype=np.int64)
 
 
-def _content_words(text: str) -> int:
-    return sum(word not in STOP for word in dict.fromkeys(words(text, whole=True)))
+def _content_words(text: str, language: str) -> int:
+    stop = STOP | stop_words(language)
+    return sum(word not in stop for word in dict.fromkeys(words(text, whole=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +187,7 @@ class ChronologicalOrder:
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         if not run.query.only_time:
             raise Skip("the query does not ask for a time alone")
-        short = [_content_words(text) < self.min_words for text in run.texts(hits.keys)]
+        short = [_content_words(text, run.query.language) < self.min_words for text in run.texts(hits.keys)]
         about_assistant = asks_about_assistant(run.query.text)
         answers = [role == "assistant" and not about_assistant for role in run.snapshot.strings("role", hits.keys)]
         rest = np.array(short) | np.array(answers)

@@ -87,11 +87,17 @@ def check_space(stored: Space | None, given: Space, path: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One word to look up: by its stem, as written, as a prefix, or several words as a phrase."""
+    """One word to look up: by its stem, as written, as a prefix, in compounds, or several words as a phrase.
+
+    A stem is that of ``language``, whatever the language of a memory is: stores index words as they are written.
+    ``compound``: words that begin or end with this one (see ``recollect.text.compounds``).
+    """
 
     word: str
     weight: float = 1.0
-    match: Literal["stem", "exact", "prefix", "phrase"] = "stem"
+    match: Literal["stem", "exact", "prefix", "compound", "phrase"] = "stem"
+    language: str = "en"  # code of ISO 639-1; English stems for languages without a stemmer
+    part_of: str = ""  # the word of the query that this is a part of, for explanations
 
 
 def leaf_term(leaf: Leaf) -> Term:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.text.stopwords import STOP
+from recollect.text.stopwords import STOP, stop_words
 from recollect.text.words import words
 
 SPEECH = """
@@ -16,21 +16,21 @@ OTHERS = """
     happen happened happens happening going went note noted report reported remember recall remind list name show give
     everything anything something things thing stuff lately recently new news
     passieren passierte passiert geschehen los gab gibt gemacht machen tun getan notiert erinnere erinnern nenne nennen
-    liste alles etwas worüber wovon neues was habe haben hatte hatten ich wir du dir mir uns war waren es an am im in
-    der die das den dem denn so ist
+    liste alles etwas neues
     发生 發生 做 做了 干 干了 事 事情 什么事 记得 过 了 吗 呢 有什么 些 那天 当时 干什么 什么样
 """
 SPEECH_WORDS = frozenset(SPEECH.split())
 FRAMING_WORDS = SPEECH_WORDS | frozenset(OTHERS.split())
 
 
-def frames_only(text: str) -> bool:
+def frames_only(text: str, language: str = "en") -> bool:
     """Does a question ask for nothing in particular?
 
     >>> [frames_only(each) for each in ("What did we talk about?", "What did we say about the boiler?")]
     [True, False]
     """
-    return all(word in STOP or word in FRAMING_WORDS for word in words(text, whole=True))
+    frame = STOP | stop_words(language) | FRAMING_WORDS
+    return all(word in frame for word in words(text, whole=True))
 
 
 def asks_what_was_said(text: str) -> bool:

@@ -57,6 +57,35 @@ def test_terms_are_counted_by_stem_as_written_and_as_a_prefix(store: Store) -> N
     assert found == [3.0, 1.0, 2.0, 4.0, 1.0, 0.0, 1.0, 0.0]
 
 
+def test_terms_are_counted_by_the_stem_of_their_language(store: Store) -> None:
+    remember(store, "Die Schlüssel, der Schluessel und drei Schlüsseln; geparkt, parkte, parkt.", "german")
+    remember(store, "des chevaux, un cheval, une lettre réparée", "french")
+    german = [Term("Schlüssel".lower(), language="de"), Term("parken", language="de"), Term("parken")]
+    assert frequencies(store, "german", *german) == [3.0, 3.0, 0.0]
+    french = [Term("cheval", language="fr"), Term("reparee", language="fr"), Term("lettres", language="fr")]
+    assert frequencies(store, "french", *french) == [2.0, 1.0, 1.0]
+    assert frequencies(store, "french", Term("letters", language="zh"), Term("lettre", language="xx")) == [0.0, 1.0]
+
+
+def test_compounds_are_counted_by_their_first_and_last_part(store: Store) -> None:
+    remember(store, "Gartentisch, Tisch, Tischlerei, Schreibtische, Gartenzaun, Tischbein", "m")
+    tisch, garten, bein, zaun = (
+        Term(word, match="compound", language="de") for word in ("tische", "garten", "bein", "zaun")
+    )
+    assert frequencies(store, "m", tisch, garten, bein, zaun) == [4.0, 2.0, 1.0, 1.0]
+    with store.snapshot() as snapshot:
+        known = snapshot.term_statistics([tisch, garten, Term("rad", match="compound")], TEXT, everything(snapshot))
+        assert (known.frequencies, known.occurs) == ([1, 1, 0], [True, True, False])
+
+
+def test_words_that_are_added_later_are_found_by_their_stem(store: Store) -> None:
+    remember(store, "Apfelbaum", "first")
+    apple = Term("äpfel", language="de"), Term("baum", match="compound", language="de")
+    assert frequencies(store, "first", *apple) == [0.0, 1.0]
+    remember(store, "Apfel Birnbaum", "second")
+    assert frequencies(store, "second", *apple) == [1.0, 1.0]
+
+
 def test_phrases_are_counted_in_order_and_without_overlaps(store: Store) -> None:
     remember(store, "blue cup, blue cup and cup blue. La la la la. Café au lait", "m")
 

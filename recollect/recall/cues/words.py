@@ -53,7 +53,8 @@ def explain_matches(name: str, matches: Bm25Scores) -> Expression:
         if not match.frequency:
             continue
         weight, word = match.term.weight, format_term(match.term)
-        idf = leaf(weight * match.idf, f"idf: in {match.frequency} of {matches.documents} memories")
+        times = f"{weight:.3g} × " if weight != 1 else ""
+        idf = leaf(weight * match.idf, f"{times}idf: in {match.frequency} of {matches.documents} memories")
         term = product(f"“{word}”", idf, leaf(match.saturation, "term frequency, saturated"))
         parts.append(term.tag("term", word))
     if not parts:
@@ -62,5 +63,8 @@ def explain_matches(name: str, matches: Bm25Scores) -> Expression:
 
 
 def format_term(term: Term) -> str:
-    """A term as the query language writes it."""
-    return {"prefix": f"{term.word}*", "phrase": f'"{term.word}"'}.get(term.match, term.word)
+    """A term as the query language writes it; parts of compounds and compounds with a word as such."""
+    if term.part_of:
+        return f"{term.word} in {term.part_of}"
+    written = {"prefix": f"{term.word}*", "phrase": f'"{term.word}"', "compound": f"compounds of {term.word}"}
+    return written.get(term.match, term.word)

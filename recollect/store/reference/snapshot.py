@@ -36,11 +36,12 @@ from recollect.store.filters import first_exclusion, positive_values, scope_cond
 from recollect.store.reference.state import State, created_of, ends_of
 from recollect.store.text_fields import TEXT_FIELDS, field_words
 from recollect.store.told_times import Interval, told_times
+from recollect.text.compounds import compound_ends, is_compound
 from recollect.text.query_language import And, AndNot, Or, QueryTree, format_query
 from recollect.text.signatures import hamming_similarity, text_signature
 from recollect.text.slugs import path_or_name, slug_grams
 from recollect.text.trigrams import is_one_edit_apart, word_trigrams
-from recollect.text.words import fold, stem, words
+from recollect.text.words import fold, stems, words
 
 COHERENT = 0.1  # how much nearer memories that follow one another are than any two, if their order says something
 COHERENCE_SAMPLE = 2000  # memories
@@ -399,11 +400,14 @@ def _jaccard(a: set[str], b: set[str]) -> float:
 def _is_form(word: str, term: Term, phrase: list[str]) -> bool:
     match term.match:
         case "stem":
-            return stem(word) == stem(term.word)
+            return not set(stems(word, term.language)).isdisjoint(stems(term.word, term.language))
         case "exact":
             return word == term.word
         case "prefix":
             return fold(word).startswith(fold(term.word))
+        case "compound":
+            ends = compound_ends(term.word, term.language)
+            return any(is_compound(stem, ends) for stem in stems(word, term.language))
         case "phrase":
             return [fold(word)] == phrase
 

@@ -23,7 +23,7 @@ from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.postings import Postings
 from recollect.store.sqlite.rows import ENCODED, select_columns
 from recollect.store.sqlite.token_sketches import SketchArrays, SketchBuilder
-from recollect.store.sqlite.vocabulary import Vocabulary
+from recollect.store.sqlite.vocabulary import StemIndex, Vocabulary
 from recollect.store.text_fields import TEXT_FIELDS
 from recollect.store.told_times import unpack_times
 
@@ -152,6 +152,7 @@ class IndexUpdater:
     def __init__(self) -> None:
         self._lock = Lock()
         self.vocabulary: tuple[int, Vocabulary] | None = None  # and its highest term number: it only ever grows
+        self.stems: dict[str, StemIndex] = {}  # by language, of those that queries were in
         self._begin(None)
 
     def _begin(self, space: tuple[int, Space] | None) -> None:
@@ -178,6 +179,7 @@ class IndexUpdater:
                         return None
                     self._begin(None)  # another history: the file was replaced by another one
                     self.vocabulary = index = None
+                    self.stems = {}
                 if index is None or index.version != version:
                     try:
                         index = self._advance(connection, version)
@@ -190,6 +192,7 @@ class IndexUpdater:
         """Drop the index: the file is no longer the one that it was made of."""
         with self._lock:
             self.vocabulary = None
+            self.stems = {}
             self._begin(None)
 
     def column(self, index: Index, connection: apsw.Connection, name: str) -> Any:

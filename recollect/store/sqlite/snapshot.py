@@ -41,9 +41,9 @@ from recollect.store.sqlite.scope import ScopeBuilder, SlotScope
 from recollect.store.sqlite.session_order import SessionOrder
 from recollect.store.sqlite.signatures import signatures
 from recollect.store.sqlite.vocabulary import (
+    StemIndex,
     Vocabulary,
     phrase_frequencies,
-    term_form,
     word_numbers,
     written_numbers,
 )
@@ -52,7 +52,7 @@ from recollect.store.told_times import Interval
 from recollect.text.query_language import And, AndNot, Or, QueryTree, format_query
 from recollect.text.signatures import hamming_similarity
 from recollect.text.slugs import SlugIndex, path_or_name
-from recollect.text.words import fold, words
+from recollect.text.words import fold, has_stems, stem, words
 
 ROUNDING = 1e-5  # more than a float32 product of unit vectors is ever off
 SPARSE = 8  # a scope with fewer than 1 in so many slots is scanned alone
@@ -102,6 +102,7 @@ class SqliteSnapshot:
         # One recall asks for the same terms several times: for statistics, for candidates, and for scores.
         self._postings_of: dict[Hashable, TermPostings] = {}
         self._statistics: dict[tuple[int, int], tuple[SlotScope, TermStatistics]] = {}
+        self._stem_indexes: dict[str, StemIndex] = {}  # by language, with all words of this version
         self._similar: dict[Hashable, tuple[SlotScope, list[tuple[str, float]]]] = {}
 
     @property
@@ -320,11 +321,32 @@ class SqliteSnapshot:
 
     def _numbers(self, terms: Sequence[Term]) -> list[list[int]]:
         """The numbers, in the vocabulary, of every word that each term stands for."""
-        found = word_numbers(self._connection, terms)
-        for term in terms:
-            if term.match == "prefix":
-                found["prefix", term.word] = self._vocabulary().starting_with(fold(term.word))
-        return [found.get((term.match, term_form(term)), []) for term in terms]
+        exact = word_numbers(self._connection, "exact", [term.word for term in terms if term.match == "exact"])
+        english = [stem(term.word) for term in terms if term.match == "stem" and not has_stems(term.language)]
+        by_stem = word_numbers(self._connection, "stem", english)
+
+        def numbers(term: Term) -> list[int]:
+            match term.match:
+                case "exact":
+                    return exact.get(term.word, [])
+                case "stem" if not has_stems(term.language):
+                    return by_stem.get(stem(term.word), [])
+                case "stem":
+                    return self._stems(term.language).having(term.word)
+                case "prefix":
+                    return self._vocabulary().starting_with(fold(term.word))
+                case "compound":
+                    return self._stems(term.language).compounds(term.word)
+                case "phrase":
+                    return []  # needs the texts
+
+        return [numbers(term) for term in terms]
+
+    def _stems(self, language: str) -> StemIndex:
+        if language not in self._stem_indexes:
+            known = self._updater.stems.setdefault(language, StemIndex(language))
+            self._stem_indexes[language] = known.update(self._connection)
+        return self._stem_indexes[language]
 
     def _vocabulary(self) -> Vocabulary:
         last = self._connection.execute("SELECT max(term) FROM vocabulary").get or 0
