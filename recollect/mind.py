@@ -456,10 +456,11 @@ class Mind:
         format = detect_format(source) if kind is None else kind
         records = read_source(source, format)
         strict = FORMATS[format].strict if strict is None else strict
-        if strict and (source == "-" or not Path(source).is_file()):  # a pipe can be read once
+        once = source == "-" or not (Path(source).is_file() or Path(source).is_dir())  # a pipe can be read once
+        if strict and once:
             items = list(records)
             return Importer(self._writer, strict, progress).run(format, lambda: items)
-        return Importer(self._writer, strict, progress).run(format, lambda: read_source(source, format))
+        return Importer(self._writer, strict, progress).run(format, lambda: read_source(source, format), once)
 
     # Vectors.
 
