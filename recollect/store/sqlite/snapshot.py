@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
@@ -63,7 +63,7 @@ UNUSED = Use()
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TermPostings:
     """The slots that have each of some terms: a run of slots for each term, ascending, all runs in one array."""
 
@@ -71,18 +71,34 @@ class TermPostings:
     frequencies: Floats  # Σ field weight × occurrences
     ends: list[int]  # of each term's run
 
-    def runs(self) -> list[NDArray[np.int32]]:
-        return [self.slots[start:end] for start, end in pairwise([0, *self.ends])]
+    def runs(self) -> list[tuple[NDArray[np.int32], Floats]]:
+        """The slots and frequencies of each term."""
+        return [(self.slots[start:end], self.frequencies[start:end]) for start, end in pairwise([0, *self.ends])]
 
+    @cached_property
     def term_numbers(self) -> NDArray[np.int64]:
         """For each entry, the position of its term."""
-        return np.repeat(np.arange(len(self.ends)), np.diff([0, *self.ends]))
+        sizes = [end - start for start, end in pairwise([0, *self.ends])]
+        return np.repeat(np.arange(len(sizes)), sizes)
+
+    @cached_property
+    def _entries(self) -> NDArray[np.int64]:
+        """Term and slot of each entry as one number, ascending."""
+        return (self.term_numbers << 32) + self.slots
+
+    def count(self, slots: Flags) -> list[int]:
+        """For each term: how many of these slots have it."""
+        spans = list(pairwise([0, *self.ends]))
+        if slots.all():
+            return [end - start for start, end in spans]
+        inside = slots[self.slots]
+        return [int(np.count_nonzero(inside[start:end])) for start, end in spans]
 
     def at(self, slots: NDArray[np.int64]) -> Floats:
         """By term and slot: its frequency, 0 where the term does not occur."""
         if not len(self.slots):
             return np.zeros((len(self.ends), len(slots)))
-        entries = (self.term_numbers() << 32) + self.slots
+        entries = self._entries
         wanted = (np.arange(len(self.ends))[:, None] << 32) + slots
         place = np.minimum(np.searchsorted(entries, wanted), len(entries) - 1)
         return np.where(entries[place] == wanted, self.frequencies[place], 0.0)
@@ -101,6 +117,7 @@ class SqliteSnapshot:
         self._bound = bound
         # One recall asks for the same terms several times: for statistics, for candidates, and for scores.
         self._postings_of: dict[Hashable, TermPostings] = {}
+        self._last_postings: tuple[Sequence[Term], Mapping[str, float], TermPostings] | None = None
         self._statistics: dict[tuple[int, int], tuple[SlotScope, TermStatistics]] = {}
         self._stem_indexes: dict[str, StemIndex] = {}  # by language, with all words of this version
         self._similar: dict[Hashable, tuple[SlotScope, list[tuple[str, float]]]] = {}
@@ -174,9 +191,9 @@ class SqliteSnapshot:
         length = self._lengths(query.fields)[postings.slots]
         frequency = postings.frequencies
         damped = frequency + query.k1 * (1 - query.b + query.b * length / query.average_length)
-        weights = np.asarray(query.weights)[postings.term_numbers()]
+        weights = np.asarray(query.weights)[postings.term_numbers]
         parts = weights * (frequency * (query.k1 + 1) / damped)
-        scores = np.bincount(postings.slots, parts, count).astype(np.float64)
+        scores = np.bincount(postings.slots, parts, count).astype(np.float64, copy=False)
         passing = scores > 0 if query.where is None else self._fulfilling(query.where, query.fields)
         if query.require_all:
             passing &= np.bincount(postings.slots, minlength=count) == len(query.terms)
@@ -260,9 +277,8 @@ class SqliteSnapshot:
         key = (id(postings), id(scope))  # both live as long as the snapshot: the scope is kept beside the result
         if key not in self._statistics:
             documents, average = self._average_length(fields, scope)
-            runs = postings.runs()
-            frequencies = [int(np.count_nonzero(scope.bound_slots[run])) for run in runs]
-            occurs = [bool(scope.slots[run].any()) for run in runs]
+            frequencies = postings.count(scope.bound_slots)
+            occurs = [count > 0 for count in postings.count(scope.slots)]
             self._statistics[key] = scope, TermStatistics(documents, average, frequencies, occurs)
         return self._statistics[key][1]
 
@@ -280,23 +296,32 @@ class SqliteSnapshot:
         return np.asarray((slots >= 0) & self._fulfilling(tree, fields)[slots])
 
     def _postings(self, terms: Sequence[Term], fields: Mapping[str, float]) -> TermPostings:
+        last = self._last_postings
+        if last is not None and last[0] is terms and last[1] is fields:  # quicker than the hashes of all terms
+            return last[2]
         key = (tuple(terms), tuple(fields.items()))
         if key not in self._postings_of:
             weights = np.array([fields.get(name, 0.0) for name in TEXT_FIELDS])
-            runs = self._index.postings.times(self._numbers(terms), weights)
-            for at, term in enumerate(terms):
-                if term.match == "phrase":
-                    runs[at] = self._phrase(words(term.word, whole=True), weights)
-            slots = np.concatenate([NO_SLOTS, *(slots for slots, _ in runs)])
-            frequencies = np.concatenate([np.empty(0), *(frequencies for _, frequencies in runs)])
-            ends = list(accumulate(len(slots) for slots, _ in runs))
-            self._postings_of[key] = TermPostings(slots, frequencies, ends)
+            postings = TermPostings(*self._index.postings.times(self._numbers(terms), weights))
+            if any(term.match == "phrase" for term in terms):
+                postings = self._with_phrases(postings, terms, weights)
+            self._postings_of[key] = postings
+        if isinstance(terms, tuple):  # a list may change
+            self._last_postings = terms, fields, self._postings_of[key]
         return self._postings_of[key]
+
+    def _with_phrases(self, postings: TermPostings, terms: Sequence[Term], weights: Floats) -> TermPostings:
+        runs = [
+            self._phrase(words(term.word, whole=True), weights) if term.match == "phrase" else run
+            for term, run in zip(terms, postings.runs(), strict=True)
+        ]
+        slots, frequencies = (np.concatenate(parts) for parts in zip(*runs, strict=True))
+        return TermPostings(slots, frequencies, list(accumulate(len(slots) for slots, _ in runs)))
 
     def _phrase(self, phrase: list[str], weights: Floats) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The slots of the bound where these words occur in this order, ascending, and Σ weight × how often."""
         folded = [fold(word) for word in phrase]
-        runs = self._index.postings.times(written_numbers(self._connection, folded), weights)
+        runs = TermPostings(*self._index.postings.times(written_numbers(self._connection, folded), weights)).runs()
         if len(runs) < 2:
             return runs[0] if runs else (NO_SLOTS, np.empty(0))
         slots = reduce(partial(np.intersect1d, assume_unique=True), [having for having, _ in runs])
@@ -433,7 +458,12 @@ class SqliteSnapshot:
         return np.array([found.get(row) for row in rows.tolist()], dtype=np.float64)
 
     def ids(self, rows: Rows) -> list[str]:
-        return self._read("id", rows)
+        """Ties are broken by ids, so that one recall after another asks for the same ones."""
+        known = self._derived(("ids", self._bound), dict[int, str])
+        unknown = [row for row in rows.tolist() if row not in known]
+        if unknown:
+            known.update(zip(unknown, self._read("id", np.array(unknown)), strict=True))
+        return [known[row] for row in rows.tolist()]
 
     def texts(self, rows: Rows) -> list[str]:
         return self._read("text", rows)
