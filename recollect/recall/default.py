@@ -30,6 +30,7 @@ from recollect.recall.stages import (
     RoleFactor,
     SessionScore,
     SpeakerFactor,
+    StatementTime,
     StatusFactor,
 )
 
@@ -76,6 +77,7 @@ def default(
             ContinuedConversation(check.fraction(resuming, "resuming")),
             RecencyFactor(share=check.fraction(recency, "recency"), half_life=30),
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
+            StatementTime(),
         ],
         after=[RecordUse(("access",))],
         confidence=Confidence(),

@@ -9,6 +9,7 @@ from recollect.recall.stages.conversation import (
     SpeakerFactor,
 )
 from recollect.recall.stages.factors import ConditionalStage, RecencyFactor, RecordUse, StatusFactor
+from recollect.recall.stages.statements import StatementTime
 
 __all__ = [
     "AnswerLikelihood",
@@ -20,5 +21,6 @@ __all__ = [
     "RoleFactor",
     "SessionScore",
     "SpeakerFactor",
+    "StatementTime",
     "StatusFactor",
 ]

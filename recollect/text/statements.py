@@ -1,0 +1,65 @@
+"""What a statement gives: its values (numbers, days, times), its polarity, and whether it corrects what was just said."""
+
+from __future__ import annotations
+
+import re
+
+MAX_CHARACTERS = 2_000  # of a text that are read
+HAN_NUMBER = "一二三四五六七八九十百千万两零〇"
+VALUE = re.compile(
+    r"\d+(?:[.,:/-]\d+)*"
+    rf"|[{HAN_NUMBER}]+(?=[点點号號月日度元块塊欧歐个個次年周岁歲层層楼樓杯片])"
+    r"|(?:周|星期|礼拜|禮拜)[一二三四五六日天]"
+    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+    r"|\b(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag)s?\b"
+    r"|\b(?:january|february|april|june|july|august|september|october|november|december)\b"
+    r"|\b(?:januar|februar|märz|mai|juni|juli|oktober|dezember)\b"
+    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|once|twice|half)\b"
+    r"|\b(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|einmal|zweimal|dreimal|halb)\b",
+    re.IGNORECASE,
+)
+CORRECTION = re.compile(
+    r"^\W*(?:(?:sorry|oops|whoops|ah|oh|no|nope|wait|hang on|hold on|actually|correction|scratch that|i meant?"
+    r"|quatsch|nein|moment|halt|falsch|korrektur|ich mein(?:t?e)?|ups|entschuldigung|pardon)\b[\s,.:;!–-]*)+.*\d"
+    r"|不对|不對|说错|說錯|更正|记错|記錯|写错|寫錯",
+    re.IGNORECASE,
+)
+NEGATIVE = re.compile(
+    r"\b(?:not|no|never|none|nothing|without|hate[sd]?|dislike[sd]?|can't|cannot|couldn't|don't|doesn't|didn't|isn't"
+    r"|aren't|wasn't|won't|wouldn't|haven't|hasn't|stopped|quit|gave up|given up|no longer|anymore|any more|refuse[sd]?"
+    r"|awful|terrible|horrible|worst|bad)\b"
+    r"|\b(?:nicht|kein\w*|nie|niemals|nichts|ohne|hasse|hasst|mag ich nicht|aufgehört|schluss|schlecht\w*|furchtbar\w*)\b"
+    r"|不(?!错|錯|过|過|管|仅|僅|但)|没|沒|无|無|从未|從未|讨厌|討厭|戒了|别|別",
+    re.IGNORECASE,
+)
+
+
+def find_values(text: str) -> frozenset[str]:
+    """The numbers, days and times of a text, as they are written.
+
+    >>> sorted(find_values("The dentist is on Tuesday at 9:30, room 4."))
+    ['4', '9:30', 'tuesday']
+    """
+    return frozenset(found.lower().rstrip("s") for found in VALUE.findall(text[:MAX_CHARACTERS]))
+
+
+def is_correction(text: str) -> bool:
+    """
+    >>> [is_correction(each) for each in ("No wait, it was 52.", "Quatsch, 702.", "No bread left, 2 rolls.")]
+    [True, True, True]
+    >>> is_correction("It was 52.")
+    False
+    """
+    return CORRECTION.search(text[:MAX_CHARACTERS]) is not None
+
+
+def is_negative(text: str) -> bool:
+    """
+    >>> [is_negative(each) for each in ("I never drink coffee.", "Ich mag Kaffee.", "我不吃香菜。")]
+    [True, False, True]
+    """
+    return NEGATIVE.search(text[:MAX_CHARACTERS].replace("’", "'")) is not None
+
+
+def is_question(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？"))
