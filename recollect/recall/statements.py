@@ -1,22 +1,27 @@
-"""The rule by which two memories state the same thing: same owner and speaker, near in meaning, a value of the same kind.
+"""The rule by which two memories state the same thing: same owner and speaker, near in meaning, a different value.
 
-It is used to put the present value first (``stages/statements.py``) and to report possible conflicts.
+It is used to put the present value first (``stages/statements.py``) and to report possible conflicts
+(``upkeep/conflicts.py``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.recall.run import Run
-from recollect.store.base import Floats, Rows
-from recollect.text.statements import find_values, is_correction, is_question
+from recollect.store.base import Floats, Rows, Snapshot
+from recollect.text.statements import find_names, find_values, is_correction, is_question, tells_change
+from recollect.text.stopwords import STOP
+from recollect.text.words import stem, words
 
 NOT_STATED = frozenset({"assistant", "system", "tool"})  # roles that repeat what a user stated
 MINUTE = 60e6  # microseconds
 OWNER_FIELDS = ("collection", "user", "speaker")
+
+Difference = Literal["value", "name", "change"]  # what differs between two statements of the same thing
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,39 +38,58 @@ class Statements:
     owners: list[tuple[str, ...]]
     stated: list[bool]  # neither a question, nor an assistant's, nor a part of a file
     nearness: NDArray[np.float64]
-    near: float = 0.3
+    near: float = 0.3  # with a common word
+    very_near: float = 0.5  # without one
     correction_minutes: float = 30.0
-    _values: dict[int, frozenset[str]] = field(default_factory=dict)
+    _values: dict[int, tuple[frozenset[str], frozenset[str], frozenset[str]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, run: Run, rows: Rows, moments: Floats) -> Statements:
-        snapshot = run.snapshot
-        texts = run.texts(rows)
+    def of(cls, snapshot: Snapshot, rows: Rows, median: float | None = None) -> Statements:
+        """The statements of these rows. Each began to hold at its ``valid_from``, else at its creation."""
+        texts = snapshot.texts(rows)
         owners = list(zip(*(snapshot.strings(name, rows) for name in OWNER_FIELDS), strict=True))
+        roles, paths = (snapshot.strings(name, rows) for name in ("role", "path"))
         stated = [
             role not in NOT_STATED and not path and not is_question(text)
-            for role, path, text in zip(snapshot.strings("role", rows), snapshot.strings("path", rows), texts, strict=True)
+            for role, path, text in zip(roles, paths, texts, strict=True)
         ]
-        return cls(texts, moments, snapshot.strings("session", rows), owners, stated, nearness(snapshot.vectors(rows)))
+        begins = snapshot.numbers("valid_from", rows)
+        moments = np.where(np.isnan(begins), snapshot.numbers("created", rows), begins)
+        near = nearness(snapshot.vectors(rows), median)
+        return cls(texts, moments, snapshot.strings("session", rows), owners, stated, near)
 
     def best(self, scores: Floats) -> int | None:
         """The statement with the highest score."""
         return next((at for at in np.argsort(-scores, kind="stable").tolist() if self.stated[at]), None)
 
-    def values(self, at: int) -> frozenset[str]:
-        if at not in self._values:
-            self._values[at] = find_values(self.texts[at])
-        return self._values[at]
-
-    def same_thing(self, at: int, other: int) -> bool:
-        """Do both state the same thing at different times? Where the other gives a value, this one has to give one."""
-        return (
+    def difference(self, at: int, other: int) -> Difference | None:
+        """What differs, if both state the same thing at different times; None if they do not."""
+        near = float(self.nearness[at, other])
+        if not (
             self.stated[at]
+            and self.stated[other]
             and self.owners[at] == self.owners[other]
             and self.moments[at] != self.moments[other]
-            and bool(self.nearness[at, other] >= self.near)
-            and (not self.values(other) or bool(self.values(at)))
-        )
+            and near >= self.near
+        ):
+            return None
+        (values, names, content), (other_values, other_names, other_content) = self._parts(at), self._parts(other)
+        if content.isdisjoint(other_content) and near < self.very_near:
+            return None
+        if values and other_values and values != other_values:
+            return "value"
+        if names - other_names and other_names - names:
+            return "name"
+        newer = max(at, other, key=self.moments.__getitem__)
+        return "change" if near >= self.very_near and tells_change(self.texts[newer]) else None
+
+    def _parts(self, at: int) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+        """The values, the names and the content words of a text."""
+        if at not in self._values:
+            text = self.texts[at]
+            content = frozenset(stem(word) for word in words(text) if len(word) > 1 and word not in STOP)
+            self._values[at] = find_values(text), find_names(text), content
+        return self._values[at]
 
     def corrects(self, at: int, other: int) -> bool:
         """Does it correct the other, shortly after it in the same session?"""
@@ -78,14 +102,20 @@ class Statements:
         )
 
 
-def nearness(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """By pair: (cosine − median) ÷ (1 − median); −1 where one has no vector."""
+def nearness(vectors: NDArray[np.float32], median: float | None = None) -> NDArray[np.float64]:
+    """By pair: (cosine − median) ÷ (1 − median); −1 where one has no vector. The median is that of these, or given."""
     count = len(vectors)
     if not vectors.size:
         return np.full((count, count), -1.0)
     cosines = (vectors @ vectors.T).astype(np.float64)
-    known = cosines[np.triu_indices(count, 1)]
-    known = known[~np.isnan(known)]
-    median = min(float(np.median(known)), 0.95) if len(known) else 0.0
+    if median is None:
+        median = median_cosine(cosines)
     near = (cosines - median) / (1 - median)
     return np.where(np.isnan(near), -1.0, near)
+
+
+def median_cosine(cosines: NDArray[np.float64]) -> float:
+    """The median of a square of cosines without its diagonal; at most .95, so that equal texts do not hide others."""
+    known = cosines[np.triu_indices(len(cosines), 1)]
+    known = known[~np.isnan(known)]
+    return min(float(np.median(known)), 0.95) if len(known) else 0.0

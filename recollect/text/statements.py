@@ -18,6 +18,13 @@ VALUE = re.compile(
     r"|\b(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|einmal|zweimal|dreimal|halb)\b",
     re.IGNORECASE,
 )
+NAME = re.compile(r"(?<=[a-zäöüß,;] )[A-ZÄÖÜ]\w+")  # a capital inside a sentence
+CHANGE = re.compile(
+    r"\b(?:now|new|moved|moving|changed|instead|from (?:today|tomorrow|now)|no longer|any ?more|switched|updated"
+    r"|since (?:yesterday|today|this|last)|jetzt|neue?[rsnm]?|ab (?:sofort|heute|morgen)|verschoben|geändert|umgezogen"
+    r"|inzwischen|statt(?:dessen)?)\b|改|换|換|搬|新|现在|現在|不再",
+    re.IGNORECASE,
+)
 CORRECTION = re.compile(
     r"^\W*(?:(?:sorry|oops|whoops|ah|oh|no|nope|wait|hang on|hold on|actually|correction|scratch that|i meant?"
     r"|quatsch|nein|moment|halt|falsch|korrektur|ich mein(?:t?e)?|ups|entschuldigung|pardon)\b[\s,.:;!–-]*)+.*\d"
@@ -41,6 +48,22 @@ def find_values(text: str) -> frozenset[str]:
     ['4', '9:30', 'tuesday']
     """
     return frozenset(found.lower().rstrip("s") for found in VALUE.findall(text[:MAX_CHARACTERS]))
+
+
+def find_names(text: str) -> frozenset[str]:
+    """
+    >>> sorted(find_names("Last year she moved from Leeds to York."))
+    ['leeds', 'york']
+    """
+    return frozenset(found.lower() for found in NAME.findall(text[:MAX_CHARACTERS]))
+
+
+def tells_change(text: str) -> bool:
+    """
+    >>> [tells_change(each) for each in ("I moved to York.", "Yoga ist jetzt donnerstags.", "I live in York.")]
+    [True, True, False]
+    """
+    return CHANGE.search(text[:MAX_CHARACTERS]) is not None
 
 
 def is_correction(text: str) -> bool:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import leaf, product
 from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.stages.factors import status_at
-from recollect.recall.statements import Statements
-from recollect.store.base import Floats, Rows
+from recollect.recall.statements import Difference, Statements
+from recollect.store.base import Rows
 from recollect.text.classify import asks_about_assistant
 from recollect.text.dates import find_time_spans
 from recollect.text.question_time import QuestionTime, question_time
@@ -33,7 +34,9 @@ class StatementTime:
     """
 
     head: int = 40
-    ratio: float = 0.3  # of the best score: below it a hit is about something else
+    # The share of the best score that a hit must have, by what differs: a number is a safer sign than a name.
+    ratios: Mapping[Difference, float] = field(default_factory=lambda: {"value": 0.3, "name": 0.5, "change": 0.6})
+    matched: float = 0.7  # of the words that the best hit matches; only where the embedder cannot read the query
     name: str = "statements"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
@@ -42,18 +45,29 @@ class StatementTime:
             raise Skip("the query is about what an assistant said")
         time: QuestionTime = "" if find_time_spans(question, run.as_of) else question_time(question)
         first = np.flatnonzero((hits.page == hits.page.min(initial=0)) & (hits.keys > 0))[: self.head]
-        statements = Statements.of(run, hits.keys[first], _moments(run, hits.keys[first]))
+        statements = Statements.of(run.snapshot, hits.keys[first])
         scores = hits.score.values[first]
         leader = statements.best(scores)
         if leader is None or scores[leader] <= 0:
             raise Skip("no candidate is a statement")
         members = [leader]
-        for at in np.flatnonzero(scores >= self.ratio * scores[leader]).tolist():
-            if at != leader and (statements.corrects(at, leader) or (time and statements.same_thing(at, leader))):
+        for at in np.flatnonzero(scores >= min(self.ratios.values()) * scores[leader]).tolist():
+            if at == leader:
+                continue
+            difference = statements.difference(at, leader) if time else None
+            same = difference is not None and scores[at] >= self.ratios[difference] * scores[leader]
+            if (same and self._matches(run, hits.keys[first[[leader, at]]])) or statements.corrects(at, leader):
                 members.append(at)
         if len(members) == 1:
             raise Skip("no other candidate states the same as the best one" if time else "no candidate corrects another")
         return self._lift(run, hits, first, statements, members, time or "now")
+
+    def _matches(self, run: Run, rows: Rows) -> bool:
+        """Does the second match most of the words that the first does? Asked where the vectors mean little."""
+        if run.embedder_reads_query() or not run.query.terms:
+            return True
+        has = run.snapshot.term_frequencies(run.query.terms, ALL_FIELDS, rows) > 0
+        return bool(has[:, 0].sum() * self.matched <= (has[:, 0] & has[:, 1]).sum())
 
     def _lift(
         self,
@@ -94,8 +108,3 @@ def _notes(run: Run, keys: Rows, statements: Statements, newest: list[int]) -> d
     notes = {int(keys[at]): [f"a newer statement about this: {quote(newest[0])}"] for at in newest[1:]}
     return {int(keys[newest[0]]): [f"an earlier statement about this: {quote(newest[1])}"], **notes}
 
-
-def _moments(run: Run, keys: Rows) -> Floats:
-    """When each statement began to hold: its ``valid_from``, else its creation, in microseconds."""
-    begins = run.snapshot.numbers("valid_from", keys)
-    return np.where(np.isnan(begins), run.snapshot.numbers("created", keys), begins)
