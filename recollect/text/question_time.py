@@ -51,8 +51,8 @@ NOW = re.compile(
 )
 # “What came first, the move or the wedding?” asks for both.
 COMPARISON = re.compile(
-    r"\b(?:first|earlier|later|last|before|after)\b[^.?!]{0,200}\bor\b"
-    r"|\b(?:zuerst|zuletzt|früher|später|eher|vorher)\b[^.?!]{0,200}\boder\b|哪个在(?:前|后|先)|哪個在(?:前|後|先)",
+    r"\b(?:first|earlier|later|last|before|after)\b[^?!]{0,200}\bor\b"
+    r"|\b(?:zuerst|zuletzt|früher|später|eher|vorher)\b[^?!]{0,200}\boder\b|哪个在(?:前|后|先)|哪個在(?:前|後|先)",
     re.IGNORECASE,
 )
 # The first finite verb of an English question gives its tense; "have" and "has" begin a perfect.
