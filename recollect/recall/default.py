@@ -6,7 +6,8 @@
       ├─▶ trigrams ──┤
       ├─▶ vectors ───┼─▶ blend by kind of text ─▶ × speaker ─▶ × role ─▶ × dates ─▶ × answer likelihood ─┐
       └─▶ tokens ────┘                                                                                   │
-      best k ◀─ × status ◀─ × recency ◀─ × conversation resume ◀─ + best of the session ◀────────────────┘
+      ┌─ × confidence, strength ◀─ × status ◀─ × recency ◀─ × conversation resume ◀─ + best of the session ◀┘
+      └─▶ + related names ─▶ + linked memories ─▶ statement of the right time first ─▶ × contradictions ─▶ best k
 
 A name that is looked up also matches as a prefix. Trigrams look up only words that no memory has: typos and parts of
 words. Tokens compare word by word in meaning, including the memories just before and after. The weights depend on the
@@ -24,14 +25,18 @@ from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
     AnswerLikelihood,
     ContinuedConversation,
+    Contradictions,
     DateFactor,
     RecencyFactor,
     RecordUse,
+    RelatedNames,
     RoleFactor,
     SessionScore,
     SpeakerFactor,
+    SpreadingActivation,
     StatementTime,
     StatusFactor,
+    TrustFactor,
 )
 
 PAGE = 50  # candidates of a cue; the first page is the same for every k
@@ -77,7 +82,11 @@ def default(
             ContinuedConversation(check.fraction(resuming, "resuming")),
             RecencyFactor(share=check.fraction(recency, "recency"), half_life=30),
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
+            TrustFactor(),
+            RelatedNames(),
+            SpreadingActivation(pages=True),
             StatementTime(),
+            Contradictions(),
         ],
         after=[RecordUse(("access",))],
         confidence=Confidence(),

@@ -13,15 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.base import Floats, Rows, Snapshot
-from recollect.text.statements import find_names, find_values, is_correction, is_question, tells_change
+from recollect.text.entity_names import find_names
+from recollect.text.statements import MAX_CHARACTERS, find_values, is_correction, is_negative, is_opinion, is_question, tells_change, value_kinds
 from recollect.text.stopwords import STOP
 from recollect.text.words import stem, words
 
 NOT_STATED = frozenset({"assistant", "system", "tool"})  # roles that repeat what a user stated
 MINUTE = 60e6  # microseconds
+DAY_WORDS = frozenset("yesterday today tomorrow tonight gestern heut heute morgen 昨天 今天 明天 前天".split())
 OWNER_FIELDS = ("collection", "user", "speaker")
 
 Difference = Literal["value", "name", "change"]  # what differs between two statements of the same thing
+ConflictRule = Literal["correction", "change", "value", "polarity"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +86,33 @@ class Statements:
         newer = max(at, other, key=self.moments.__getitem__)
         return "change" if near >= self.very_near and tells_change(self.texts[newer]) else None
 
+    def conflict(self, newer: int, older: int) -> ConflictRule | None:
+        """The rule by which two statements may conflict; stricter than ``difference``, as no query says what is meant."""
+        if self.corrects(newer, older):
+            return "correction"
+        near = float(self.nearness[newer, older])
+        if near < self.near or self.difference(newer, older) is None:
+            return None
+        (values, names, content), (old_values, old_names, old_content) = self._parts(newer), self._parts(older)
+        common = len((content & old_content) - values - old_values - DAY_WORDS)
+        new, gone = values - old_values, old_values - values
+        changed = tells_change(self.texts[newer])
+        other_name = values.isdisjoint(old_values) and names - old_names and old_names - names
+        if changed and common and near >= 0.45 and ((new and gone) or other_name):
+            return "change"
+        if common >= 2 and near >= 0.6 and value_kinds(new) & value_kinds(gone):
+            return "value"
+        opinions = is_opinion(self.texts[newer]) and is_opinion(self.texts[older])
+        opposite = is_negative(self.texts[newer]) != is_negative(self.texts[older])
+        return "polarity" if common and near >= 0.5 and opinions and opposite else None
+
     def _parts(self, at: int) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
         """The values, the names and the content words of a text."""
         if at not in self._values:
             text = self.texts[at]
             content = frozenset(stem(word) for word in words(text) if len(word) > 1 and word not in STOP)
-            self._values[at] = find_values(text), find_names(text), content
+            names = frozenset(name.casefold() for name in find_names(text[:MAX_CHARACTERS]))
+            self._values[at] = find_values(text), names, content
         return self._values[at]
 
     def corrects(self, at: int, other: int) -> bool:
@@ -99,6 +123,7 @@ class Statements:
             and self.sessions[at] == self.sessions[other] != ""
             and 0 < self.moments[at] - self.moments[other] <= self.correction_minutes * MINUTE
             and is_correction(self.texts[at])
+            and "number" in value_kinds(self._parts(other)[0])
         )
 
 

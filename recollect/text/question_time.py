@@ -62,7 +62,9 @@ AUXILIARY = re.compile(
     re.IGNORECASE,
 )
 SUBJECT_QUESTION = re.compile(r"^\W*(?:who|what|which(?: \w+){1,3}?) \w+[^s\W]s\b", re.IGNORECASE)  # who looks after it
-ENGLISH_QUESTION = re.compile(r"\b(?:what|where|when|who|whose|which|how|why|do|does|is|are|am|can|my|the)\b", re.IGNORECASE)
+ENGLISH_QUESTION = re.compile(
+    r"\b(?:what|where|when|who|whose|which|how|why|do|does|is|are|am|can|my|the)\b", re.IGNORECASE
+)
 GERMAN_QUESTION = re.compile(
     r"\b(?:was|wo|wann|wer|wem|wen|wessen|welche[rsnm]?|wie|wieso|warum|wohin|woher|worüber|womit|ich|wir|mein\w*|der|das"
     r"|ist|sind|bin|habe|hat|und|für)\b",

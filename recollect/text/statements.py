@@ -1,4 +1,4 @@
-"""What a statement gives: its values (numbers, days, times), its polarity, and whether it corrects what was just said."""
+"""What a statement gives: values (numbers, days, times), a change, a correction, an opinion and its polarity."""
 
 from __future__ import annotations
 
@@ -18,24 +18,31 @@ VALUE = re.compile(
     r"|\b(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|einmal|zweimal|dreimal|halb)\b",
     re.IGNORECASE,
 )
-NAME = re.compile(r"(?<=[a-zäöüß,;] )[A-ZÄÖÜ]\w+")  # a capital inside a sentence
+DAY = re.compile(r"周|星期|礼拜|禮拜|.*(?:day|tag|mittwoch|sonnabend|abend)$|.*(?:ry|ril|mber|ber|uar|jun|jul|mai|märz|august).*")
 CHANGE = re.compile(
     r"\b(?:now|new|moved|moving|changed|instead|from (?:today|tomorrow|now)|no longer|any ?more|switched|updated"
     r"|since (?:yesterday|today|this|last)|jetzt|neue?[rsnm]?|ab (?:sofort|heute|morgen)|verschoben|geändert|umgezogen"
-    r"|inzwischen|statt(?:dessen)?)\b|改|换|換|搬|新|现在|現在|不再",
+    r"|inzwischen|statt(?:dessen)?)\b|改[到成为為了]|[换換][了成到]|搬[到完进進]|现在|現在|不再|[涨漲升降调調]到",
     re.IGNORECASE,
 )
 CORRECTION = re.compile(
-    r"^\W*(?:(?:sorry|oops|whoops|ah|oh|no|nope|wait|hang on|hold on|actually|correction|scratch that|i meant?"
-    r"|quatsch|nein|moment|halt|falsch|korrektur|ich mein(?:t?e)?|ups|entschuldigung|pardon)\b[\s,.:;!–-]*)+.*\d"
-    r"|不对|不對|说错|說錯|更正|记错|記錯|写错|寫錯",
+    r"^\W*(?:(?:oh|ah|uh|um|hm|ach|äh)\b[\s,.:;!–-]*)?(?:(?:sorry|oops|whoops|no|nope|wait|hang on|hold on|actually"
+    r"|correction|scratch that|i meant?|quatsch|nein|moment|halt|falsch|korrektur|ich mein(?:t?e)?|ups|entschuldigung"
+    r"|pardon)\b[\s,.:;!–-]*)+.*\d|^.{0,3}(?:不对|不對|说错|說錯|更正|记错|記錯|写错|寫錯).*\d",
+    re.IGNORECASE,
+)
+OPINION = re.compile(
+    r"\b(?:i|we|i'm|i've|we're)\b.{0,40}\b(?:like|love|hate|dislike|prefer|enjoy|want|need|eat|drink|take|think|trust|believe"
+    r"|back on|given up|gave up|stopped|started)\b|\b(?:ich|wir)\b.{0,40}\b(?:\w*mag|liebe|hasse|will|esse|trinke|nehme|finde"
+    r"|halte|glaube)\b|\b(?:mag|liebe|hasse|esse|trinke|nehme|finde) (?:ich|wir)\b"
+    r"|我.{0,10}(?:喜欢|喜歡|爱|愛|讨厌|討厭|吃|喝|想|觉得|覺得|认为|認為)",
     re.IGNORECASE,
 )
 NEGATIVE = re.compile(
     r"\b(?:not|no|never|none|nothing|without|hate[sd]?|dislike[sd]?|can't|cannot|couldn't|don't|doesn't|didn't|isn't"
     r"|aren't|wasn't|won't|wouldn't|haven't|hasn't|stopped|quit|gave up|given up|no longer|anymore|any more|refuse[sd]?"
     r"|awful|terrible|horrible|worst|bad)\b"
-    r"|\b(?:nicht|kein\w*|nie|niemals|nichts|ohne|hasse|hasst|mag ich nicht|aufgehört|schluss|schlecht\w*|furchtbar\w*)\b"
+    r"|\b(?:nicht|kein\w*|nie|niemals|nichts|ohne|hasse|hasst|aufgehört|schluss|schlecht\w*|furchtbar\w*)\b"
     r"|不(?!错|錯|过|過|管|仅|僅|但)|没|沒|无|無|从未|從未|讨厌|討厭|戒了|别|別",
     re.IGNORECASE,
 )
@@ -50,20 +57,21 @@ def find_values(text: str) -> frozenset[str]:
     return frozenset(found.lower().rstrip("s") for found in VALUE.findall(text[:MAX_CHARACTERS]))
 
 
-def find_names(text: str) -> frozenset[str]:
-    """
-    >>> sorted(find_names("Last year she moved from Leeds to York."))
-    ['leeds', 'york']
-    """
-    return frozenset(found.lower() for found in NAME.findall(text[:MAX_CHARACTERS]))
-
-
 def tells_change(text: str) -> bool:
     """
     >>> [tells_change(each) for each in ("I moved to York.", "Yoga ist jetzt donnerstags.", "I live in York.")]
     [True, True, False]
     """
     return CHANGE.search(text[:MAX_CHARACTERS]) is not None
+
+
+def value_kinds(values: frozenset[str]) -> frozenset[str]:
+    """The kinds of these values: a number in digits, a day or month, or a number as a word.
+
+    >>> sorted(value_kinds(find_values("Two rooms, from Monday on, 480 a month.")))
+    ['day', 'number', 'word']
+    """
+    return frozenset("number" if value[0].isdigit() else "day" if DAY.match(value) else "word" for value in values)
 
 
 def is_correction(text: str) -> bool:
@@ -82,6 +90,15 @@ def is_negative(text: str) -> bool:
     [True, False, True]
     """
     return NEGATIVE.search(text[:MAX_CHARACTERS].replace("’", "'")) is not None
+
+
+def is_opinion(text: str) -> bool:
+    """Does it tell what somebody likes, takes, wants or thinks?
+
+    >>> [is_opinion(each) for each in ("I really like olives.", "Ich trinke keinen Kaffee.", "The bus was late.")]
+    [True, True, False]
+    """
+    return OPINION.search(text[:MAX_CHARACTERS].replace("’", "'")) is not None
 
 
 def is_question(text: str) -> bool:

@@ -9,18 +9,23 @@ from recollect.recall.stages.conversation import (
     SpeakerFactor,
 )
 from recollect.recall.stages.factors import ConditionalStage, RecencyFactor, RecordUse, StatusFactor
+from recollect.recall.stages.links import Contradictions, RelatedNames, SpreadingActivation, TrustFactor
 from recollect.recall.stages.statements import StatementTime
 
 __all__ = [
     "AnswerLikelihood",
     "ConditionalStage",
     "ContinuedConversation",
+    "Contradictions",
     "DateFactor",
     "RecencyFactor",
     "RecordUse",
+    "RelatedNames",
     "RoleFactor",
     "SessionScore",
     "SpeakerFactor",
+    "SpreadingActivation",
     "StatementTime",
     "StatusFactor",
+    "TrustFactor",
 ]

@@ -59,7 +59,9 @@ class StatementTime:
             if (same and self._matches(run, hits.keys[first[[leader, at]]])) or statements.corrects(at, leader):
                 members.append(at)
         if len(members) == 1:
-            raise Skip("no other candidate states the same as the best one" if time else "no candidate corrects another")
+            raise Skip(
+                "no other candidate states the same as the best one" if time else "no candidate corrects another"
+            )
         return self._lift(run, hits, first, statements, members, time or "now")
 
     def _matches(self, run: Run, rows: Rows) -> bool:
@@ -107,4 +109,3 @@ def _notes(run: Run, keys: Rows, statements: Statements, newest: list[int]) -> d
 
     notes = {int(keys[at]): [f"a newer statement about this: {quote(newest[0])}"] for at in newest[1:]}
     return {int(keys[newest[0]]): [f"an earlier statement about this: {quote(newest[1])}"], **notes}
-
