@@ -95,12 +95,13 @@ class Statements:
             return None
         (values, names, content), (old_values, old_names, old_content) = self._parts(newer), self._parts(older)
         common = len((content & old_content) - values - old_values - DAY_WORDS)
-        new, gone = values - old_values, old_values - values
+        other_value = bool(value_kinds(values - old_values) & value_kinds(old_values))
         changed = tells_change(self.texts[newer])
         other_name = values.isdisjoint(old_values) and names - old_names and old_names - names
-        if changed and common and near >= 0.45 and ((new and gone) or other_name):
+        if changed and common and near >= (0.35 if common > 1 else 0.4) and (other_value or other_name):
             return "change"
-        if common >= 2 and near >= 0.6 and value_kinds(new) & value_kinds(gone):
+        restated = values.isdisjoint(old_values) or old_values <= values  # nothing but the old value in common
+        if common > 1 and near >= 0.6 and other_value and restated:
             return "value"
         opinions = is_opinion(self.texts[newer]) and is_opinion(self.texts[older])
         opposite = is_negative(self.texts[newer]) != is_negative(self.texts[older])

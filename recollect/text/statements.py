@@ -20,9 +20,12 @@ VALUE = re.compile(
 )
 DAY = re.compile(r"周|星期|礼拜|禮拜|.*(?:day|tag|mittwoch|sonnabend|abend)$|.*(?:ry|ril|mber|ber|uar|jun|jul|mai|märz|august).*")
 CHANGE = re.compile(
-    r"\b(?:now|new|moved|moving|changed|instead|from (?:today|tomorrow|now)|no longer|any ?more|switched|updated"
-    r"|since (?:yesterday|today|this|last)|jetzt|neue?[rsnm]?|ab (?:sofort|heute|morgen)|verschoben|geändert|umgezogen"
-    r"|inzwischen|statt(?:dessen)?)\b|改[到成为為了]|[换換][了成到]|搬[到完进進]|现在|現在|不再|[涨漲升降调調]到",
+    r"\b(?:now|new|mov(?:es?|ed|ing)|changed|instead|from (?:today|tomorrow|now)|no longer|any ?more|switched|updated|again"
+    r"|back (?:to|on|up|down)|(?:up|down) to|raised?|lowered|increased|reduced|doubled|halved|renewed|replaced|postponed"
+    r"|cancelled|after all|since (?:yesterday|today|this|last))\b"
+    r"|\b(?:jetzt|neue?[rsnm]?|ab (?:sofort|heute|morgen)|verschoben|geändert|umgezogen|inzwischen|statt(?:dessen)?|wieder"
+    r"|erhöht|gesenkt|verdoppelt|halbiert|verlängert|ersetzt|abgesagt|doch)\b"
+    r"|改[到成为為了]|[换換][了成到]|搬[到完进進]|现在|現在|不再|[涨漲升降调調]到|加量|减量|減量|又|其实|其實|戒了|重新",
     re.IGNORECASE,
 )
 CORRECTION = re.compile(
