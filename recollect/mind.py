@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from os import PathLike, fspath
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from recollect.store.base import Bound, Store, StoreStatus, Transaction, UndoResult, WriteResult
     from recollect.store.sqlite import SqliteStore
     from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
+    from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.consolidate import Period, Summarise
     from recollect.upkeep.markdown_export import ExportResult
     from recollect.upkeep.probes import Probes
@@ -211,11 +212,17 @@ class Mind:
     def supersede(self, old: str, new: str | Memory, /, **details: Unpack[Details]) -> Memory:
         """Replace a memory by a newer one, from its ``valid_from`` or now on; both are kept.
 
-        A text inherits the collection, user, topic and the like of the old memory, unless the details differ.
+        ``new`` is a text, a Memory, or the full id of a memory that is already stored. A text inherits the collection,
+        user, topic and the like of the old memory, unless the details differ.
         """
         from recollect.ingest.writer import inherited_fields
 
         replaced = self.show(old)
+        if isinstance(new, str) and self._store.get([new], missing_ok=True):
+            if details:
+                raise InvalidInput(f"{new} is a stored memory: change its {', '.join(details)} with edit.")
+            self._writer.supersede_by_stored(replaced.id, new)
+            return self.show(new)
         memory = self._memory(new, {**inherited_fields(replaced), **details} if isinstance(new, str) else details)
         return self.show(self._writer.supersede(replaced.id, memory, self.clock()))
 
@@ -356,16 +363,31 @@ class Mind:
         """The relations between entity names."""
         return self._store.entity_edges()
 
+    def conflicts(
+        self,
+        filter: AnyFilterOrMapping | None = None,
+        *,
+        limit: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Sequence[Conflict]:
+        """Pairs of memories that may state different values of the same thing; nothing is changed (B17).
+
+        Decide with ``supersede``, ``contradict`` or by keeping both. Pairs that are linked already are left out.
+        """
+        from recollect.upkeep.conflicts import find_conflicts
+
+        most = None if limit is None else check.count(limit, "limit")
+        return find_conflicts(self._store, self.clock(), as_filter(filter), most, progress)
+
     def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
         """Earlier versions of a memory, oldest first, each with the moment when it ended."""
         return self._store.history(self._store.resolve([id])[0])
 
     def status(self) -> Status:
         from recollect.embed import known_dim
-
-        name, dim = (self.embedder.name, known_dim(self.embedder)) if self.embedder else (None, None)
         from recollect.upkeep.languages import memory_language_note
 
+        name, dim = (self.embedder.name, known_dim(self.embedder)) if self.embedder else (None, None)
         note = memory_language_note(self._store, self.embedder, self.clock())
         return Status(self._store.status(), name, dim, self.choice.reason, note)
 

@@ -6,7 +6,8 @@
       ├─▶ trigrams ──┤
       ├─▶ vectors ───┼─▶ blend by kind of text ─▶ × speaker ─▶ × role ─▶ × dates ─▶ × answer likelihood ─┐
       └─▶ tokens ────┘                                                                                   │
-      best k ◀─ × status ◀─ × recency ◀─ × conversation resume ◀─ + best of the session ◀────────────────┘
+      ┌─ × confidence, strength ◀─ × status ◀─ × recency ◀─ × conversation resume ◀─ + best of the session ◀┘
+      └─▶ + related names ─▶ + linked memories ─▶ statement of the right time first ─▶ × contradictions ─▶ best k
 
 The language of the query decides about stop words, stems and compounds. A name that is looked up also matches as a
 prefix. Trigrams look up only words that no memory has: typos and parts of words. Tokens compare word by word in
@@ -26,12 +27,17 @@ from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
     AnswerLikelihood,
     ContinuedConversation,
+    Contradictions,
     RecencyFactor,
     RecordUse,
+    RelatedNames,
     RoleFactor,
     SessionScore,
     SpeakerFactor,
+    SpreadingActivation,
+    StatementTime,
     StatusFactor,
+    TrustFactor,
 )
 from recollect.recall.times import ChronologicalOrder, TimeCue, TimeFactor, TimeFirst, TimeReader
 
@@ -82,6 +88,11 @@ def default(
             ContinuedConversation(check.fraction(resuming, "resuming")),
             RecencyFactor(share=check.fraction(recency, "recency"), half_life=30),
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
+            TrustFactor(),
+            RelatedNames(),
+            SpreadingActivation(pages=True),
+            StatementTime(),
+            Contradictions(),
             ChronologicalOrder(),
         ],
         after=[RecordUse(("access",))],

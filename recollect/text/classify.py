@@ -52,17 +52,19 @@ ASKS_ABOUT_PAST = {
     }.items()
 }
 ASSISTANT_SAID = re.compile(
-    r"\b(?:did|had|have) you (?:say|said|tell|told|recommend|suggest|mention|advise|propose|explain|give|given)|"
-    r"\byou(?:'d|'ve| had| have)? (?:said|told|recommended|suggested|mentioned|advised|proposed|explained|gave)\b|"
-    r"\byour (?:advice|answers?|recommendations?|suggestions?|explanations?)\b|\bthe assistant\b|"
-    r"\b(?:hast|hattest) du\b[^.!?\n]{0,100}\b(?:gesagt|empfohlen|vorgeschlagen|geraten|erwähnt|erklärt|genannt|"
-    r"(?:mit)?gegeben)\b|\bdu (?:mir |uns )?(?:sagtest|empfahlst|rietest|erwähntest)\b|\blaut dir\b|"
-    r"\bdeine?[nmrs]? (?:rat|ratschl[aä]ge?|tipps?|vorschl[aä]ge?n?|(?:empfehlung|antwort|erklärung)(?:en)?)\b|"
-    r"\b(?:m'as[- ]tu|tu m'as) (?:dit|conseillé|recommandé|suggéré|proposé|expliqué)\b|\b(?:ton|tes) conseils?\b|"
-    r"\bme (?:dijiste|recomendaste|sugeriste|aconsejaste|explicaste|propusiste)\b|\btus? (?:consejos?|sugerencias?)\b|"
-    r"(?<![请請])[你您](?:之前|上次|以前|刚才|剛才|当时|當時)?(?:[给給跟对對向]我)?"
-    r"(?:说|說|告诉|告訴|推荐|推薦|建议|建議|提到|提过|提過|提醒|解释|解釋)|"
-    r"[你您]的?(?:建议|建議|意见|意見|回答|推荐|推薦|解释|解釋)|助手|助理",
+    r"\b(?:did|had|have|were|was) you(?! (?:know|hear|see)\b)\b|\byou(?:'d|'ve| had| have| once| also)? (?:said|told"
+    r"|recommended|suggested|mentioned|advised|proposed|explained|gave|warned|promised|reminded|wanted|offered)\b"
+    r"|\byour (?:\w+ )?(?:advice|answers?|recommendations?|suggestions?|explanations?|tips?|warnings?|proposals?|ideas?)\b"
+    r"|\baccording to you\b|(?<!told )(?<!asked )\bthe assistant\b"
+    r"|\b(?:hast|hattest|wolltest|meintest|sagtest|rietst|warst) du\b"
+    r"|\bdu (?:mir|uns|dazu|damals)?\b[^.?!]{0,80}\b(?:gesagt|geraten|empfohlen|vorgeschlagen|erwähnt|erklärt|gewarnt|gemeint"
+    r"|genannt|gegeben)\b|\blaut dir\b|\bdeiner meinung\b|\bdein(?:e[mnrs]?)? (?:rat|tipps?|vorschl\w+|empfehlung\w*"
+    r"|antwort\w*|erklärung\w*|warnung\w*)\b"
+    r"|(?<![跟对對和向给給])你(?:之前|当时|當時|上次|那时|那時|曾经|曾經|以前|还|還|是)?(?:怎么|怎麼)?(?:说|說|建议|建議|推荐|推薦|让我|讓我|叫我|告诉|告訴|提醒|提到|教我|给我|給我|给的|給的|解释|解釋)"
+    r"|你的(?:建议|建議|推荐|推薦|回答|解释|解釋|提醒)"
+    r"|\b(?:m'as[- ]tu|tu m'as) (?:dit|conseillé|recommandé|suggéré|proposé|expliqué)\b|\b(?:ton|tes) conseils?\b"
+    r"|\bme (?:dijiste|recomendaste|sugeriste|aconsejaste|explicaste|propusiste)\b|\btus? (?:consejos?|sugerencias?)\b"
+    r"|助手|助理",
     re.IGNORECASE,
 )
 

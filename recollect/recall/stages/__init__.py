@@ -8,15 +8,22 @@ from recollect.recall.stages.conversation import (
     SpeakerFactor,
 )
 from recollect.recall.stages.factors import ConditionalStage, RecencyFactor, RecordUse, StatusFactor
+from recollect.recall.stages.links import Contradictions, RelatedNames, SpreadingActivation, TrustFactor
+from recollect.recall.stages.statements import StatementTime
 
 __all__ = [
     "AnswerLikelihood",
     "ConditionalStage",
     "ContinuedConversation",
+    "Contradictions",
     "RecencyFactor",
     "RecordUse",
+    "RelatedNames",
     "RoleFactor",
     "SessionScore",
     "SpeakerFactor",
+    "SpreadingActivation",
+    "StatementTime",
     "StatusFactor",
+    "TrustFactor",
 ]

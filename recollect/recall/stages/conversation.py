@@ -87,18 +87,22 @@ class SpeakerFactor:
 
 @dataclass(frozen=True, slots=True)
 class RoleFactor:
-    """× a factor by role: what an assistant said counts less, unless the query is about that."""
+    """× a factor by role: what an assistant said counts less; where the query is about that, what others said does."""
 
     factors: Mapping[str, float] = field(default_factory=lambda: {"assistant": 0.7, "system": 0.7, "tool": 0.7})
+    others: float = 0.5  # for the other roles, where the query is about what an assistant said
     name: str = "role"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         roles = run.snapshot.strings("role", hits.keys)
         if self.factors.keys().isdisjoint(roles):
             raise Skip("no candidate was said by an assistant")
-        if asks_about_assistant(run.query.text):
-            raise Skip("the query is about what an assistant said")
-        factor = np.array([self.factors.get(role, 1.0) for role in roles])
+        about_assistant = asks_about_assistant(run.trace.query)
+        run.log("about what an assistant said", about_assistant)
+        if about_assistant:
+            factor = np.array([self.others if role and role not in self.factors else 1.0 for role in roles])
+        else:
+            factor = np.array([self.factors.get(role, 1.0) for role in roles])
         return [Rescore(product("after role", hits.score, leaf(factor, lambda at: f"role {roles[at]!r}")))]
 
 
