@@ -34,6 +34,7 @@ from recollect.recall.comparison import Comparison
 from recollect.recall.context import Context
 from recollect.recall.context import context as make_context
 from recollect.recall.expressions import Explanation
+from recollect.recall.history import History, as_turns
 from recollect.recall.packing import check_budget
 from recollect.recall.pipeline import Request
 from recollect.recall.pipeline import recall as run_recall
@@ -261,6 +262,7 @@ class Mind:
         recipe: str | Recipe = "default",
         filter: AnyFilterOrMapping | None = None,
         as_of: When | None = None,
+        history: History = (),
         track: bool = True,
         abstain: bool | float = False,
         deadline: float | None = None,
@@ -268,11 +270,12 @@ class Mind:
     ) -> Recall:
         """The memories that answer best, best first, each with its score and why.
 
-        ``as_of`` returns what was valid at a moment; ``track=False`` records no use; ``deadline`` is in seconds.
+        ``history`` is the conversation before the query, oldest first: a follow-up such as “and what did it cost?”
+        takes its subject from there. ``as_of`` returns what was valid at a moment; ``track=False`` records no use; ``deadline`` is in seconds.
         ``abstain`` returns nothing when the recall's ``confidence`` is below the recipe's threshold, or below a number
         of your own. Further keywords are settings of the recipe, by name.
         """
-        request = self._request(query, recipe, settings, k, filter, as_of, track, abstain, deadline)
+        request = self._request(query, recipe, settings, k, filter, as_of, history, track, abstain, deadline)
         if self._recall_cache is not None:
             return self._recall_cache.recall(self._store, request, recipe, settings)
         return run_recall(self._store, request)
@@ -285,6 +288,7 @@ class Mind:
         recipe: str | Recipe = "default",
         filter: AnyFilterOrMapping | None = None,
         as_of: When | None = None,
+        history: History = (),
         track: bool = True,
         abstain: bool | float = False,
         deadline: float | None = None,
@@ -295,7 +299,7 @@ class Mind:
         The budget is spent on the best results without duplicates, and what is left on their neighbours.
         """
         size = check_budget(budget, "budget")
-        request = self._request(query, recipe, settings, CANDIDATES, filter, as_of, track, abstain, deadline)
+        request = self._request(query, recipe, settings, CANDIDATES, filter, as_of, history, track, abstain, deadline)
         return make_context(self._store, request, size)
 
     def compare(
@@ -304,7 +308,7 @@ class Mind:
         """One query by several recipes, side by side; no use is recorded."""
         names = [recipes] if isinstance(recipes, (str, Recipe)) else recipes
         chosen = [get_recipe(recipe) for recipe in names]
-        allowed = ("filter", "as_of", "track", "abstain", "deadline")
+        allowed = ("filter", "as_of", "history", "track", "abstain", "deadline")
         unknown = [name for name in options if name not in allowed]
         if unknown:
             raise InvalidInput(f"compare has no option {unknown[0]!r}; its options are: {', '.join(allowed)}.")
@@ -513,6 +517,7 @@ class Mind:
         k: int | None,
         filter: AnyFilterOrMapping | None,
         as_of: When | None,
+        history: History,
         track: bool,
         abstain: bool | float,
         deadline: float | None,
@@ -529,6 +534,7 @@ class Mind:
             abstain=_threshold(abstain, chosen),
             deadline=deadline,
             embedder=self.embedder,
+            history=as_turns(history),
         )
 
     def _cached(

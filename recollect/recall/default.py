@@ -18,6 +18,7 @@ from recollect.errors import InvalidInput
 from recollect.model import validation as check
 from recollect.recall.confidence import Confidence
 from recollect.recall.cues import AllCues, TokensCue, TrigramsCue, VectorsCue, WordsCue
+from recollect.recall.followups import FollowUp, HistoryCue
 from recollect.recall.fusion import Blend, BlendByTextKind, CueWeight
 from recollect.recall.query_parsing import ContentWords, PrefixLookup, Spelling
 from recollect.recall.recipe import Recipe, paged
@@ -33,6 +34,7 @@ from recollect.recall.stages import (
     StatusFactor,
 )
 
+HISTORY_WEIGHT = 0.5  # of the history cue, in addition to the others
 PAGE = 50  # candidates of a cue; the first page is the same for every k
 
 
@@ -53,11 +55,12 @@ def default(
         name="default",
         about="Words and meaning together, with the memories just before and after.",
         statuses=("active", "superseded", "contradicted"),
-        read=[Spelling(), ContentWords(), PrefixLookup()],
+        read=[Spelling(), ContentWords(), PrefixLookup(), FollowUp()],
         cues=AllCues(
             WordsCue(depth=paged(PAGE)),
             TrigramsCue(of="words", depth=paged(PAGE)),
             VectorsCue(depth=paged(PAGE)),
+            HistoryCue(),
             TokensCue(depth=paged(PAGE)),
         ),
         fuse=BlendByTextKind(
@@ -99,5 +102,6 @@ def _blend(factors: dict[str, float], **shares: float) -> Blend:
         CueWeight("words", weights["words"] / weight_sum, over="best", plus=("trigrams",)),
         CueWeight("vectors", weights["vectors"] / weight_sum, over="range"),
         CueWeight("tokens", weights["tokens"] / weight_sum, over="range"),
+        CueWeight("history", HISTORY_WEIGHT, over="itself"),
         page=PAGE,
     )
