@@ -13,7 +13,7 @@ from recollect.recall.expressions import Expression, leaf, product
 from recollect.recall.history import Turn
 from recollect.recall.hits import Candidates
 from recollect.recall.ordering import ordered
-from recollect.recall.query_parsing import ContentWords, ParsedQuery, listed
+from recollect.recall.query_parsing import ContentWords, ParsedQuery
 from recollect.recall.recipe import QueryReader
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import cosines, nearest
@@ -51,7 +51,7 @@ class FollowUp:
                 if not names_no_subject(term.word):
                     subject.setdefault(term.word, term)
         terms = tuple(subject.values())[: self.max_words]
-        run.log("subject", listed([term.word for term in terms]) or "none")
+        run.log("subject", ", ".join(term.word for term in terms) or "none")
         run.log("taken from", " / ".join(f"{turn.role}: {turn.text[:80]}".lstrip(": ") for turn in turns))
         added = [replace(term, weight=self.weight) for term in terms if term.word not in query.words]
         return replace(query, terms=(*query.terms, *added), subject=terms)

@@ -43,9 +43,9 @@ class ContentWords:
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
         every = tuple(dict.fromkeys(words(query.text)))
         about = tuple(word for word in every if word not in self.stop) or every
-        run.log("words", listed(about) or "none")
+        run.log("words", _listed(about) or "none")
         if len(about) < len(every):
-            run.log("stop words dropped", listed([word for word in every if word in self.stop]))
+            run.log("stop words dropped", _listed([word for word in every if word in self.stop]))
         return replace(query, words=every, terms=tuple(Term(word) for word in _by_stem(about)))
 
 
@@ -125,7 +125,7 @@ class EveryWord:
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
         every = tuple(dict.fromkeys(words(query.text)))
-        run.log("words", listed(every) or "none")
+        run.log("words", _listed(every) or "none")
         return replace(query, words=every, terms=tuple(Term(word, match=self.match) for word in every))
 
 
@@ -137,7 +137,6 @@ def _by_stem(words: tuple[str, ...]) -> list[str]:
     return list(first.values())
 
 
-def listed(words: Sequence[str], limit: int = 40) -> str:
-    """Words for the trace, not too many."""
+def _listed(words: Sequence[str], limit: int = 40) -> str:
     shown = ", ".join(words[:limit])
     return f"{shown} and {len(words) - limit} more" if len(words) > limit else shown
