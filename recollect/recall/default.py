@@ -34,7 +34,7 @@ from recollect.recall.stages import (
     StatusFactor,
 )
 
-HISTORY_WEIGHT = 0.5  # of the history cue, in addition to the others
+HISTORY_WEIGHT = 0.6  # of the history cue, in addition to the others
 PAGE = 50  # candidates of a cue; the first page is the same for every k
 
 

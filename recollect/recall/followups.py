@@ -78,13 +78,13 @@ class HistoryCue:
 
     The ``anchors`` are the memories most similar to the exchange, by words and by meaning: (BM25 ÷ best + cosine) ÷ 2,
     as a share of the best. A memory has the highest similarity of an anchor near it in the session, × ``step`` for each
-    turn between; an anchor itself counts ``itself``: it is likely to be what has been answered already.
+    turn between. The best anchor itself counts ``answered``: it is likely to be what has been answered already.
     """
 
     name: str = "history"
     anchors: int = 5
     step: float = 0.85
-    itself: float = 0.75
+    answered: float = 0.6
     reach: int = 4  # turns
     pool: int = 10  # candidates for anchors, by words and by meaning each
 
@@ -120,7 +120,7 @@ class HistoryCue:
         allowed = run.scope.contains(around.ravel()).reshape(around.shape)
         near: dict[int, tuple[float, float, str]] = {}
         for at, (row, value, text) in enumerate(zip(anchors.tolist(), values.tolist(), run.texts(anchors), strict=True)):
-            places = [(row, self.itself, "what the turns before are about")]
+            places = [(row, 1.0 if at else self.answered, "what the turns before are about")]
             for neighbour, offset in zip(around[at][allowed[at]].tolist(), np.array(offsets)[allowed[at]], strict=True):
                 side = "after" if offset > 0 else "before"
                 turns = f"{abs(offset)} turn{'s' if abs(offset) > 1 else ''} {side}"

@@ -93,6 +93,7 @@ EXPLETIVES = re.compile(
 
 CHINESE_PRONOUNS = ("他", "她", "它", "他们", "她们", "它们", "他們", "她們", "它們")
 CHINESE_OTHERS = frozenset("其他 其它".split())
+YES_OR_NO = re.compile("[吗嗎]")
 CHINESE_CLAUSE = re.compile("[，。？！；,?!;]")
 CHINESE_DEMONSTRATIVE = re.compile(
     r"(?:那里|那儿|那边|那时候?|那次|那天|那个|那家|那位|那些|那本|那部|那件|那种|这里|这儿|这次|这个|这家|这些|这位|那裡|那個|這個|這裡)"
@@ -155,8 +156,12 @@ def _pronoun_has_referent(text: str, start: int, pronoun: str) -> bool:
 
 
 def _unresolved_chinese(text: str) -> str:
+    every = tagged(text)
+    first = next((kind for _, kind in every if kind not in ("x", "d", "c", "y")), "")  # no mark, adverb or particle
+    if first == "v" and YES_OR_NO.search(text):  # “拿到了吗？”: Chinese leaves out a subject that is known
+        return "its subject is left out"
     at, noun_before = 0, False
-    for word, kind in tagged(text):
+    for word, kind in every:
         start = text.find(word, at)
         at = start + len(word)
         pronoun = kind == "r" and word.endswith(CHINESE_PRONOUNS) and word not in CHINESE_OTHERS
