@@ -26,6 +26,16 @@ TIME_WORD = re.compile(
 ASKS_WHEN = re.compile(
     r"^\W*(?:when|how long|(?:in |on |at )?(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
 )
+ASKS_HOW_MUCH = re.compile(
+    r"\bhow (?:much|heavy|tall|expensive)\b|\bwie ?viel\b|\bwie (?:teuer|hoch|schwer|groß|alt)\b|多少钱|多少錢|多少(?!个|個|次|人)",
+    re.IGNORECASE,
+)
+NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|twenty|thirty|forty|fifty|hundred|"
+    r"thousand|half|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|hundert|tausend|halb\w*)\b|"
+    r"[一二三四五六七八九十百千万两半]",
+    re.IGNORECASE,
+)
 CLAUSE = re.compile(r"[^.!?。！？\n]+(?:\.(?!\s|$)[^.!?。！？\n]*)*")  # a dot inside a word does not end it
 ASKS_ABOUT_PAST = re.compile(
     r"\b(?:did|was|were|had|told|said|mentioned|talked|remember|remind)\b[^.!?\n]{0,300}\?", re.IGNORECASE
@@ -75,6 +85,18 @@ def asks_when(question: str) -> bool:
     [True, True, False]
     """
     return ASKS_WHEN.match(question) is not None
+
+
+def asks_how_much(question: str) -> bool:
+    """
+    >>> [asks_how_much(each) for each in ("How much was it?", "Wie teuer war das?", "How did it go?")]
+    [True, True, False]
+    """
+    return ASKS_HOW_MUCH.search(question) is not None
+
+
+def mentions_number(text: str) -> bool:
+    return NUMBER.search(text) is not None
 
 
 def count_statements(text: str, min_words: int = 4) -> int:
