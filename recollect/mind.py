@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from recollect.recall.comparison import Comparison
     from recollect.recall.context import Context
     from recollect.recall.expressions import Explanation
+    from recollect.recall.history import History
     from recollect.recall.pipeline import Request
     from recollect.recall.query_cache import QueryCache, RecallCache
     from recollect.recall.recipe import Recipe
@@ -265,6 +266,7 @@ class Mind:
         recipe: str | Recipe = "default",
         filter: AnyFilterOrMapping | None = None,
         as_of: When | None = None,
+        history: History = (),
         track: bool = True,
         abstain: bool | float = False,
         deadline: float | None = None,
@@ -272,13 +274,14 @@ class Mind:
     ) -> Recall:
         """The memories that answer best, best first, each with its score and why.
 
-        ``as_of`` returns what was valid at a moment; ``track=False`` records no use; ``deadline`` is in seconds.
+        ``history`` is the conversation before the query, oldest first: a follow-up such as “and what did it cost?”
+        takes its subject from there. ``as_of`` returns what was valid at a moment; ``track=False`` records no use; ``deadline`` is in seconds.
         ``abstain`` returns nothing when the recall's ``confidence`` is below the recipe's threshold, or below a number
         of your own. Further keywords are settings of the recipe, by name.
         """
         from recollect.recall import pipeline
 
-        request = self._request(query, recipe, settings, k, filter, as_of, track, abstain, deadline)
+        request = self._request(query, recipe, settings, k, filter, as_of, history, track, abstain, deadline)
         if self._recall_cache is not None:
             return self._recall_cache.recall(self._store, request, recipe, settings)
         return pipeline.recall(self._store, request)
@@ -291,6 +294,7 @@ class Mind:
         recipe: str | Recipe = "default",
         filter: AnyFilterOrMapping | None = None,
         as_of: When | None = None,
+        history: History = (),
         track: bool = True,
         abstain: bool | float = False,
         deadline: float | None = None,
@@ -304,7 +308,7 @@ class Mind:
         from recollect.recall.packing import check_budget
 
         size = check_budget(budget, "budget")
-        request = self._request(query, recipe, settings, CANDIDATES, filter, as_of, track, abstain, deadline)
+        request = self._request(query, recipe, settings, CANDIDATES, filter, as_of, history, track, abstain, deadline)
         return context.context(self._store, request, size)
 
     def compare(
@@ -317,7 +321,7 @@ class Mind:
 
         names = [recipes] if isinstance(recipes, (str, Recipe)) else recipes
         chosen = [get_recipe(recipe) for recipe in names]
-        allowed = ("filter", "as_of", "track", "abstain", "deadline")
+        allowed = ("filter", "as_of", "history", "track", "abstain", "deadline")
         unknown = [name for name in options if name not in allowed]
         if unknown:
             raise InvalidInput(f"compare has no option {unknown[0]!r}; its options are: {', '.join(allowed)}.")
@@ -567,10 +571,12 @@ class Mind:
         k: int | None,
         filter: AnyFilterOrMapping | None,
         as_of: When | None,
+        history: History,
         track: bool,
         abstain: bool | float,
         deadline: float | None,
     ) -> Request:
+        from recollect.recall.history import as_turns
         from recollect.recall.pipeline import Request
         from recollect.recall.registry import get_recipe
         from recollect.text.times.phrases import with_moments
@@ -588,6 +594,7 @@ class Mind:
             abstain=_threshold(abstain, chosen),
             deadline=deadline,
             embedder=self.embedder,
+            history=as_turns(history),
         )
 
     def _cached(

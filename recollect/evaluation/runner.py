@@ -54,7 +54,7 @@ class RecallRunner:
             self._clock.now = question.asked_at
         elif question.asked_at is not None:
             raise InvalidInput(f"“{question.text}” has an asked_at of its own; open the memory with open_runner(path).")
-        arguments = {"filter": question.filter, "as_of": question.as_of, **options}
+        arguments = {"filter": question.filter, "as_of": question.as_of, "history": question.history, **options}
         return self.mind.recall(question.text, k, recipe=recipe, track=False, **arguments)
 
     def answer(

@@ -20,6 +20,7 @@ from recollect.errors import InvalidInput
 from recollect.model import validation as check
 from recollect.recall.confidence import Confidence
 from recollect.recall.cues import AllCues, TokensCue, TrigramsCue, VectorsCue, WordsCue
+from recollect.recall.followups import FollowUp, HistoryCue
 from recollect.recall.fusion import Blend, BlendByTextKind, CueWeight
 from recollect.recall.language_readers import CompoundParts, DetectLanguage
 from recollect.recall.query_parsing import ContentWords, PrefixLookup, Spelling
@@ -41,6 +42,7 @@ from recollect.recall.stages import (
 )
 from recollect.recall.times import ChronologicalOrder, TimeCue, TimeFactor, TimeFirst, TimeReader
 
+HISTORY_WEIGHT = 0.6  # of the history cue, in addition to the others
 PAGE = 50  # candidates of a cue; the first page is the same for every k
 
 
@@ -61,13 +63,14 @@ def default(
         name="default",
         about="Words and meaning together, with the memories just before and after.",
         statuses=("active", "superseded", "contradicted"),
-        read=[DetectLanguage(), Spelling(), TimeReader(), ContentWords(), CompoundParts(), PrefixLookup()],
+        read=[DetectLanguage(), Spelling(), TimeReader(), ContentWords(), CompoundParts(), PrefixLookup(), FollowUp()],
         cues=TimeFirst(
             TimeCue(depth=paged(PAGE)),
             AllCues(
                 WordsCue(depth=paged(PAGE)),
                 TrigramsCue(of="words", depth=paged(PAGE)),
                 VectorsCue(depth=paged(PAGE)),
+                HistoryCue(),
                 TokensCue(depth=paged(PAGE)),
             ),
         ),
@@ -118,5 +121,6 @@ def _blend(factors: dict[str, float], **shares: float) -> Blend:
         CueWeight("vectors", weights["vectors"] / weight_sum, over="range"),
         CueWeight("tokens", weights["tokens"] / weight_sum, over="range"),
         CueWeight("time", 0.2, over="itself"),
+        CueWeight("history", HISTORY_WEIGHT, over="itself"),
         page=PAGE,
     )

@@ -15,6 +15,7 @@ from recollect.model import Memory
 from recollect.model import validation as check
 from recollect.model.filter import AllOf, FilterExpression
 from recollect.protocols import supports
+from recollect.recall.history import Turn
 from recollect.recall.hits import Annotate, DroppedHits, Hits, apply
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import MandatoryStage, Recipe, Stage
@@ -39,6 +40,7 @@ class Request:
     abstain: float | None = None  # return nothing when the confidence is below this
     deadline: float | None = None  # seconds for the whole call
     embedder: Embedder | None = None
+    history: tuple[Turn, ...] = ()  # the turns before the query, oldest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,7 @@ def _begin(request: Request, query: str, k: int, snapshot: Snapshot, start: floa
         request.embedder,
         deadline,
         filter,
+        request.history,
     )
     with run.step("filter", "mask") as step:
         step.after = scope.count

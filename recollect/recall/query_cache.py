@@ -71,10 +71,8 @@ class RecallCache:
         check_request(request)
         try:
             key = _key([id(recipe) if isinstance(recipe, Recipe) else recipe, settings, request.query, request.k])
-            key = (
-                key,
-                _key([request.filter, request.as_of, request.abstain, request.embedder and request.embedder.name]),
-            )
+            embedder = request.embedder and request.embedder.name
+            key = (key, _key([request.filter, request.as_of, request.abstain, request.history, embedder]))
         except TypeError:  # a setting that cannot be hashed
             return recall(store, request)
         cached = self._lookup(store, request, key)

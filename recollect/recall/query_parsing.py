@@ -27,7 +27,7 @@ WORD = re.compile(r"(?<!\w)[A-Za-z][a-z]+(?!\w)")  # no identifier, nor a part o
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """The text of a query, its words, and the terms to look up."""
+    """The text of a query, its words, and the terms to look up; for a follow-up also what it is about."""
 
     text: str
     words: tuple[str, ...] = ()
@@ -35,6 +35,7 @@ class ParsedQuery:
     times: tuple[TimeSpan, ...] = ()  # that the query names
     only_time: bool = False  # it asks for nothing in particular but what is of that time
     language: str = "en"  # code of ISO 639-1
+    subject: tuple[Term, ...] = ()  # of a follow-up: what the turns before it are about
 
 
 @dataclass(frozen=True, slots=True)

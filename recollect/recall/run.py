@@ -24,6 +24,7 @@ from recollect.model import Memory
 from recollect.model.filter import FilterExpression
 from recollect.model.matching import matches
 from recollect.protocols import supports
+from recollect.recall.history import Turn
 from recollect.recall.hits import Candidates, no_candidates
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import Cue, Recipe
@@ -84,6 +85,7 @@ class Run:
     embedder: Embedder | None
     deadline: float | None = None  # on the clock of time.perf_counter
     filter: FilterExpression | None = None  # what the scope was compiled from; external results are checked against it
+    history: tuple[Turn, ...] = ()  # the turns before the query, oldest first
     found: dict[str, Candidates] = field(default_factory=dict)  # by the name of the cue
     notes: dict[int, list[str]] = field(default_factory=dict)  # by key: what stages say about a hit
     external: list[Memory] = field(default_factory=list)  # results that are not stored memories
@@ -128,6 +130,15 @@ class Run:
         finally:
             self.current_step = step
             self.query, self._query_vectors, self._pending_vectors = original
+
+    @contextmanager
+    def unlogged(self) -> Iterator[None]:
+        """What is logged in the block does not appear in the trace."""
+        step, self.current_step = self.current_step, None
+        try:
+            yield
+        finally:
+            self.current_step = step
 
     def reuse(self, other: Run) -> None:
         """Take over what another run of the same query at the same version has found, embedded and fetched."""
@@ -212,7 +223,18 @@ class Run:
 
     def embedder_reads_query(self) -> bool:
         """Whether the embedder was trained on the script of the query; assumed where it cannot say."""
-        return not supports(self.embedder, ScriptAwareEmbedder) or self.embedder.can_read(self.query.text)
+        return self.embedder_reads(self.query.text)
+
+    def embedder_reads(self, text: str) -> bool:
+        """Whether the embedder was trained on the script of a text; assumed where it cannot say."""
+        return not supports(self.embedder, ScriptAwareEmbedder) or self.embedder.can_read(text)
+
+    def embed(self, text: str) -> NDArray[np.float32]:
+        """The vector of another text than the query; a Skip where there is none."""
+        embedder = self.embedder
+        if embedder is None or self._embedder_failed:
+            raise Skip("there is no embedder" if embedder is None else "the query could not be embedded")
+        return self.within_deadline(lambda: _embed_query(embedder, text), "the history was embedded")[0]
 
     def embedder_knows_language(self) -> bool:
         """Whether the embedder was trained on the language of the query; assumed where it cannot say."""

@@ -41,6 +41,16 @@ ASKS_WHEN = re.compile(
     r"(?:什么|什麼|甚麼)(?:时候|時候|时间|時間)|何时|何時|哪一?[天年]|[几幾](?:号|號|月|点|點)|(?:星期|周|週)[几幾]|多久|多[长長](?:时间|時間)",
     re.IGNORECASE,
 )
+ASKS_HOW_MUCH = re.compile(
+    r"\bhow (?:much|heavy|tall|expensive)\b|\bwie ?viel\b|\bwie (?:teuer|hoch|schwer|groß|alt)\b|多少钱|多少錢|多少(?!个|個|次|人)",
+    re.IGNORECASE,
+)
+NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|twenty|thirty|forty|fifty|hundred|"
+    r"thousand|half|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|hundert|tausend|halb\w*)\b|"
+    r"[一二三四五六七八九十百千万两半]",
+    re.IGNORECASE,
+)
 CLAUSE = re.compile(r"[^.!?。！？\n]+(?:\.(?!\s|$)[^.!?。！？\n]*)*")  # a dot inside a word does not end it
 # By language, as German "was" is no past.
 ASKS_ABOUT_PAST = {
@@ -111,6 +121,18 @@ def asks_when(question: str) -> bool:
     [True, True, False]
     """
     return ASKS_WHEN.search(question) is not None
+
+
+def asks_how_much(question: str) -> bool:
+    """
+    >>> [asks_how_much(each) for each in ("How much was it?", "Wie teuer war das?", "How did it go?")]
+    [True, True, False]
+    """
+    return ASKS_HOW_MUCH.search(question) is not None
+
+
+def mentions_number(text: str) -> bool:
+    return NUMBER.search(text) is not None
 
 
 def count_statements(text: str, min_words: int = 4) -> int:

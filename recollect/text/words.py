@@ -111,6 +111,11 @@ def is_spaceless(word: str) -> bool:
     return SPACELESS.fullmatch(word) is not None
 
 
+def tagged(text: str) -> list[tuple[str, str]]:
+    """The words of a Chinese text in order, each with its part of speech in the notation of jieba: n, v, r, …"""
+    return list(_segmenter().tag(text))
+
+
 @lru_cache(maxsize=1)
 def _segmenter():  # type: ignore[no-untyped-def]
     import rjieba  # loaded with the first Chinese text: its dictionary takes a moment

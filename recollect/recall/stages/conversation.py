@@ -18,8 +18,10 @@ from recollect.recall.stages.factors import DAY
 from recollect.text.classify import (
     asks_about_assistant,
     asks_about_past,
+    asks_how_much,
     asks_when,
     count_statements,
+    mentions_number,
     mentions_time,
     question_share,
 )
@@ -111,27 +113,33 @@ class AnswerLikelihood:
     """Lowers the score of texts that are unlikely to be an answer, among the first ``head`` hits.
 
     Between people: × (1 − asking × the share of the text that is questions); requests to an assistant stay as they
-    are. Where the query asks for a time, × (1 − timeless) for a text that names none.
+    are. Where the query asks for a time, × (1 − timeless) for a text that names none; where it asks for an amount,
+    × (1 − numberless) for a text without a number.
     """
 
     asking: float = 0.4
     timeless: float = 0.1
+    numberless: float = 0.1
     head: int = 40
     name: str = "answering"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         people = [bool(speaker) for speaker in run.snapshot.strings("speaker", hits.keys)[: self.head]]
-        when = asks_when(run.query.text)
-        if not when and not any(people):
-            raise Skip("no candidate has a speaker, and the query asks for no time")
+        when, amount = asks_when(run.query.text), asks_how_much(run.query.text)
+        if not when and not amount and not any(people):
+            raise Skip("no candidate has a speaker, and the query asks for no time or amount")
         factor, reasons = np.ones(len(hits)), {}
         for at, (text, person) in enumerate(zip(run.texts(hits.keys[: self.head]), people, strict=True)):
             questions = question_share(text) if person else 0.0
             timeless = when and not mentions_time(text)
-            factor[at] = (1 - self.asking * questions) * (1 - self.timeless * timeless)
+            numberless = amount and not mentions_number(text)
+            factor[at] = (
+                (1 - self.asking * questions) * (1 - self.timeless * timeless) * (1 - self.numberless * numberless)
+            )
             asks = [f"{questions:.0%} of the text are questions"] if questions else []
             untimed = ["the text names no time"] if timeless else []
-            reasons[at] = ", ".join([*asks, *untimed]) or "the text can be an answer"
+            uncounted = ["the text has no number"] if numberless else []
+            reasons[at] = ", ".join([*asks, *untimed, *uncounted]) or "the text can be an answer"
 
         def label(at: int) -> str:
             return reasons.get(at, f"not among the first {self.head}")

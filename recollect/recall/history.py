@@ -1,0 +1,72 @@
+"""The conversation before a query: turns as chat APIs have them, pairs, texts or memories."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.errors import InvalidInput
+from recollect.model import Memory
+from recollect.model import validation as check
+
+MAX_TURNS = 6  # the last turns that are read
+MAX_CHARACTERS = 2000  # of a turn
+
+History = Iterable[Mapping[str, Any] | tuple[str, str] | list[str] | str | Memory]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a conversation."""
+
+    role: str  # "user", "assistant" or any other; empty when unknown
+    text: str
+
+
+def as_turns(history: History | None) -> tuple[Turn, ...]:
+    """The last turns of a history, oldest first, without empty ones.
+
+    >>> as_turns([{"role": "user", "content": "Which car did I buy?"}, ("assistant", "A Skoda."), "When?"])[1:]
+    (Turn(role='assistant', text='A Skoda.'), Turn(role='', text='When?'))
+    """
+    if history is None:
+        return ()
+    if isinstance(history, (str, Mapping, Memory)) or not isinstance(history, Iterable):
+        raise InvalidInput(
+            "history must be a list of turns, oldest first, such as "
+            f'[{{"role": "user", "text": "Which car did I buy?"}}], not {check.short_repr(history)}.'
+        )
+    turns = [_turn(item) for item in deque(history, MAX_TURNS)]
+    return tuple(turn for turn in turns if turn.text.strip())
+
+
+def _turn(item: object) -> Turn:
+    match item:
+        case str():
+            role, text = "", item
+        case Memory():
+            role, text = item.role or item.speaker or "", item.text
+        case Mapping():
+            role, text = item.get("role") or "", _content(item)
+        case (role, text):
+            pass
+        case _:
+            raise InvalidInput(
+                "A turn of the history is a text, a pair (role, text), a Memory, or an object with role and text (or "
+                f"content), not {check.short_repr(item)}."
+            )
+    text = check.string(text, "the text of a turn of the history")
+    return Turn(check.string(role, "the role of a turn of the history"), text[:MAX_CHARACTERS])
+
+
+def _content(item: Mapping[str, Any]) -> Any:
+    """The text of a chat message; of several parts the texts, and nothing for a message without any, a tool call."""
+    if "text" not in item and "content" not in item:
+        raise InvalidInput(f"A turn of the history needs a text (or content): {check.short_repr(dict(item))}.")
+    content = item["text"] if "text" in item else item["content"]
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return "" if content is None else content
