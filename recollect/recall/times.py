@@ -9,7 +9,7 @@ from datetime import datetime
 
 import numpy as np
 
-from recollect.model.validation import from_micros
+from recollect.model.validation import from_micros, micros
 from recollect.recall.bm25 import search
 from recollect.recall.cues.words import WordsCue
 from recollect.recall.expressions import Expression, leaf, product
@@ -20,7 +20,7 @@ from recollect.recall.recipe import Cue, CuePlan, Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import nearest
 from recollect.recall.stages.factors import DAY
-from recollect.store.base import Rows, Scope
+from recollect.store.base import Flags, Floats, Rows, Scope
 from recollect.store.told_times import as_intervals
 from recollect.text.classify import asks_about_assistant
 from recollect.text.framing import asks_what_was_said, frames_only
@@ -146,11 +146,12 @@ class TimeFactor:
     """× outside for memories of another time than the query names, if there are candidates of that time.
 
     People often tell of an event some days later: × soon for what was created within ``soon_days`` after that time and
-    tells of no other.
+    tells of no other. Of a time that is over, × announced for what was told before it: a plan is not what happened.
     """
 
     outside: float = 0.25
     soon: float = 0.6
+    announced: float = 0.8
     soon_days: float = 7.0
     name: str = "time match"
 
@@ -166,19 +167,30 @@ class TimeFactor:
             soon |= (created >= end) & (created < end + self.soon_days * DAY)
         soon &= [not told for told in run.snapshot.told_times(hits.keys)]
         times = " or ".join(map(format_span, run.query.times))
+        announced = inside & _announced(run, created)
 
         def label(at: int) -> str:
-            return f"{'of the time' if inside[at] else 'soon after' if soon[at] else 'of another time than'}: {times}"
+            if inside[at]:
+                return f"{'told before' if announced[at] else 'of'} the time: {times}"
+            return f"{'soon after' if soon[at] else 'of another time than'}: {times}"
 
-        factor = np.where(inside, 1.0, np.where(soon, self.soon, self.outside))
+        factor = np.where(inside, np.where(announced, self.announced, 1.0), np.where(soon, self.soon, self.outside))
         return [Rescore(product("after time", hits.score, leaf(factor, label)))]
+
+
+def _announced(run: Run, created: Floats) -> Flags:
+    """What was created before the time that the query names, if that time is over."""
+    start = min(start for start, _ in as_intervals(run.query.times))
+    end = max(end for _, end in as_intervals(run.query.times))
+    return np.asarray((created < start) & (end <= micros(run.as_of)))
 
 
 @dataclass(frozen=True, slots=True)
 class ChronologicalOrder:
     """For a query that names a time and nothing else: statements in the order of time, then the rest likewise.
 
-    The rest are texts of fewer than ``min_words`` content words and, unless the query is about them, an assistant's.
+    The rest are texts of fewer than ``min_words`` content words; what was said before that time, if it is over; and an
+    assistant's words, unless the query is about them.
     """
 
     min_words: int = 3
@@ -190,8 +202,8 @@ class ChronologicalOrder:
         short = [_content_words(text, run.query.language) < self.min_words for text in run.texts(hits.keys)]
         about_assistant = asks_about_assistant(run.query.text)
         answers = [role == "assistant" and not about_assistant for role in run.snapshot.strings("role", hits.keys)]
-        rest = np.array(short) | np.array(answers)
         created = run.snapshot.numbers("created", hits.keys)
+        rest = np.array(short) | np.array(answers) | _announced(run, created)
         positions = np.nan_to_num(run.snapshot.numbers("position", hits.keys), nan=0.0)
         order = ordered(run.snapshot, hits.keys, hits.page, rest.astype(np.int64), created, positions)
         return [Reorder(order, "in the order of time, statements before small talk")]

@@ -220,7 +220,7 @@ class Snapshot(Protocol):
 
     def during(self, intervals: Sequence[Interval], scope: Scope, told: bool = True) -> Scope:
         """The memories in scope that were created in one of these intervals or, with ``told``, were valid then (if a
-        period is stored) or tell of it in their text."""
+        period is stored) or tell of it in their text (see told_times.py)."""
 
     # Candidates. Asking for more never changes the first ones.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from recollect.model.validation import micros
 from recollect.text.times import TimeSpan, find_times
 
+TOLD_SHARE = 0.3  # of the time that a text tells of must lie in an interval: “in October” is not about the 14th
 MAX_TIMES = 16  # of a text: a long list of dates is about none of them
 MAX_CHARACTERS = 10_000
 
@@ -23,6 +24,12 @@ def told_times(text: str, created: datetime) -> list[Interval]:
     times = find_times(text[:MAX_CHARACTERS], created, told=True)[:MAX_TIMES]
     closed = [(each.span.start, each.span.end) for each in times]
     return [(micros(start), micros(end)) for start, end in closed if start is not None and end is not None]
+
+
+def tells_of(start: NDArray[np.float64], end: NDArray[np.float64], interval: Interval) -> NDArray[np.bool_]:
+    """Which of these told times are about an interval: enough of it lies inside."""
+    inside = np.minimum(end, interval[1]) - np.maximum(start, interval[0])
+    return np.asarray((inside > 0) & (inside >= TOLD_SHARE * (end - start)))
 
 
 def pack_times(times: Sequence[Interval]) -> bytes:

@@ -35,7 +35,7 @@ from recollect.store.base import (
 from recollect.store.filters import first_exclusion, positive_values, scope_conditions
 from recollect.store.reference.state import State, created_of, ends_of
 from recollect.store.text_fields import TEXT_FIELDS, field_words
-from recollect.store.told_times import Interval, told_times
+from recollect.store.told_times import Interval, tells_of, told_times
 from recollect.text.compounds import compound_ends, is_compound
 from recollect.text.query_language import And, AndNot, Or, QueryTree, format_query
 from recollect.text.signatures import hamming_similarity, text_signature
@@ -113,24 +113,20 @@ class ReferenceSnapshot:
 
     def during(self, intervals: Sequence[Interval], scope: Scope, told: bool = True) -> ReferenceScope:
         own, excluded = _own(scope), Exclusion("it is not of that time")
-        times = {row: self._times(row) if told else self._times(row)[:1] for row in own.exclusions}
-        return replace(
-            own,
-            exclusions={
-                row: own.exclusions[row] or (None if _overlap(times[row], intervals) else excluded)
-                for row in own.exclusions
-            },
-        )
+        inside = {row for row in own.exclusions if any(self._is_of(row, each, told) for each in intervals)}
+        exclusions = {row: own.exclusions[row] or (None if row in inside else excluded) for row in own.exclusions}
+        return replace(own, exclusions=exclusions)
 
-    def _times(self, row: int) -> list[Interval]:
-        """Its creation, the period of its validity if it has one, and the times that its text tells of."""
-        memory = self._memories[row]
-        created = float(micros(memory.created)) if memory.created else np.nan
-        times = [(created, created + 1), *self.told_times(_rows([row]))[0]]
-        if memory.valid_from or memory.valid_to:
-            start = micros(memory.valid_from) if memory.valid_from else -np.inf
-            times.append((start, micros(memory.valid_to) if memory.valid_to else np.inf))
-        return times
+    def _is_of(self, row: int, interval: Interval, told: bool) -> bool:
+        """Was it created or valid in the interval, or does its text tell of it?"""
+        memory, (start, end) = self._memories[row], interval
+        if memory.created and start <= micros(memory.created) < end:
+            return True
+        begins = micros(memory.valid_from) if memory.valid_from else -np.inf
+        ends = micros(memory.valid_to) if memory.valid_to else np.inf
+        valid = (memory.valid_from or memory.valid_to) and begins < end and ends > start
+        (times,) = self.told_times(_rows([row]))
+        return told and (bool(valid) or any(tells_of(np.array([a]), np.array([b]), interval).any() for a, b in times))
 
     def told_times(self, rows: Rows) -> list[list[Interval]]:
         memories = [self._memories.get(row) for row in rows.tolist()]
@@ -428,7 +424,3 @@ def _phrase_count(phrase: list[str], text: str) -> int:
         count += same
         at += len(phrase) if same else 1
     return count
-
-
-def _overlap(times: Sequence[Interval], intervals: Sequence[Interval]) -> bool:
-    return any(start < other_end and end > other_start for start, end in times for other_start, other_end in intervals)

@@ -48,7 +48,7 @@ from recollect.store.sqlite.vocabulary import (
     written_numbers,
 )
 from recollect.store.text_fields import TEXT_FIELDS
-from recollect.store.told_times import Interval
+from recollect.store.told_times import Interval, tells_of
 from recollect.text.query_language import And, AndNot, Or, QueryTree, format_query
 from recollect.text.signatures import hamming_similarity
 from recollect.text.slugs import SlugIndex, path_or_name
@@ -158,7 +158,7 @@ class SqliteSnapshot:
             flags |= (created >= start) & (created < end)
             if told:
                 flags |= dated & (begins < end) & (ends > start)
-                tells = (index.told_times[:, 0] < end) & (index.told_times[:, 1] > start)
+                tells = tells_of(index.told_times[:, 0], index.told_times[:, 1], (start, end))
                 flags[index.told_slots[tells]] = True
         return _own(scope).restricted("it is not of that time", flags)
 
