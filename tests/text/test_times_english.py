@@ -60,6 +60,10 @@ What happened a year and a half ago? | 2024-11-01..2024-12-01
 What have I planned for tomorrow? | 2026-05-21
 What's on next week? | 2026-05-25..2026-06-01
 What's happening this weekend? | 2026-05-23..2026-05-25
+What did I say a week ago today? | 2026-05-13
+Which calls came in this past month? | 2026-04-20..2026-05-21
+What happened in the last days of April? | 2026-04-21..2026-05-01
+What did I do at Christmas time? | 2025-12-24..2025-12-27
 How did Easter go? | 2026-04-03..2026-04-07
 How was Whitsun last year? | 2025-06-08..2025-06-10
 What did she say in March '25? | 2025-03-01..2025-04-01

@@ -7,6 +7,10 @@ import pytest
 from .time_kit import read, rows
 
 QUESTIONS = """
+Was war heute vor einem Jahr? | 2025-05-20
+Was lief im Laufe der Woche? | 2026-05-18..2026-05-25
+Was war in den 90ern? | 1990-01-01..2000-01-01
+Was war in den Achtzigern? | 1980-01-01..1990-01-01
 Was gab es vorgestern Abend? | 2026-05-18
 Wer hat gestern Morgen angerufen? | 2026-05-19
 Was war letzte Woche Dienstag? | 2026-05-12

@@ -10,7 +10,6 @@ import re
 from datetime import datetime
 from functools import cache
 
-from recollect.text.times import chinese, english, german
 from recollect.text.times.grammar import DIGITS, STEM, Grammar
 from recollect.text.times.reading import MAX_CHARACTERS, SAME_LENGTH, TimeExpression, TimeSpan, read_times
 
@@ -42,13 +41,19 @@ def find_times(text: str, now: datetime, *, told: bool = False) -> list[TimeExpr
     stems = {word[:STEM] for word in WORD.findall(head.lower().translate(SAME_LENGTH))}
     if DATE_DIGITS.search(head):  # also full-width digits
         stems.add(DIGITS)
-    western = [grammar for grammar in (english.GRAMMAR, german.GRAMMAR) if not _stems(grammar).isdisjoint(stems)]
+    chinese, *western = _grammars()
+    grammars = [grammar for grammar, words in western if not words.isdisjoint(stems)]
     if GERMAN_WORD.search(head):
-        western.reverse()
-    grammars = [chinese.GRAMMAR] * (CHINESE_SIGN.search(head) is not None) + western
+        grammars.reverse()
+    if CHINESE_SIGN.search(head):
+        grammars.insert(0, chinese[0])
     return read_times(text, now, grammars, stems, told) if grammars else []
 
 
 @cache
-def _stems(grammar: Grammar) -> frozenset[str]:
-    return frozenset().union(*(rule.stems for rule in grammar.rules))
+def _grammars() -> tuple[tuple[Grammar, frozenset[str]], ...]:
+    """Each language with the stems of its words for times. Their tables are loaded when the first text is read."""
+    from recollect.text.times import chinese, english, german
+
+    grammars = (chinese.GRAMMAR, english.GRAMMAR, german.GRAMMAR)
+    return tuple((each, frozenset[str]().union(*(rule.stems for rule in each.rules))) for each in grammars)

@@ -6,7 +6,7 @@ import re
 
 from recollect.text.times import days as calendar
 from recollect.text.times import meanings
-from recollect.text.times.days import UNITS, Time, fixed, one_day, unit_from
+from recollect.text.times.days import UNITS, Time, fixed, one_day, shift, unit_from
 from recollect.text.times.grammar import (
     MODIFIER,
     PREPOSITION,
@@ -25,7 +25,7 @@ from recollect.text.times.numeric import FULL_DATES
 
 DIGITS = {character: at for at, character in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2}
 NUMERALS = "".join(DIGITS) + "十百廿"
-NUMBER = rf"(?:\d{{1,4}}|[{NUMERALS}]{{1,5}}|几|幾|数|數|好几|半)"
+NUMBER = rf"(?:\d{{1,4}}|[{NUMERALS}]{{1,5}}|几|幾|数|數|好几|半|一两|两三|三四|五六|七八)"
 WEEKDAYS = {
     "一": 0,
     "二": 1,
@@ -60,7 +60,9 @@ HOLIDAY_NAMES = {
     "愚人节": "april fools", "复活节": "easter", "復活節": "easter", "耶稣受难日": "good friday", "万圣节": "halloween",
     "萬聖節": "halloween", "感恩节": "thanksgiving", "感恩節": "thanksgiving", "母亲节": "mother's day",
     "母親節": "mother's day", "父亲节": "father's day", "父親節": "father's day", "黑色星期五": "black friday",
-    "春节": "spring festival", "春節": "spring festival", "春节假期": "spring festival", "农历新年": "spring festival",
+    "春节": "spring festival", "春節": "spring festival", "春节假期": "spring festival",
+    "农历新年": "spring festival", "过年": "spring festival",
+   
     "大年初一": "spring festival day", "正月初一": "spring festival day", "除夕": "chinese new year's eve",
     "年三十": "chinese new year's eve", "大年三十": "chinese new year's eve", "元宵节": "lantern festival",
     "元宵節": "lantern festival", "端午": "dragon boat", "端午节": "dragon boat", "端午節": "dragon boat",
@@ -76,7 +78,7 @@ HOLIDAY_NAMES = {
 }  # fmt: skip
 # What may follow a time that would otherwise be part of a name: 三号线, 春天百货.
 FOLLOWS = (
-    r"\s*(?:$|[，。？！、,.?!；;：:\s]|我|你|您|他|她|它|咱|大家|谁|誰|那|的时候|的時候|时|時|里|裡|以|之|前|后|後|起|到|至|"
+    r"\s*(?:$|[，。？！、,.?!；;：:\s]|我|你|您|他|她|它|咱|大家|谁|誰|那|的时候|的時候|时|時|里|裡|以|之|前|后|後|起|到|至|期|"
     r"和|与|在|有|是|去|来|來|发|發|说|說|做|干|幹|吃|买|買|怎|什|早|晚|上午|中午|下午|夜|凌晨|开始|開始|过|過|的?会)"
 )
 PARTS = {
@@ -96,6 +98,8 @@ def number(text: str) -> int:
         return int(text)
     if text in ("几", "幾", "数", "數", "好几"):
         return 3
+    if text in ("一两", "两三", "三四", "五六", "七八"):  # one or two, two or three, …
+        return DIGITS[text[0]]
     text = text.replace("廿", "二十")
     if "百" in text:
         hundreds, _, rest = text.partition("百")
@@ -133,6 +137,11 @@ def _month(match: re.Match[str], scene: Scene) -> Time | None:
 
 def _relative_day(match: re.Match[str], scene: Scene) -> Time:
     return one_day(scene.today + RELATIVE_DAYS[match[0]])
+
+
+def _same_day(match: re.Match[str], scene: Scene) -> Time:
+    unit, count = ("month", 1) if match["which"][0] == "上" else ("year", -RELATIVE_YEARS[match["which"]])
+    return one_day(shift(scene.today, unit, -count))
 
 
 def _holiday(match: re.Match[str], scene: Scene) -> Time | None:
@@ -225,6 +234,7 @@ RULES = FULL_DATES + [
             rf"{BEGIN}(?P<month>{SMALL})月(?P<day>{SMALL})[日号號](?:\s*[到至~-]\s*(?P<last>{SMALL})[日号號])?",
             _day_and_month,
         ),
+        (r"(?P<which>去年|前年|上[个個]月)的?今[天日]", _same_day),
         (rf"(?<![以之目大])(?:{alternatives(RELATIVE_DAYS)})|大前天|大[后後]天", _relative_day),
         (alternatives(RELATIVE_YEARS), _relative_year),
         (r"[今去](?P<season>[春夏秋冬])(?![天季])", _season_of_year),

@@ -271,16 +271,16 @@ RULES = [
         MONTH_WORDS, rf"\b(?P<month>{MONTH}){SHORT_DOT}\s+(?:the\s+)?(?P<day>{DAY})(?![\w:/%]|[.,]\d)", _day_and_month
     ),
     rule(
-        "yesterday last today tonight tomorrow morning afternoon evening night",
-        rf"\b(?:{alternatives(RELATIVE_DAYS)})\b",
-        _relative_day,
-    ),
-    rule(
         "ago back earlier",
         rf"\b(?P<more>(?:more\s+than|over)\s+)?{ABOUT}(?:(?P<half_a>half\s+an?)|(?P<count>{NUMBER})(?P<half>\s+and\s+a\s+half)?)\s+"
         rf"(?P<unit>{UNIT})s?(?P<and_half>\s+and\s+a\s+half)?\s+(?:ago|back|earlier)\b(?!\s+(?:to|in|from|on)\s+the\b)"
         r"(?P<exact>\s+today)?",
         _ago,
+    ),
+    rule(
+        "yesterday last today tonight tomorrow morning afternoon evening night",
+        rf"\b(?:{alternatives(RELATIVE_DAYS)})\b",
+        _relative_day,
     ),
     rule("ago", rf"\b(?P<count>{NUMBER})\s+(?P<name>{NAMED})s\s+ago\b", _named_ago),
     rule(
@@ -301,7 +301,7 @@ RULES = [
     ),
     rule(
         "last past",
-        r"\b(?:(?:in|over|during|within|throughout|for)\s+the\s+(?=last|past)|the\s+(?=past))(?P<which>last|past)\s+"
+        r"\b(?:(?:in|over|during|within|throughout|for)\s+the\s+(?=last|past)|(?:the|this)\s+(?=past))(?P<which>last|past)\s+"
         r"(?P<unit>day|week|fortnight|month|year|decade|hour)\b(?!\s+(?:of|in)\b|'s)",
         _rolling,
     ),
@@ -383,7 +383,7 @@ GRAMMAR = Grammar(
         ),
         Modifier(r"(?:\bthe\s+)?\b(?P<number>first|second|1st|2nd|latter|last)\s+half\s+of\s+(?:the\s+)?$", _half),
         Modifier(
-            r"(?:\bthe\s+)?\b(?:very\s+)?(?P<part>beginning|start|first\s+part|middle|end|close|latter\s+part)\s+(?:of|in)\s+(?:the\s+)?$",
+            r"(?:\bthe\s+)?\b(?:very\s+)?(?P<part>beginning|start|first\s+(?:part|days)|middle|end|close|latter\s+part|last\s+days)\s+(?:of|in)\s+(?:the\s+)?$",
             _part,
         ),
         Modifier(

@@ -45,7 +45,17 @@ TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen 
 TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 NUMBERS = {name: at for at, name in enumerate(ONES + TEENS, 1)}
 NUMBERS |= {name: 10 * at for at, name in enumerate(TENS, 2)}
-NUMBERS |= {"a": 1, "an": 1, "couple of": 2, "couple": 2, "few": 3, "several": 4, "half a dozen": 6, "dozen": 12}
+NUMBERS |= {
+    "a": 1,
+    "an": 1,
+    "couple of": 2,
+    "couple": 2,
+    "few": 3,
+    "several": 4,
+    "some": 3,
+    "half a dozen": 6,
+    "dozen": 12,
+}
 NUMBERS |= {f"a {name}": NUMBERS[name] for name in ("couple of", "couple", "few", "dozen")}
 NUMBER = rf"\d{{1,4}}|(?:{'|'.join(TENS)})[-\s](?:{'|'.join(ONES)})|{alternatives(NUMBERS)}"
 ORDINALS = {
@@ -68,8 +78,10 @@ RELATIVE_DAYS = {
     "day after tomorrow": 2,
 }  # fmt: skip
 PARTS = {
-    "early": "early", "beginning": "early", "start": "early", "first part": "early", "mid": "mid", "middle": "mid",
+    "early": "early", "beginning": "early", "start": "early", "first part": "early",
+    "first days": "early", "mid": "mid", "middle": "mid",
     "late": "late", "end": "late", "close": "late", "latter part": "late",
+    "last days": "late",
 }  # fmt: skip
 RELATIONS = {
     "since": "since", "ever since": "since", "starting": "starting", "starting in": "starting",
@@ -85,7 +97,9 @@ RELATIONS_AFTER = {
     "or earlier": "until", "and earlier": "until", "and before": "until", "or before": "until",
 }  # fmt: skip
 HOLIDAY_NAMES = {
-    "christmas": "christmas", "xmas": "christmas", "christmastime": "christmas", "christmas eve": "christmas eve",
+    "christmas": "christmas", "xmas": "christmas", "christmastime": "christmas",
+    "christmas time": "christmas", "easter time": "easter",
+    "christmas eve": "christmas eve",
     "christmas day": "christmas day", "boxing day": "boxing day", "new year's eve": "new year's eve",
     "new years eve": "new year's eve", "nye": "new year's eve", "new year's day": "new year's day",
     "new years day": "new year's day", "new year's": "turn of the year", "new year": "turn of the year",

@@ -6,11 +6,12 @@ import re
 
 from recollect.text.times import days as calendar
 from recollect.text.times import meanings
-from recollect.text.times.days import UNITS, Days, Time, one_day, shift, unit_from
+from recollect.text.times.days import UNITS, Days, Time, fixed, one_day, shift, unit_from
 from recollect.text.times.german_words import (
     AND_A_HALF,
     BEFORE_YEAR,
     DAY_PART,
+    DECADES,
     EDGES,
     FUTURE,
     HOLIDAY_NAMES,
@@ -116,7 +117,9 @@ def _ago(match: re.Match[str], scene: Scene) -> Time | None:
         count = AND_A_HALF[match["and_half"].lower()] + 0.5
     else:
         count = 0.5 if match["half_a"] else number(match["count"])
-    return meanings.ago(scene, count, UNIT_NAMES[match["unit"].lower()], more=bool(match["more"]))
+    return meanings.ago(
+        scene, count, UNIT_NAMES[match["unit"].lower()], more=bool(match["more"]), exact=bool(match["exact"])
+    )
 
 
 def _ahead(match: re.Match[str], scene: Scene) -> Time | None:
@@ -145,6 +148,13 @@ def _part_of_year(match: re.Match[str], scene: Scene) -> Time | None:
     if not 1 <= which <= (4 if is_quarter else 2):
         return None
     return calendar.quarter(which) if is_quarter else calendar.half_year(which)
+
+
+def _decade(match: re.Match[str], scene: Scene) -> Time | None:
+    text = match["decade"].lower()
+    tens = int(text.rstrip("ern")) if text[0].isdigit() else 0
+    start = DECADES.get(text) or (tens if tens > 100 else tens + (1900 if tens >= 30 else 2000))
+    return fixed("decade", calendar.months_of(start, 1, 120))
 
 
 def _calendar_week(match: re.Match[str], scene: Scene) -> Time:
@@ -253,18 +263,18 @@ RULES = [
     rule(MONTH_WORDS, rf"(?<![\w.:/-])(?P<day>{DAY})\s*(?P<month>{MONTH}){SHORT_DOT}", _day_and_month),
     SHORT_DATE,
     rule(
+        "vor",
+        rf"(?P<exact>\bheute\s+)?\bvor\s+(?P<more>(?:mehr\s+als|über)\s+)?{ABOUT}"
+        rf"(?:(?P<half_a>einem\s+halben)|(?P<and_half>{alternatives(AND_A_HALF)})halb(?:en)?|(?P<count>{NUMBER}))\s+"
+        rf"(?P<unit>{UNIT})\b",
+        _ago,
+    ),
+    rule(
         "vorvorgestern vorgestern gestern heute heut übermorgen uebermorgen nacht",
         rf"\b(?:{alternatives(RELATIVE_DAYS)})\b",
         _relative_day,
     ),
     rule("morgen", r"\bmorgen\b", _tomorrow),
-    rule(
-        "vor",
-        rf"\bvor\s+(?P<more>(?:mehr\s+als|über)\s+)?{ABOUT}"
-        rf"(?:(?P<half_a>einem\s+halben)|(?P<and_half>{alternatives(AND_A_HALF)})halb(?:en)?|(?P<count>{NUMBER}))\s+"
-        rf"(?P<unit>{UNIT})\b",
-        _ago,
-    ),
     rule(
         "seit",
         rf"\bseit\s+(?:über\s+|mehr\s+als\s+)?{ABOUT}(?P<count>{NUMBER})\s+(?P<unit>{UNIT})\b",
@@ -290,6 +300,11 @@ RULES = [
         "quartal halbjahr",
         r"\b(?P<number>[1-4]\.|(?:erste|zweite|dritte|vierte)[nsr]?)\s+(?P<unit>quartal|halbjahr)(?:e?s)?\b",
         _part_of_year,
+    ),
+    rule(
+        ["er ern", *DECADES],
+        rf"(?<=\bden\s)(?P<decade>(?:19|20)?\d0ern?|{alternatives(DECADES)})\b(?:\s+jahren)?",
+        _decade,
     ),
     rule("kw kalenderwoche", r"\b(?:kw|kalenderwoche)\s*(?P<number>\d{1,2})\b", _calendar_week),
     rule(
@@ -339,6 +354,11 @@ def _beside(match: re.Match[str], time: Time, scene: Scene) -> Time | None:
     return meanings.beside(time, UNIT_NAMES[match["unit"].lower()], 1 if match["side"].lower() == "nach" else -1)
 
 
+def _course(match: re.Match[str], time: Time, scene: Scene) -> Time | None:
+    """“Im Laufe der Woche”."""
+    return meanings.determine(time, "this", scene) if time.kind in UNITS else None
+
+
 def _determiner(match: re.Match[str], time: Time, scene: Scene) -> Time | None:
     word = match["word"].lower()
     for which, beginnings in (
@@ -361,6 +381,7 @@ GRAMMAR = Grammar(
         ),
         Modifier(rf"\b(?P<number>{NTH})\s+hälfte\s+{ARTICLE}$", _half),
         Modifier(rf"\b(?P<part>anfang|beginn|mitte|ende)\s+{ARTICLE}(?:monats?\s+)?$", _part),
+        Modifier(r"\blaufe\s+(?:der|des)\s+$", _course),
         Modifier(r"\b(?P<unit>woche|wochenende)\s+(?:um|vom|mit)\s+(?:den\s+|dem\s+)?$", _around),
         Modifier(r"\b(?P<unit>tag|woche|wochenende)\s+(?P<side>vor|nach)\s+(?:dem\s+)?$", _beside),
         Modifier(

@@ -39,6 +39,7 @@ NUMBERS |= {f"ein{ending}": 1 for ending in ("e", "er", "em", "en", "es")} | {"n
 NUMBERS |= {"ein paar": 3, "paar": 3, "einige": 3, "einigen": 3, "wenigen": 3, "mehreren": 4, "fuenf": 5, "zwoelf": 12}
 NUMBER = rf"\d{{1,4}}|{alternatives(NUMBERS)}"
 ORDINAL = rf"(?:{alternatives(ORDINAL_STEMS)})e[nrsm]?"
+DECADES = {f"{tens}er{ending}": 1900 + 10 * at for at, tens in enumerate(TENS, 2) for ending in ("", "n")}
 AND_A_HALF = {"andert": 1, "einein": 1, "zweiein": 2, "dreiein": 3}
 DAY_PART = r"(?:früh|morgen|vormittag|mittag|nachmittag|abend|nacht)s?"
 RELATIVE_DAYS = {
@@ -53,7 +54,8 @@ RELATIONS = {
     "bis spätestens": "by", "bis vor": "before", "von": "from", "vom": "from", "zwischen": "between",
 }  # fmt: skip
 HOLIDAY_NAMES = {
-    "weihnachten": "christmas", "weihnachtstage": "christmas", "weihnachtstagen": "christmas",
+    "weihnachten": "christmas", "weihnachtstage": "christmas", "weihnachtszeit": "christmas", "osterzeit": "easter",
+    "weihnachtstagen": "christmas",
     "weihnachtsfeiertage": "christmas", "weihnachtsfeiertagen": "christmas", "heiligabend": "christmas eve",
     "heiliger abend": "christmas eve", "heiligen abend": "christmas eve", "heilig abend": "christmas eve",
     "weihnachtsabend": "christmas eve", "erster weihnachtstag": "christmas day",
