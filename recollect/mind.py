@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
@@ -267,6 +267,8 @@ class Mind:
         filter: AnyFilterOrMapping | None = None,
         as_of: When | None = None,
         history: History = (),
+        now: When | None = None,
+        tz: str | tzinfo | None = None,
         track: bool = True,
         abstain: bool | float = False,
         deadline: float | None = None,
@@ -274,6 +276,8 @@ class Mind:
     ) -> Recall:
         """The memories that answer best, best first, each with its score and why.
 
+        ``now`` is the moment of the query, if not that of the clock, and ``tz`` the time zone in which its days begin
+        (“yesterday”): a name such as "Europe/Berlin", or a tzinfo.
         ``history`` is the conversation before the query, oldest first: a follow-up such as “and what did it cost?”
         takes its subject from there. ``as_of`` returns what was valid at a moment; ``track=False`` records no use; ``deadline`` is in seconds.
         ``abstain`` returns nothing when the recall's ``confidence`` is below the recipe's threshold, or below a number
@@ -281,7 +285,8 @@ class Mind:
         """
         from recollect.recall import pipeline
 
-        request = self._request(query, recipe, settings, k, filter, as_of, history, track, abstain, deadline)
+        asked = {"filter": filter, "as_of": as_of, "history": history, "now": now, "tz": tz}
+        request = self._request(query, k, recipe, settings, track, abstain, deadline, **asked)
         if self._recall_cache is not None:
             return self._recall_cache.recall(self._store, request, recipe, settings)
         return pipeline.recall(self._store, request)
@@ -295,6 +300,8 @@ class Mind:
         filter: AnyFilterOrMapping | None = None,
         as_of: When | None = None,
         history: History = (),
+        now: When | None = None,
+        tz: str | tzinfo | None = None,
         track: bool = True,
         abstain: bool | float = False,
         deadline: float | None = None,
@@ -308,7 +315,8 @@ class Mind:
         from recollect.recall.packing import check_budget
 
         size = check_budget(budget, "budget")
-        request = self._request(query, recipe, settings, CANDIDATES, filter, as_of, history, track, abstain, deadline)
+        asked = {"filter": filter, "as_of": as_of, "history": history, "now": now, "tz": tz}
+        request = self._request(query, CANDIDATES, recipe, settings, track, abstain, deadline, **asked)
         return context.context(self._store, request, size)
 
     def compare(
@@ -321,7 +329,7 @@ class Mind:
 
         names = [recipes] if isinstance(recipes, (str, Recipe)) else recipes
         chosen = [get_recipe(recipe) for recipe in names]
-        allowed = ("filter", "as_of", "history", "track", "abstain", "deadline")
+        allowed = ("filter", "as_of", "history", "now", "tz", "track", "abstain", "deadline")
         unknown = [name for name in options if name not in allowed]
         if unknown:
             raise InvalidInput(f"compare has no option {unknown[0]!r}; its options are: {', '.join(allowed)}.")
@@ -566,30 +574,34 @@ class Mind:
     def _request(
         self,
         query: str,
+        k: int | None,
         recipe: str | Recipe,
         settings: Mapping[str, Any],
-        k: int | None,
-        filter: AnyFilterOrMapping | None,
-        as_of: When | None,
-        history: History,
         track: bool,
         abstain: bool | float,
         deadline: float | None,
+        *,
+        filter: Any,
+        as_of: Any,
+        history: Any,
+        now: Any,
+        tz: Any,
     ) -> Request:
         from recollect.recall.history import as_turns
         from recollect.recall.pipeline import Request
         from recollect.recall.registry import get_recipe
-        from recollect.text.times.phrases import with_moments
+        from recollect.text.times.phrases import local_moment, with_moments
 
         chosen = get_recipe(recipe, **settings)
-        now = self.clock()
+        zone = now.tzinfo if tz is None and isinstance(now, datetime) else tz
+        moment = local_moment(self.clock() if now is None else check.moment(now, "now"), zone)
         return Request(
             query=query,
             recipe=chosen,
-            now=now,
+            now=moment,
             k=k,
-            filter=with_moments(as_filter(filter), now),
-            as_of=None if as_of is None else check.moment(as_of, "as_of"),
+            filter=with_moments(as_filter(filter), moment),
+            as_of=None if as_of is None else local_moment(check.moment(as_of, "as_of"), moment.tzinfo),
             track=track,
             abstain=_threshold(abstain, chosen),
             deadline=deadline,

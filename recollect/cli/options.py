@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import datetime
 from functools import cache, wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -256,6 +257,11 @@ class RecallOptions:
     as_of: Annotated[
         str | None, recall_option("Recall what was valid at this moment: an ISO date, or words such as 'last month'.")
     ] = None
+    now: Annotated[str | None, recall_option("Recall as if it were this moment: an ISO date.")] = None
+    tz: Annotated[
+        str | None,
+        recall_option("The time zone in which days begin, such as Europe/Berlin; by default this machine's."),
+    ] = None
     deadline: Annotated[float | None, recall_option("Maximum number of seconds.")] = None
     abstain: Annotated[bool, recall_option("Return nothing when no memory seems to be about the query.")] = False
     set_: Annotated[
@@ -279,8 +285,11 @@ class RecallOptions:
         from recollect.recall.registry import get_recipe
 
         as_of = None if self.as_of is None else parse_moment(self.as_of, "--as-of")
-        arguments = {"k": self.k, "recipe": self.recipe or "default", "as_of": as_of, "deadline": self.deadline}
+        arguments: dict[str, Any] = {"k": self.k, "recipe": self.recipe or "default", "as_of": as_of}
+        arguments["deadline"] = self.deadline
         arguments["abstain"] = self.abstain
+        arguments["now"] = None if self.now is None else parse_moment(self.now, "--now")
+        arguments["tz"] = self.tz or datetime.now().astimezone().tzinfo
         settings = dict(parse_setting(each) for each in self.set_ or ())
         if reserved := settings.keys() & {*arguments, "filter", "track", "query", "self", "id"}:
             raise InvalidInput(f"{min(reserved)!r} is not a setting of a recipe; see recollect recipes.")

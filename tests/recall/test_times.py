@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from recollect import Mind
+from recollect import InvalidInput, Mind
 
 from .kit import BAG, Clock, ids, nodes, open_mind, step
 
@@ -214,3 +216,36 @@ def test_at_the_ends_of_time_nothing_fails(mind: Mind, clock: Clock, year: int, 
     recall = mind.recall(f"who swam {when}?", 20)
     assert len(recall) == 12
     assert recall.trace.failures == []
+
+
+# The moment and the time zone of a query.
+
+
+def test_the_moment_of_a_query_can_be_given(swims: Mind) -> None:
+    question = "where did we swim last month?"
+    assert ids(swims.recall(question, now="2025-04-10"))[0] == "march"
+    assert ids(swims.recall(question, now=datetime(2025, 6, 10, tzinfo=UTC)))[0] == "may"
+    assert ids(swims.compare(question, "default", now="2025-04-10").recalls["default"])[0] == "march"
+
+
+def test_days_begin_in_the_given_time_zone(mind: Mind) -> None:
+    mind.remember("we swam", id="early", created="2025-06-16T12:00:00Z")
+    mind.remember("we swam", id="late", created="2025-06-16T22:30:00Z")  # the 17th in Berlin
+    question = "who swam on 17 June?"
+    assert time_factors(mind, question, "late") == []  # in UTC nothing is of that day
+    recall = mind.recall(question, tz="Europe/Berlin")
+    assert ids(recall) == ["late", "early"]
+    assert ids(mind.recall("who swam yesterday?", now=NOW.astimezone(ZoneInfo("Europe/Berlin")))) == ["late", "early"]
+
+
+def test_a_day_of_23_hours_is_one_day(mind: Mind) -> None:
+    mind.remember("we swam", id="before", created="2025-03-29T22:30:00Z")  # 23:30 in Berlin
+    mind.remember("we swam", id="on", created="2025-03-30T21:30:00Z")  # 23:30, summer time has begun
+    mind.remember("we swam", id="after", created="2025-03-30T22:30:00Z")
+    assert ids(mind.recall("who swam on 30 March?", tz="Europe/Berlin"))[0] == "on"
+
+
+@pytest.mark.parametrize(("name", "value"), [("tz", "Mars/Base"), ("tz", 3), ("now", "soon"), ("now", [])])
+def test_what_is_no_moment_or_zone_is_refused(swims: Mind, name: str, value: Any) -> None:
+    with pytest.raises(InvalidInput, match=name):
+        swims.recall("where did we swim?", **{name: value})

@@ -208,7 +208,7 @@ I'm free next Tuesday. | 2026-05-26
 The rent is due by the end of June. | ..2026-07-01
 In summer I drink iced tea. | none
 Easter is my favourite holiday. | none
-We spent Easter in Prague. | none
+We spent Easter in Prague. | 2026-04-03..2026-04-07
 We spent time in Prague over Easter. | 2026-04-03..2026-04-07
 My birthday is on 3 July. | 2026-07-03
 The warranty expires on 2027-01-15. | 2027-01-15

@@ -32,7 +32,7 @@ def when(text: str, now: datetime | None = None, tz: str | tzinfo | None = None)
     """
     if not isinstance(text, str):
         raise InvalidInput(f"text must be a string such as 'last month', not {type(text).__name__}.")
-    moment = _moment(now, tz)
+    moment = local_moment(now, tz)
     for word in BEFORE if len(text) <= LONGEST else ():
         phrase = f"{word}{text.strip()}"
         found = find_times(phrase, moment)
@@ -74,7 +74,8 @@ def _side(value: datetime | str | float | None, side: str, now: datetime) -> dat
     return value
 
 
-def _moment(now: datetime | None, tz: str | tzinfo | None) -> datetime:
+def local_moment(now: datetime | None, tz: str | tzinfo | None) -> datetime:
+    """A moment, or the current one, in a time zone."""
     if now is not None and not isinstance(now, datetime):
         raise InvalidInput(f"now must be a datetime, not {type(now).__name__}.")
     if isinstance(tz, str):

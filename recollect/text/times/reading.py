@@ -12,6 +12,7 @@ from recollect.text.times.days import Days, Time, fixed, midnight
 from recollect.text.times.grammar import PREPOSITION, STRONG, Found, Grammar, Scene, compiled, search
 
 MAX_CHARACTERS = 10_000  # of a text are read
+RECENT_DAYS = 14  # after a holiday its name alone means that one: “Christmas was lovely”
 MAX_EXPRESSIONS = 100
 MAX_MODIFIERS = 4  # “before the end of the first week of June”
 NEAR = ("weekday", "day", "day of month")  # read in a statement even if nothing tells past from future
@@ -343,5 +344,7 @@ def _is_habit(each: Found, grammar: Grammar, scene: Scene) -> bool:
     if each.time.kind == "weekday" and (each.last_day is not None or _in_list(each, scene)):
         return _direction(each, grammar, scene) >= 0
     if each.time.kind == "holiday" and not each.relation and not _has_preposition(each, grammar, scene):
-        return True
+        last = each.time.latest(scene.today)
+        recent = last is not None and scene.today - last.start <= RECENT_DAYS
+        return not recent and _direction(each, grammar, scene) >= 0
     return each.time.kind not in NEAR and not _direction(each, grammar, scene)
