@@ -616,11 +616,14 @@ class Mind:
         if embedder is None or wanted is False:
             return embedder
         from recollect.embed import CachedByDefault, cache_embeddings
+
+        is_cached = isinstance(embedder, CachedByDefault) and embedder.cached_by_default
+        if wanted is None and not is_cached:
+            return embedder
         from recollect.store.sqlite import SqliteStore
         from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 
-        is_cached = isinstance(embedder, CachedByDefault) and embedder.cached_by_default
-        if wanted is None and not (is_cached and isinstance(self._store, SqliteStore)):
+        if wanted is None and not isinstance(self._store, SqliteStore):
             return embedder
         if isinstance(wanted, SqliteEmbeddingCache):
             return cache_embeddings(embedder, wanted)
