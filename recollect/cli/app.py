@@ -18,7 +18,7 @@ from recollect.cli.config import config
 from recollect.cli.doctor import doctor
 from recollect.cli.evaluate import eval_, tune
 from recollect.cli.folders import get, search, sync, watch
-from recollect.cli.inspect import list_, show, status
+from recollect.cli.inspect import conflicts, list_, show, status
 from recollect.cli.options import GlobalOptions, expand_options
 from recollect.cli.recall import compare, context, recall, recipes, why, why_not
 from recollect.cli.terminal import console, key_value_table, print_error
@@ -135,7 +135,7 @@ COMMANDS: dict[str, tuple[Callable[..., int | None], ...]] = {
     "Write": (remember, edit, supersede, contradict, link, unlink, relate, reinforce, decay, forget, undo),
     "Recall": (recall, context, why, why_not, compare, recipes, eval_, tune),
     "Folders": (sync, watch, search, get),
-    "Inspect": (list_, show, status, doctor, config),
+    "Inspect": (list_, show, conflicts, status, doctor, config),
     "Transfer": (export, import_, reembed),
 }
 app.callback()(expand_options(recollect_))

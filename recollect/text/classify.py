@@ -31,15 +31,19 @@ ASKS_ABOUT_PAST = re.compile(
     r"\b(?:did|was|were|had|told|said|mentioned|talked|remember|remind)\b[^.!?\n]{0,300}\?", re.IGNORECASE
 )
 ASSISTANT_SAID = re.compile(
-    r"\b(?:did|had|have|were|was) you(?! (?:know|hear|see)\b)\b|\byou(?:'d|'ve| had| have| once| also)? (?:said|told"
-    r"|recommended|suggested|mentioned|advised|proposed|explained|gave|warned|promised|reminded|wanted|offered)\b"
-    r"|\byour (?:\w+ )?(?:advice|answers?|recommendations?|suggestions?|explanations?|tips?|warnings?|proposals?|ideas?)\b"
+    r"\b(?:did|had|have|were|was) you(?! (?:know|hear|see)\b)\b"
+    r"|\byou(?:'d|'ve| had| have| once| also)? (?:said|told|recommended|suggested|mentioned|advised|proposed"
+    r"|explained|gave|warned|promised|reminded|wanted|offered)\b"
+    r"|\byour (?:\w+ )?(?:advice|answers?|recommendations?|suggestions?|explanations?|tips?|warnings?|proposals?"
+    r"|ideas?)\b"
     r"|\baccording to you\b|(?<!told )(?<!asked )\bthe assistant\b"
     r"|\b(?:hast|hattest|wolltest|meintest|sagtest|rietst|warst) du\b"
-    r"|\bdu (?:mir|uns|dazu|damals)?\b[^.?!]{0,80}\b(?:gesagt|geraten|empfohlen|vorgeschlagen|erwähnt|erklärt|gewarnt|gemeint"
-    r"|genannt|gegeben)\b|\blaut dir\b|\bdeiner meinung\b|\bdein(?:e[mnrs]?)? (?:rat|tipps?|vorschl\w+|empfehlung\w*"
+    r"|\bdu (?:mir|uns|dazu|damals)?\b[^.?!]{0,80}\b(?:gesagt|geraten|empfohlen|vorgeschlagen|erwähnt|erklärt|gewarnt"
+    r"|gemeint|genannt|gegeben)\b|\blaut dir\b|\bdeiner meinung\b"
+    r"|\bdein(?:e[mnrs]?)? (?:rat|tipps?|vorschl\w+|empfehlung\w*"
     r"|antwort\w*|erklärung\w*|warnung\w*)\b"
-    r"|(?<![跟对對和向给給])你(?:之前|当时|當時|上次|那时|那時|曾经|曾經|以前|还|還|是)?(?:怎么|怎麼)?(?:说|說|建议|建議|推荐|推薦|让我|讓我|叫我|告诉|告訴|提醒|提到|教我|给我|給我|给的|給的|解释|解釋)"
+    r"|(?<![跟对對和向给給])你(?:之前|当时|當時|上次|那时|那時|曾经|曾經|以前|还|還|是)?(?:怎么|怎麼)?"
+    r"(?:说|說|建议|建議|推荐|推薦|让我|讓我|叫我|告诉|告訴|提醒|提到|教我|给我|給我|给的|給的|解释|解釋)"
     r"|你的(?:建议|建議|推荐|推薦|回答|解释|解釋|提醒)",
     re.IGNORECASE,
 )

@@ -69,7 +69,7 @@ class Conflict:
 def find_conflicts(
     store: Store, now: datetime, filter: FilterExpression | None, limit: int | None, report: Report | None = None
 ) -> list[Conflict]:
-    """The pairs that may conflict, nearest in meaning first. Each memory is compared with its nearest neighbours only."""
+    """The pairs that may conflict, nearest in meaning first. Each memory is compared with its nearest ones only."""
     with store.snapshot() as snapshot:
         scope = snapshot.scope(filter, ("active",), now)
         rows = snapshot.page(scope, "stored", scope.count)
@@ -81,13 +81,11 @@ def find_conflicts(
             if report is not None:
                 report(min(start + BATCH, len(rows)), len(rows))
         _keep_nearest_correction(snapshot, found)
-        for pair in _linked(snapshot, {row for pair in found for row in pair}):
+        for pair in _linked(snapshot, {row for ends in found for row in ends}):
             found.pop(pair, None)
         best = sorted(found.items(), key=lambda item: (-item[1][1], snapshot.ids(np.array(item[0]))))[:limit]
         memories = snapshot.memories(np.array([row for pair, _ in best for row in pair], dtype=np.int64))
-    return [
-        Conflict(memories[2 * at], memories[2 * at + 1], rule, near) for at, (_, (rule, near)) in enumerate(best)
-    ]
+    return [Conflict(memories[2 * at], memories[2 * at + 1], rule, near) for at, (_, (rule, near)) in enumerate(best)]
 
 
 def _compare(

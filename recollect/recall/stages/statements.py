@@ -13,7 +13,6 @@ from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import leaf, product
 from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
-from recollect.recall.stages.factors import status_at
 from recollect.recall.statements import Difference, Statements
 from recollect.store.base import Rows
 from recollect.text.classify import asks_about_assistant
