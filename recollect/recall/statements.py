@@ -33,7 +33,7 @@ MINUTE = 60e6  # microseconds
 DAY_WORDS = frozenset("yesterday today tomorrow tonight gestern heut heute morgen 昨天 今天 明天 前天".split())
 OWNER_FIELDS = ("collection", "user", "speaker")
 
-Difference = Literal["value", "name", "change"]  # what differs between two statements of the same thing
+Difference = Literal["value", "name"]  # what differs between two statements of the same thing
 ConflictRule = Literal["correction", "change", "value", "polarity"]
 
 
@@ -85,10 +85,7 @@ class Statements:
             return None
         if values and other_values and values != other_values:
             return "value"
-        if names - other_names and other_names - names:
-            return "name"
-        newer = max(at, other, key=self.moments.__getitem__)
-        return "change" if near >= self.very_near and tells_change(self.texts[newer]) else None
+        return "name" if names - other_names and other_names - names else None
 
     def _comparable(self, at: int, other: int) -> bool:
         """Are both statements of the same owner, of different times, and near in meaning?"""

@@ -99,14 +99,14 @@ def _compare(
     one = np.array([row], dtype=np.int64)
     owner = _owners(snapshot, one)[0]
     vector = snapshot.vectors(one)
-    if owner not in medians or not vector.size or np.isnan(vector).any():
-        return
-    near, _ = nearest(snapshot, vector[0], scope, NEIGHBOURS + 1)
+    near: Rows = np.empty(0, dtype=np.int64)
+    if vector.size and not np.isnan(vector).any():
+        near, _ = nearest(snapshot, vector[0], scope, NEIGHBOURS + 1)
     after = snapshot.neighbours(one, 3)[0, 3:]
     after = after[after > 0]
     others = np.unique(np.concatenate([near, after[scope.contains(after)]]))
     rows = np.concatenate([one, others[others != row]])
-    statements = Statements.of(snapshot, rows, medians[owner])
+    statements = Statements.of(snapshot, rows, medians.get(owner))
     for at in range(1, len(rows)):
         older, newer = (0, at) if statements.moments[0] <= statements.moments[at] else (at, 0)
         rule = statements.conflict(newer, older)

@@ -332,7 +332,10 @@ def test_progress_and_limit(mind: Mind) -> None:
 def test_without_vectors_only_corrections_are_found(path: Path) -> None:
     with Mind(path, embedder=None, clock=lambda: NOW, durability="fast") as mind:
         write_moves(mind)
-        assert mind.conflicts() == []
+        turn: dict[str, Any] = {"session": "monday", "role": "user"}
+        mind.remember("The crate weighs 214 kilos.", id="wrong", created="2026-05-01T10:00", position=0, **turn)
+        mind.remember("No wait, 241.", id="right", created="2026-05-01T10:01", position=1, **turn)
+        assert [(pair.older.id, pair.newer.id) for pair in mind.conflicts()] == [("wrong", "right")]
 
 
 @pytest.mark.contract("B17")
