@@ -20,12 +20,14 @@ from recollect.recall.confidence import Confidence
 from recollect.recall.cues import AllCues, TokensCue, TrigramsCue, VectorsCue, WordsCue
 from recollect.recall.followups import FollowUp, HistoryCue
 from recollect.recall.fusion import Blend, BlendByTextKind, CueWeight
-from recollect.recall.query_parsing import ContentWords, PrefixLookup, Spelling
+from recollect.recall.query_parsing import ContentWords, ListQuestion, PrefixLookup, Spelling
 from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
     AnswerLikelihood,
     ContinuedConversation,
+    Coverage,
     DateFactor,
+    PolarityFactor,
     RecencyFactor,
     RecordUse,
     RoleFactor,
@@ -55,7 +57,7 @@ def default(
         name="default",
         about="Words and meaning together, with the memories just before and after.",
         statuses=("active", "superseded", "contradicted"),
-        read=[Spelling(), ContentWords(), PrefixLookup(), FollowUp()],
+        read=[ListQuestion(), Spelling(), ContentWords(), PrefixLookup(), FollowUp()],
         cues=AllCues(
             WordsCue(depth=paged(PAGE)),
             TrigramsCue(of="words", depth=paged(PAGE)),
@@ -75,10 +77,12 @@ def default(
             RoleFactor(dict.fromkeys(("assistant", "system", "tool"), check.fraction(assistant, "assistant"))),
             DateFactor(),
             AnswerLikelihood(),
+            PolarityFactor(),
             SessionScore(check.fraction(session, "session")),
             ContinuedConversation(check.fraction(resuming, "resuming")),
             RecencyFactor(share=check.fraction(recency, "recency"), half_life=30),
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
+            Coverage(),
         ],
         after=[RecordUse(("access",))],
         confidence=Confidence(),

@@ -8,13 +8,17 @@ from recollect.recall.stages.conversation import (
     SessionScore,
     SpeakerFactor,
 )
+from recollect.recall.stages.coverage import Coverage
 from recollect.recall.stages.factors import ConditionalStage, RecencyFactor, RecordUse, StatusFactor
+from recollect.recall.stages.polarity import PolarityFactor
 
 __all__ = [
     "AnswerLikelihood",
     "ConditionalStage",
     "ContinuedConversation",
+    "Coverage",
     "DateFactor",
+    "PolarityFactor",
     "RecencyFactor",
     "RecordUse",
     "RoleFactor",
