@@ -47,6 +47,7 @@ from recollect.store.registry import find_store
 from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 from recollect.text.entity_names import find_names
+from recollect.tools import Tool, make_tools
 from recollect.upkeep.consolidate import Period, Summarise, make_notes, session_summary, write_notes
 from recollect.upkeep.export import export_records
 from recollect.upkeep.probes import Probes, probe
@@ -271,7 +272,8 @@ class Mind:
         """The memories that answer best, best first, each with its score and why.
 
         ``history`` is the conversation before the query, oldest first: a follow-up such as “and what did it cost?”
-        takes its subject from there. ``as_of`` returns what was valid at a moment; ``track=False`` records no use; ``deadline`` is in seconds.
+        takes its subject from there. ``as_of`` returns what was valid at a moment; ``track=False`` records no use;
+        ``deadline`` is in seconds.
         ``abstain`` returns nothing when the recall's ``confidence`` is below the recipe's threshold, or below a number
         of your own. Further keywords are settings of the recipe, by name.
         """
@@ -324,6 +326,10 @@ class Mind:
         """Recall again, without recording use, and name the step that leaves a memory out, and by how much."""
         (full_id,) = self._store.resolve([id])
         return self.recall(query, k, **{**options, "track": False}).why_not(full_id)
+
+    def tools(self) -> Sequence[Tool]:
+        """``remember``, ``recall`` and ``forget`` as tools for a language model: name, JSON schema, function."""
+        return make_tools(self)
 
     # Reading.
 

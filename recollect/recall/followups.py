@@ -119,7 +119,9 @@ class HistoryCue:
         offsets = [*range(-self.reach, 0), *range(1, self.reach + 1)]
         allowed = run.scope.contains(around.ravel()).reshape(around.shape)
         near: dict[int, tuple[float, float, str]] = {}
-        for at, (row, value, text) in enumerate(zip(anchors.tolist(), values.tolist(), run.texts(anchors), strict=True)):
+        for at, (row, value, text) in enumerate(
+            zip(anchors.tolist(), values.tolist(), run.texts(anchors), strict=True)
+        ):
             places = [(row, 1.0 if at else self.answered, "what the turns before are about")]
             for neighbour, offset in zip(around[at][allowed[at]].tolist(), np.array(offsets)[allowed[at]], strict=True):
                 side = "after" if offset > 0 else "before"

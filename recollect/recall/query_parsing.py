@@ -12,7 +12,7 @@ from recollect.protocols import supports
 from recollect.recall.bm25 import frequencies
 from recollect.store.base import Term
 from recollect.store.text_fields import TEXT_FIELDS
-from recollect.text.classify import is_lookup
+from recollect.text.classify import asks_about_assistant, is_lookup
 from recollect.text.polarity import asks_for_negative
 from recollect.text.question_kinds import asks_for_all, strip_list_frame
 from recollect.text.stopwords import STOP
@@ -41,12 +41,12 @@ class ParsedQuery:
 class ListQuestion:
     """Recognises a question that asks for all of something, and drops the words by which it does so (“list all the …
     I've told you about”). Where the caller gave no k, it gets ``k`` results. A question for what was
-    not done or liked is no such question: a few memories answer it."""
+    not done or liked, or for what an assistant said, is no such question: a few memories answer it."""
 
     k: int = 30
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
-        if not asks_for_all(query.text) or asks_for_negative(query.text):
+        if not asks_for_all(query.text) or asks_for_negative(query.text) or asks_about_assistant(query.text):
             return query
         text = strip_list_frame(query.text)
         run.log("asks for all", text)

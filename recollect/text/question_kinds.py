@@ -12,7 +12,8 @@ PLURAL = r"(?!(?:was|has|does|\w*(?:ss|us|is))\b)\w{2,}s\b(?!['’])"
 THEN = r"(?=(?:\s*,)?(?:\s+(?:and|or)\b)?(?:\s+\w+){0,3}\s+(?:have|has)\b)"
 ASKS_FOR_ALL = re.compile(
     r"\b(?:list|name|show me|give me|tell me|what are|who are)\s+(?:me\s+)?(?:all|every|each|both)\b|"
-    r"\b(?:all|every(?:one|thing|where)?|each)\s+(?:of\s+)?(?:the\s+|my\s+|our\s+)?\w+(?:\s+\w+)?\s+(?:that\s+|who\s+|where\s+)?"
+    r"\b(?:all|every(?:one|thing|where)?|each)\s+(?:of\s+)?(?:the\s+|my\s+|our\s+)?\w+(?:\s+\w+)?\s+(?:that\s+|"
+    r"who\s+|where\s+)?"
     r"(?:i|we|you)(?:['’]ve|['’]d| have| had)?\b|\bwhat all\b|\b(?:who|where) all\b|\bso far\b|"
     rf"^\W*(?:\w+\s+)?(?:which|what)\s+(?:(?:kinds|types|sorts) of\s+|(?:of\s+)?(?:my|our|the|other|different)\s+|"
     rf"(?!(?:was|has|does|is|are|did|do|had|have|kind|type|sort)\b)\w+\s+)?{PLURAL}{THEN}|"
@@ -35,13 +36,19 @@ def asks_for_all(question: str) -> bool:
 
 # How a list is asked for, which says nothing about what is on it: “list all the … that I've told you about so far”.
 FRAME = re.compile(
-    r"^\W*(?:please\s+|bitte\s+)?(?:can you\s+|could you\s+)?(?:list|name|show me|give me|tell me|nenne|liste|zähle)\b(?:\s+(?:me|mir|auf))?|"
-    r"\b(?:(?:that|which|who|whom)\s+)?(?:(?:i|we)(?:['’]ve|['’]d|\s+have|\s+had)?|(?:have|had|did)\s+(?:i|we))\s+(?:ever\s+)?"
-    r"(?:told you(?:\s+about)?|tell you(?:\s+about)?|mentioned?(?:\s+to you)?|talked about|talk about|spoken (?:of|about)|brought up|named)\b|"
+    r"^\W*(?:please\s+|bitte\s+)?(?:can you\s+|could you\s+)?(?:list|name|show me|give me|tell me|nenne|liste|"
+    r"zähle)\b(?:\s+(?:me|mir|auf))?|"
+    r"\b(?:(?:that|which|who|whom)\s+)?(?:(?:i|we)(?:['’]ve|['’]d|\s+have|\s+had)?|(?:have|had|did)\s+(?:i|"
+    r"we))\s+(?:ever\s+)?"
+    r"(?:told you(?:\s+about)?|tell you(?:\s+about)?|mentioned?(?:\s+to you)?|talked about|talk about|spoken (?:of|"
+    r"about)|brought up|named)\b|"
     r"\b(?:so far|up to now|until now|to date|what all|all(?:\s+of)?\s+(?:the|my|our)|every|all)\b|"
-    r",?\s*(?:\w+\s+)?(?:denen|die|das|den)\s+ich\s+(?:dir\s+)?(?:erzählt|erwähnt|gesprochen|genannt|gesagt)\s+habe\b|"
-    r"\bhabe\s+ich\s+(?:dir\s+)?(?:bisher\s+)?(?:von\s+)?(?:erzählt|erwähnt|genannt)\b|\b(?:bisher|bislang|alle|sämtliche)\b|"
-    r"(?:我|我们|我們)?(?:跟你|和你|对你|對你)?(?:提到|说|說|提|讲|講|聊)(?:过|過|到过|到過)的?|都有哪些|有哪些|列出|所有的?|全部的?|到目前为止",
+    r",?\s*(?:\w+\s+)?(?:denen|die|das|den)\s+ich\s+(?:dir\s+)?(?:erzählt|erwähnt|gesprochen|genannt|"
+    r"gesagt)\s+habe\b|"
+    r"\bhabe\s+ich\s+(?:dir\s+)?(?:bisher\s+)?(?:von\s+)?(?:erzählt|erwähnt|genannt)\b|\b(?:bisher|bislang|alle|"
+    r"sämtliche)\b|"
+    r"(?:我|我们|我們)?(?:跟你|和你|对你|對你)?(?:提到|说|說|提|讲|講|聊)(?:过|過|到过|到過)的?|都有哪些|有哪些|"
+    r"列出|所有的?|全部的?|到目前为止",
     re.IGNORECASE,
 )
 

@@ -10,7 +10,6 @@ import numpy as np
 from recollect.recall.expressions import leaf, product
 from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
-from recollect.text.classify import asks_about_assistant
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +17,8 @@ class Coverage:
     """When all of something are asked for, lowers what is likely to repeat an item that a better hit has named.
 
     × ``exchange`` for a turn within ``reach`` of a better hit: it goes on about the same item. × ``session`` for
-    a further hit of a session: other items were mostly told at other times. × ``echo`` for what an assistant said, which
-    repeats the user, unless the query is about the assistant. Hits of a later page do not affect an earlier one.
+    a further hit of a session: other items were mostly told at other times. × ``echo`` for what an assistant said,
+    which repeats the user. Hits of a later page do not affect an earlier one.
     """
 
     exchange: float = 0.7
@@ -35,8 +34,6 @@ class Coverage:
             zip(*(run.snapshot.strings(name, hits.keys) for name in ("collection", "user", "session")), strict=True)
         )
         echoes = [role == "assistant" for role in run.snapshot.strings("role", hits.keys)]
-        if asks_about_assistant(run.query.text):
-            echoes = [False] * len(hits)
         around = run.snapshot.neighbours(hits.keys, self.reach)
         factor, reasons = np.ones(len(hits)), ["a new item"] * len(hits)
         named: set[int] = set()  # rows of hits that are not near a better one
