@@ -279,7 +279,12 @@ class RecallOptions:
         """The keyword arguments of ``Mind.recall``."""
         from recollect.recall.registry import get_recipe
 
-        arguments = {"k": self.k, "recipe": self.recipe or "default", "as_of": self.as_of, "deadline": self.deadline}
+        arguments: dict[str, Any] = {
+            "k": self.k,
+            "recipe": self.recipe or "default",
+            "as_of": self.as_of,
+            "deadline": self.deadline,
+        }
         arguments |= {"abstain": self.abstain, "history": [_turn(each) for each in self.after or ()]}
         settings = dict(parse_setting(each) for each in self.set_ or ())
         if reserved := settings.keys() & {*arguments, "filter", "track", "query", "self", "id"}:

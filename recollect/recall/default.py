@@ -1,12 +1,14 @@
 """The default recipe: words, trigrams, vectors and tokens, blended, with stages for conversations, dates and status.
 
-    query ─▶ spelling ─▶ content words ─▶ prefix of a name? ─┐
-      ┌──────────────────────────────────────────────────────┘
+    query ─▶ list? ─▶ spelling ─▶ content words ─▶ prefix of a name? ─▶ follow-up? ─┐
+      ┌─────────────────────────────────────────────────────────────────────────────┘
       ├─▶ words ─────┐
       ├─▶ trigrams ──┤
       ├─▶ vectors ───┼─▶ blend by kind of text ─▶ × speaker ─▶ × role ─▶ × dates ─▶ × answer likelihood ─┐
+      ├─▶ history ───┤                                                                                   │
       └─▶ tokens ────┘                                                                                   │
-      best k ◀─ × status ◀─ × recency ◀─ × conversation resume ◀─ + best of the session ◀────────────────┘
+      ┌────────────────────────────────────────────────── + best of the session ◀─ × polarity ◀──────────┘
+      └─▶ × conversation resume ─▶ × recency ─▶ × status ─▶ × coverage of a list ─▶ best k
 
 A name that is looked up also matches as a prefix. Trigrams look up only words that no memory has: typos and parts of
 words. Tokens compare word by word in meaning, including the memories just before and after. The weights depend on the

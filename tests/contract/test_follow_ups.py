@@ -81,7 +81,8 @@ def test_the_trace_and_why_say_what_was_taken_from_which_turn(mind: Mind) -> Non
     found = mind.recall("And how much was it?", history=TREE, track=False)
     (step,) = [each for each in found.trace.steps if each.name == "FollowUp"]
     assert "it begins with" in step.detail["follow-up"]
-    assert "pear" in step.detail["subject"] and "A pear tree." in step.detail["taken from"]
+    assert "pear" in step.detail["subject"]
+    assert "A pear tree." in step.detail["taken from"]
     assert "turns before are about" in str(found[0].why)
     assert found[0].why.evaluate() == found[0].score
 

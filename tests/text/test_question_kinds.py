@@ -71,9 +71,11 @@ def test_the_frame_of_a_list_is_no_content() -> None:
 
 
 def test_polarity_is_asked_for_after_a_question_word() -> None:
-    assert asks_for_negative("Welchen Film mochte ich nicht?") and asks_for_negative("哪部电影我不喜欢？")
+    assert asks_for_negative("Welchen Film mochte ich nicht?")
+    assert asks_for_negative("哪部电影我不喜欢？")
     assert not asks_for_negative("I'm not sure. Which film did I see?")
-    assert is_negative("Der Film war furchtbar.") and not is_negative("这部电影不错")
+    assert is_negative("Der Film war furchtbar.")
+    assert not is_negative("这部电影不错")
 
 
 @pytest.mark.parametrize("text", ["it and " * 40_000, "which " * 40_000, "那" * 200_000, "all the " * 30_000])
