@@ -77,7 +77,7 @@ class AsyncMind:
     async def why_not(self, query: str, id: str, k: int | None = None, **options: Any) -> Verdict:
         return await asyncio.to_thread(self.sync.why_not, query, id, k, **options)
 
-    def tools(self) -> Sequence[Tool]:
+    async def tools(self) -> Sequence[Tool]:
         return self.sync.tools()
 
     async def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
