@@ -44,7 +44,7 @@ def main() -> int:
                 if not question.relevant:
                     continue
                 right = {id for id, grade in question.relevant.items() if grade >= RIGHT} or set(question.relevant)
-                ids = [result.id for result in recall]
+                ids = [result.id for result in recall][:10]
                 first, five = bool(ids) and ids[0] in right, not right.isdisjoint(ids[:5])
                 share = len(right.intersection(ids)) / len(right)
                 for row in ("all", question.category, f"{name}: all"):

@@ -1,10 +1,11 @@
 """The default recipe: words, trigrams, vectors and tokens, blended, with stages for conversations, dates and status.
 
-    query ─▶ language ─▶ spelling ─▶ content words ─▶ parts of compounds ─▶ prefix of a name? ─┐
-      ┌────────────────────────────────────────────────────────────────────────────────────────┘
+    query ─▶ language ─▶ list? ─▶ spelling ─▶ time ─▶ content words ─▶ compounds ─▶ prefix of a name? ─▶ follow-up? ─┐
+      ┌────────────────────────────────────────────────────────────────────────────────────────────────────────────────┘
       ├─▶ words ─────┐
       ├─▶ trigrams ──┤
       ├─▶ vectors ───┼─▶ blend by kind of text ─▶ × speaker ─▶ × role ─▶ × dates ─▶ × answer likelihood ─┐
+      ├─▶ history ───┤                                                                                   │
       └─▶ tokens ────┘                                                                                   │
       ┌─ × confidence, strength ◀─ × status ◀─ × recency ◀─ × conversation resume ◀─ + best of the session ◀┘
       └─▶ + related names ─▶ + linked memories ─▶ statement of the right time first ─▶ × contradictions ─▶ best k
@@ -23,12 +24,14 @@ from recollect.recall.cues import AllCues, TokensCue, TrigramsCue, VectorsCue, W
 from recollect.recall.followups import FollowUp, HistoryCue
 from recollect.recall.fusion import Blend, BlendByTextKind, CueWeight
 from recollect.recall.language_readers import CompoundParts, DetectLanguage
-from recollect.recall.query_parsing import ContentWords, PrefixLookup, Spelling
+from recollect.recall.query_parsing import ContentWords, ListQuestion, PrefixLookup, Spelling
 from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
     AnswerLikelihood,
     ContinuedConversation,
     Contradictions,
+    Coverage,
+    PolarityFactor,
     RecencyFactor,
     RecordUse,
     RelatedNames,
@@ -63,7 +66,16 @@ def default(
         name="default",
         about="Words and meaning together, with the memories just before and after.",
         statuses=("active", "superseded", "contradicted"),
-        read=[DetectLanguage(), Spelling(), TimeReader(), ContentWords(), CompoundParts(), PrefixLookup(), FollowUp()],
+        read=[
+            DetectLanguage(),
+            ListQuestion(),
+            Spelling(),
+            TimeReader(),
+            ContentWords(),
+            CompoundParts(),
+            PrefixLookup(),
+            FollowUp(),
+        ],
         cues=TimeFirst(
             TimeCue(depth=paged(PAGE)),
             AllCues(
@@ -87,6 +99,7 @@ def default(
             RoleFactor(dict.fromkeys(("assistant", "system", "tool"), check.fraction(assistant, "assistant"))),
             TimeFactor(),
             AnswerLikelihood(),
+            PolarityFactor(),
             SessionScore(check.fraction(session, "session")),
             ContinuedConversation(check.fraction(resuming, "resuming")),
             RecencyFactor(share=check.fraction(recency, "recency"), half_life=30),
@@ -96,6 +109,7 @@ def default(
             SpreadingActivation(pages=True),
             StatementTime(),
             Contradictions(),
+            Coverage(),
             ChronologicalOrder(),
         ],
         after=[RecordUse(("access",))],

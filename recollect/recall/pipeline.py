@@ -135,6 +135,7 @@ def _begin(request: Request, query: str, k: int, snapshot: Snapshot, start: floa
         request.embedder,
         deadline,
         filter,
+        request.k is None,
         request.history,
     )
     with run.step("filter", "mask") as step:

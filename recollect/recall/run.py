@@ -85,6 +85,7 @@ class Run:
     embedder: Embedder | None
     deadline: float | None = None  # on the clock of time.perf_counter
     filter: FilterExpression | None = None  # what the scope was compiled from; external results are checked against it
+    k_is_default: bool = False  # the caller gave none: a step may raise it
     history: tuple[Turn, ...] = ()  # the turns before the query, oldest first
     found: dict[str, Candidates] = field(default_factory=dict)  # by the name of the cue
     notes: dict[int, list[str]] = field(default_factory=dict)  # by key: what stages say about a hit

@@ -42,7 +42,8 @@ ASKS_WHEN = re.compile(
     re.IGNORECASE,
 )
 ASKS_HOW_MUCH = re.compile(
-    r"\bhow (?:much|heavy|tall|expensive)\b|\bwie ?viel\b|\bwie (?:teuer|hoch|schwer|groß|alt)\b|多少钱|多少錢|多少(?!个|個|次|人)",
+    r"\bhow (?:much|heavy|tall|expensive)\b|\bwie ?viel\b|\bwie (?:teuer|hoch|schwer|groß|alt)\b|多少钱|多少錢|"
+    r"多少(?!个|個|次|人)",
     re.IGNORECASE,
 )
 NUMBER = re.compile(

@@ -7,8 +7,10 @@ from recollect.recall.stages.conversation import (
     SessionScore,
     SpeakerFactor,
 )
+from recollect.recall.stages.coverage import Coverage
 from recollect.recall.stages.factors import ConditionalStage, RecencyFactor, RecordUse, StatusFactor
 from recollect.recall.stages.links import Contradictions, RelatedNames, SpreadingActivation, TrustFactor
+from recollect.recall.stages.polarity import PolarityFactor
 from recollect.recall.stages.statements import StatementTime
 
 __all__ = [
@@ -16,6 +18,8 @@ __all__ = [
     "ConditionalStage",
     "ContinuedConversation",
     "Contradictions",
+    "Coverage",
+    "PolarityFactor",
     "RecencyFactor",
     "RecordUse",
     "RelatedNames",
