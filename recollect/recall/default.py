@@ -28,6 +28,7 @@ from recollect.recall.query_parsing import ContentWords, ListQuestion, PrefixLoo
 from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
     AnswerLikelihood,
+    AssistantReplies,
     ContinuedConversation,
     Contradictions,
     Coverage,
@@ -96,6 +97,7 @@ def default(
         ),
         stages=[
             SpeakerFactor(check.fraction(speaker, "speaker")),
+            AssistantReplies(),
             RoleFactor(dict.fromkeys(("assistant", "system", "tool"), check.fraction(assistant, "assistant"))),
             TimeFactor(),
             AnswerLikelihood(),

@@ -2,6 +2,7 @@
 
 from recollect.recall.stages.conversation import (
     AnswerLikelihood,
+    AssistantReplies,
     ContinuedConversation,
     RoleFactor,
     SessionScore,
@@ -15,6 +16,7 @@ from recollect.recall.stages.statements import StatementTime
 
 __all__ = [
     "AnswerLikelihood",
+    "AssistantReplies",
     "ConditionalStage",
     "ContinuedConversation",
     "Contradictions",

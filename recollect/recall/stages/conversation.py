@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from recollect.model.validation import micros
 from recollect.recall.expressions import leaf, product, total
-from recollect.recall.hits import HitOperation, Hits, Rescore
+from recollect.recall.hits import Add, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.stages.factors import DAY
 from recollect.text.classify import (
@@ -106,6 +106,36 @@ class RoleFactor:
         else:
             factor = np.array([self.factors.get(role, 1.0) for role in roles])
         return [Rescore(product("after role", hits.score, leaf(factor, lambda at: f"role {roles[at]!r}")))]
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantReplies:
+    """Where the query is about what an assistant said: the reply to a hit gets at least a share of that hit's score.
+
+    “What did you advise about the plug?”: the user's turn names the plug, the reply need not.
+    """
+
+    share: float = 0.95
+    head: int = 20  # hits whose replies are looked at
+    name: str = "replies"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        if not asks_about_assistant(run.trace.query):
+            raise Skip("the query is not about what an assistant said")
+        first = _first_page(hits)
+        head = first[hits.keys[first] > 0][: self.head]
+        asked = head[[role != "assistant" for role in run.snapshot.strings("role", hits.keys[head])]]
+        replies = run.snapshot.neighbours(hits.keys[asked], 1)[:, 1]
+        answers = np.array([role == "assistant" for role in run.snapshot.strings("role", replies)], dtype=np.bool_)
+        scores, place = hits.score.values, {key: at for at, key in zip(first, hits.keys[first].tolist(), strict=True)}
+        own = np.array([scores[place[key]] if key in place else 0.0 for key in replies.tolist()])
+        better = answers & run.scope.contains(replies) & (own < self.share * scores[asked])
+        if not better.any():
+            raise Skip("no candidate has a reply that it would raise")
+        asked, replies = asked[better], replies[better]
+        ids = run.ids(hits.keys[asked])
+        share = leaf(self.share, "share of what it replies to")
+        return [Add(replies, product(lambda at: f"reply to {ids[at]}", hits.score.take(asked), share))]
 
 
 @dataclass(frozen=True, slots=True)
