@@ -19,13 +19,13 @@ from bench import datasets
 from bench.datasets import BEGINNING, Dataset
 from recollect.embed.base import TokenVectors
 from recollect.embed.local import LocalEmbedder
-from recollect.embed.minilm.build import SHA256
 from recollect.mind import Mind
 
 HOME = Path(recollect.__file__).parent
 WRITING_PACKAGES = ("model", "text", "embed", "store", "ingest")  # whose code decides what a file contains
 BATCH = 256  # texts
 KEPT = 12  # files of a set that other versions of the code made
+VECTORS = "a03845cda529"  # names the cache of token vectors; another one when the local model's vectors change
 
 
 class CachedLocalEmbedder(LocalEmbedder):
@@ -36,7 +36,7 @@ class CachedLocalEmbedder(LocalEmbedder):
 
     def __init__(self, cache: Path) -> None:
         self._lock = Lock()
-        self._file = apsw.Connection(str(cache / f"tokens-{SHA256[:12]}.db"))
+        self._file = apsw.Connection(str(cache / f"tokens-{VECTORS}.db"))
         self._file.set_busy_timeout(60_000)
         self._file.pragma("journal_mode", "wal")
         self._file.execute(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from recollect.recall.results import Recall, Result, Verdict
     from recollect.systems.openclaw.workspace import SearchSettings, Workspace
     from recollect.systems.robotmem.robot import Robot
+    from recollect.text.times import TimeSpan
+    from recollect.text.times.phrases import when
 
 __version__ = "0.2.0.dev0"
 
@@ -36,6 +38,8 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "recollect.recall.results": ("Recall", "Result", "Verdict"),
     "recollect.systems.robotmem.robot": ("Robot",),
     "recollect.systems.openclaw.workspace": ("SearchSettings", "Workspace"),
+    "recollect.text.times": ("TimeSpan",),
+    "recollect.text.times.phrases": ("when",),
 }
 _MODULE = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -62,10 +66,12 @@ __all__ = [
     "Robot",
     "SearchSettings",
     "StoreError",
+    "TimeSpan",
     "Use",
     "Verdict",
     "Workspace",
     "open",
+    "when",
 ]
 
 

@@ -28,6 +28,7 @@ from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Verdict
 from recollect.store.base import UndoResult
 from recollect.tools import Tool
+from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.consolidate import Period
 from recollect.upkeep.probes import Probes
 
@@ -121,6 +122,9 @@ class AsyncMind:
 
     async def entity_edges(self) -> Sequence[EntityEdge]:
         return await asyncio.to_thread(self.sync.entity_edges)
+
+    async def conflicts(self, filter: Any = None, **options: Any) -> Sequence[Conflict]:
+        return await asyncio.to_thread(self.sync.conflicts, filter, **options)
 
     async def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
         return await asyncio.to_thread(self.sync.history, id)

@@ -3,58 +3,43 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
-from recollect.embed import CachedByDefault, Embedder, cache_embeddings, choose_embedder, known_dim
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
-from recollect.ingest.writer import (
-    Progress,
-    UnembeddedError,
-    Writer,
-    WriteSummary,
-    embed_missing_vectors,
-    inherited_fields,
-    reinforced,
-    summarize,
-)
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
 from recollect.model import validation as check
 from recollect.model.filter import FilterExpression, as_filter
-from recollect.model.json_records import (
-    entity_edge_from_json,
-)
+from recollect.model.json_records import entity_edge_from_json
 from recollect.model.memory import STATUSES, Clock, When, make_edge, make_memory, with_id_and_times
-from recollect.recall.comparison import Comparison
-from recollect.recall.context import Context
-from recollect.recall.context import context as make_context
-from recollect.recall.expressions import Explanation
-from recollect.recall.history import History, as_turns
-from recollect.recall.packing import check_budget
-from recollect.recall.pipeline import Request
-from recollect.recall.pipeline import recall as run_recall
-from recollect.recall.query_cache import QueryCache, RecallCache
-from recollect.recall.recipe import Recipe
-from recollect.recall.registry import get_recipe
-from recollect.recall.results import Recall, Verdict
-from recollect.store.base import Bound, Space, Store, StoreStatus, Transaction, UndoResult, WriteResult, check_space
-from recollect.store.registry import find_store
-from recollect.store.sqlite import SqliteStore
-from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
-from recollect.text.entity_names import find_names
-from recollect.tools import Tool, make_tools
-from recollect.upkeep.consolidate import Period, Summarise, make_notes, session_summary, write_notes
-from recollect.upkeep.export import export_records
-from recollect.upkeep.probes import Probes, probe
 
+# Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that
+# a program that imports Mind starts quickly (tests/test_imports.py).
 if TYPE_CHECKING:
+    from recollect.embed import Embedder
     from recollect.ingest.imports.importer import ImportProgress, ImportSummary
+    from recollect.ingest.writer import Progress, WriteSummary
+    from recollect.recall.comparison import Comparison
+    from recollect.recall.context import Context
+    from recollect.recall.expressions import Explanation
+    from recollect.recall.history import History
+    from recollect.recall.pipeline import Request
+    from recollect.recall.query_cache import QueryCache, RecallCache
+    from recollect.recall.recipe import Recipe
+    from recollect.recall.results import Recall, Verdict
+    from recollect.store.base import Bound, Store, StoreStatus, Transaction, UndoResult, WriteResult
+    from recollect.store.sqlite import SqliteStore
+    from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
+    from recollect.tools import Tool
+    from recollect.upkeep.conflicts import Conflict
+    from recollect.upkeep.consolidate import Period, Summarise
     from recollect.upkeep.markdown_export import ExportResult
+    from recollect.upkeep.probes import Probes
 
 log = logging.getLogger("recollect")
 AnyFilterOrMapping = FilterExpression | Mapping[str, Any]
@@ -70,6 +55,7 @@ class Status:
     embedder: str | None
     dim: int | None  # also None while a remote embedder has not reported it yet
     chosen: str = ""  # why this embedder was chosen
+    note: str = ""  # about the languages of the memories, where the embedder was not trained on them
 
 
 class Mind:
@@ -105,11 +91,15 @@ class Mind:
         ``embedding_cache`` is a file that caches vectors, so that no text is embedded twice: True for one beside the
         memory, False for none. By default, remote embedders have one and local ones do not.
         """
+        from recollect.embed import choose_embedder, known_dim
+        from recollect.ingest.writer import Writer
+        from recollect.store.base import Bound, Space, check_space
+
         self.clock: Clock = _checked_clock(clock)
         self.choice = choose_embedder(embedder)
         self._temporary_folder: str | None = None
         self._embedding_cache: SqliteEmbeddingCache | None = None
-        self._recall_cache = RecallCache(query_cache) if query_cache is not None and query_cache.enabled else None
+        self._recall_cache = _recall_cache(query_cache)
         bound = Bound(
             *(
                 None if value is None else check.string(value, name)
@@ -140,6 +130,8 @@ class Mind:
 
             self._temporary_folder = tempfile.mkdtemp(prefix="recollect-")
             path = Path(self._temporary_folder) / "memory.db"
+        from recollect.store.sqlite import SqliteStore
+
         return SqliteStore(fspath(path), self.clock, readonly, durability)
 
     @property
@@ -173,6 +165,8 @@ class Mind:
             raise InvalidInput(
                 f"remember_many takes a list of memories, not {check.short_repr(items)}; use remember for one."
             )
+        from recollect.ingest.writer import summarize
+
         memories = [self._numbered(number, item) for number, item in enumerate(items, 1)]
         return summarize(self._writer.write("remember", memories, progress))
 
@@ -220,9 +214,17 @@ class Mind:
     def supersede(self, old: str, new: str | Memory, /, **details: Unpack[Details]) -> Memory:
         """Replace a memory by a newer one, from its ``valid_from`` or now on; both are kept.
 
-        A text inherits the collection, user, topic and the like of the old memory, unless the details differ.
+        ``new`` is a text, a Memory, or the full id of a memory that is already stored. A text inherits the collection,
+        user, topic and the like of the old memory, unless the details differ.
         """
+        from recollect.ingest.writer import inherited_fields
+
         replaced = self.show(old)
+        if isinstance(new, str) and self._store.get([new], missing_ok=True):
+            if details:
+                raise InvalidInput(f"{new} is a stored memory: change its {', '.join(details)} with edit.")
+            self._writer.supersede_by_stored(replaced.id, new)
+            return self.show(new)
         memory = self._memory(new, {**inherited_fields(replaced), **details} if isinstance(new, str) else details)
         return self.show(self._writer.supersede(replaced.id, memory, self.clock()))
 
@@ -238,6 +240,8 @@ class Mind:
 
     def reinforce(self, id: str, amount: float = 0.1) -> Memory:
         """Increase the strength of a memory, up to 1."""
+        from recollect.ingest.writer import reinforced
+
         (full_id,) = self._store.resolve([id])
         more = check.fraction(amount, "amount")
         with self._store.transaction("reinforce") as transaction:
@@ -264,6 +268,8 @@ class Mind:
         filter: AnyFilterOrMapping | None = None,
         as_of: When | None = None,
         history: History = (),
+        now: When | None = None,
+        tz: str | tzinfo | None = None,
         track: bool = True,
         abstain: bool | float = False,
         deadline: float | None = None,
@@ -271,16 +277,21 @@ class Mind:
     ) -> Recall:
         """The memories that answer best, best first, each with its score and why.
 
+        ``now`` is the moment of the query, if not that of the clock, and ``tz`` the time zone in which its days begin
+        (“yesterday”): a name such as "Europe/Berlin", or a tzinfo.
         ``history`` is the conversation before the query, oldest first: a follow-up such as “and what did it cost?”
         takes its subject from there. ``as_of`` returns what was valid at a moment; ``track=False`` records no use;
         ``deadline`` is in seconds.
         ``abstain`` returns nothing when the recall's ``confidence`` is below the recipe's threshold, or below a number
         of your own. Further keywords are settings of the recipe, by name.
         """
-        request = self._request(query, recipe, settings, k, filter, as_of, history, track, abstain, deadline)
+        from recollect.recall import pipeline
+
+        asked = {"filter": filter, "as_of": as_of, "history": history, "now": now, "tz": tz}
+        request = self._request(query, k, recipe, settings, track, abstain, deadline, **asked)
         if self._recall_cache is not None:
             return self._recall_cache.recall(self._store, request, recipe, settings)
-        return run_recall(self._store, request)
+        return pipeline.recall(self._store, request)
 
     def context(
         self,
@@ -291,6 +302,8 @@ class Mind:
         filter: AnyFilterOrMapping | None = None,
         as_of: When | None = None,
         history: History = (),
+        now: When | None = None,
+        tz: str | tzinfo | None = None,
         track: bool = True,
         abstain: bool | float = False,
         deadline: float | None = None,
@@ -300,17 +313,25 @@ class Mind:
 
         The budget is spent on the best results without duplicates, and what is left on their neighbours.
         """
+        from recollect.recall import context
+        from recollect.recall.packing import check_budget
+
         size = check_budget(budget, "budget")
-        request = self._request(query, recipe, settings, CANDIDATES, filter, as_of, history, track, abstain, deadline)
-        return make_context(self._store, request, size)
+        asked = {"filter": filter, "as_of": as_of, "history": history, "now": now, "tz": tz}
+        request = self._request(query, CANDIDATES, recipe, settings, track, abstain, deadline, **asked)
+        return context.context(self._store, request, size)
 
     def compare(
         self, query: str, recipes: str | Recipe | Sequence[str | Recipe], k: int = 10, **options: Any
     ) -> Comparison:
         """One query by several recipes, side by side; no use is recorded."""
+        from recollect.recall.comparison import Comparison
+        from recollect.recall.recipe import Recipe
+        from recollect.recall.registry import get_recipe
+
         names = [recipes] if isinstance(recipes, (str, Recipe)) else recipes
         chosen = [get_recipe(recipe) for recipe in names]
-        allowed = ("filter", "as_of", "history", "track", "abstain", "deadline")
+        allowed = ("filter", "as_of", "history", "now", "tz", "track", "abstain", "deadline")
         unknown = [name for name in options if name not in allowed]
         if unknown:
             raise InvalidInput(f"compare has no option {unknown[0]!r}; its options are: {', '.join(allowed)}.")
@@ -329,6 +350,8 @@ class Mind:
 
     def tools(self) -> Sequence[Tool]:
         """``remember``, ``recall`` and ``forget`` as tools for a language model: name, JSON schema, function."""
+        from recollect.tools import make_tools
+
         return make_tools(self)
 
     # Reading.
@@ -341,11 +364,14 @@ class Mind:
         self, filter: AnyFilterOrMapping | None = None, *, limit: int | None = None, offset: int = 0
     ) -> Sequence[Memory]:
         """Memories that pass a filter, newest first; forgotten ones only when the filter names that status."""
+        from recollect.text.times.phrases import with_moments
+
         first = check.count(offset, "offset")
         most = None if limit is None else check.count(limit, "limit")
         with self._store.snapshot() as snapshot:
             known = tuple(each for each in STATUSES if each != "forgotten")
-            scope = snapshot.scope(as_filter(filter), known, self.clock(), hidden=True)
+            now = self.clock()
+            scope = snapshot.scope(with_moments(as_filter(filter), now), known, now, hidden=True)
             rows = snapshot.page(scope, "newest", scope.count if most is None else most, first)
             return snapshot.memories(rows)
 
@@ -357,16 +383,38 @@ class Mind:
         """The relations between entity names."""
         return self._store.entity_edges()
 
+    def conflicts(
+        self,
+        filter: AnyFilterOrMapping | None = None,
+        *,
+        limit: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Sequence[Conflict]:
+        """Pairs of memories that may state different values of the same thing; nothing is changed (B17).
+
+        Decide with ``supersede``, ``contradict`` or by keeping both. Pairs that are linked already are left out.
+        """
+        from recollect.upkeep.conflicts import find_conflicts
+
+        most = None if limit is None else check.count(limit, "limit")
+        return find_conflicts(self._store, self.clock(), as_filter(filter), most, progress)
+
     def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
         """Earlier versions of a memory, oldest first, each with the moment when it ended."""
         return self._store.history(self._store.resolve([id])[0])
 
     def status(self) -> Status:
+        from recollect.embed import known_dim
+        from recollect.upkeep.languages import memory_language_note
+
         name, dim = (self.embedder.name, known_dim(self.embedder)) if self.embedder else (None, None)
-        return Status(self._store.status(), name, dim, self.choice.reason)
+        note = memory_language_note(self._store, self.embedder, self.clock())
+        return Status(self._store.status(), name, dim, self.choice.reason, note)
 
     def probe(self) -> Probes:
         """Test embedding, vector search and word search (O20); nothing is written."""
+        from recollect.upkeep.probes import probe
+
         return probe(self._store, self.embedder, self.clock())
 
     # Consolidating.
@@ -383,11 +431,15 @@ class Mind:
 
         Notes are extracts of the memories; ``summarise`` may call a language model.
         """
+        from recollect.upkeep.consolidate import make_notes, write_notes
+
         active = [memory for memory in reversed(self.list(filter)) if memory.status == "active"]
         return write_notes(Path(folder), make_notes(active, period, summarise))
 
     def consolidate_session(self, session: str, *, summarise: Summarise | None = None) -> Memory:
         """Store one memory that summarises a session, with edges to its memories; a second call replaces it."""
+        from recollect.upkeep.consolidate import session_summary
+
         memories = self.list({"session": session, "status": "active", "not": {"kind": "summary"}})
         if not memories:
             raise NotFound(f"There are no memories of the session {session!r}.")
@@ -402,6 +454,8 @@ class Mind:
 
     def names_in(self, text: str) -> Sequence[str]:
         """Entity names in a text, without a model: known names, and runs of capitalised words."""
+        from recollect.text.entity_names import find_names
+
         known = {name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)}
         return find_names(check.string(text, "text"), sorted(known))
 
@@ -409,6 +463,8 @@ class Mind:
 
     def export(self) -> Iterator[JsonObject]:
         """Everything as JSON objects: memories (forgotten ones, too) with use and history, edges and relations."""
+        from recollect.upkeep.export import export_records
+
         return export_records(self._store, self.clock())
 
     def export_markdown(
@@ -424,6 +480,7 @@ class Mind:
         if isinstance(records, (str, PathLike)):
             raise InvalidInput(f"import_ takes records; a file is read by import_from({fspath(records)!r}).")
         from recollect.ingest.imports.importer import Importer, numbered_records
+        from recollect.ingest.writer import WriteSummary
 
         items = numbered_records(records)
         done = Importer(self._writer, strict=True, progress=progress).run("", lambda: items)
@@ -448,10 +505,11 @@ class Mind:
         format = detect_format(source) if kind is None else kind
         records = read_source(source, format)
         strict = FORMATS[format].strict if strict is None else strict
-        if strict and (source == "-" or not Path(source).is_file()):  # a pipe can be read once
+        once = source == "-" or not (Path(source).is_file() or Path(source).is_dir())  # a pipe can be read once
+        if strict and once:
             items = list(records)
             return Importer(self._writer, strict, progress).run(format, lambda: items)
-        return Importer(self._writer, strict, progress).run(format, lambda: read_source(source, format))
+        return Importer(self._writer, strict, progress).run(format, lambda: read_source(source, format), once)
 
     # Vectors.
 
@@ -462,6 +520,8 @@ class Mind:
         """
         if self.embedder is None:
             raise EmbeddingError("This mind has no embedder. Open it with embedder='local' or one of your own.")
+        from recollect.ingest.writer import embed_missing_vectors
+
         return embed_missing_vectors(self._store, self.embedder, "embed", progress)
 
     @classmethod
@@ -473,6 +533,10 @@ class Mind:
         progress: Progress | None = None,
     ) -> int:
         """Make all vectors of a file again with another model, then switch to them; how many were made."""
+        from recollect.embed import choose_embedder
+        from recollect.ingest.writer import UnembeddedError, embed_missing_vectors
+        from recollect.store.base import Space
+
         chosen = choose_embedder(embedder).embedder
         if chosen is None:
             raise InvalidInput("reembed needs an embedder.")
@@ -518,24 +582,34 @@ class Mind:
     def _request(
         self,
         query: str,
+        k: int | None,
         recipe: str | Recipe,
         settings: Mapping[str, Any],
-        k: int | None,
-        filter: AnyFilterOrMapping | None,
-        as_of: When | None,
-        history: History,
         track: bool,
         abstain: bool | float,
         deadline: float | None,
+        *,
+        filter: Any,
+        as_of: Any,
+        history: Any,
+        now: Any,
+        tz: Any,
     ) -> Request:
+        from recollect.recall.history import as_turns
+        from recollect.recall.pipeline import Request
+        from recollect.recall.registry import get_recipe
+        from recollect.text.times.phrases import local_moment, with_moments
+
         chosen = get_recipe(recipe, **settings)
+        zone = now.tzinfo if tz is None and isinstance(now, datetime) else tz
+        moment = local_moment(self.clock() if now is None else check.moment(now, "now"), zone)
         return Request(
             query=query,
             recipe=chosen,
-            now=self.clock(),
+            now=moment,
             k=k,
-            filter=as_filter(filter),
-            as_of=None if as_of is None else check.moment(as_of, "as_of"),
+            filter=with_moments(as_filter(filter), moment),
+            as_of=None if as_of is None else local_moment(check.moment(as_of, "as_of"), moment.tzinfo),
             track=track,
             abstain=_threshold(abstain, chosen),
             deadline=deadline,
@@ -549,8 +623,15 @@ class Mind:
         """The embedder with the requested cache; by default only services have one."""
         if embedder is None or wanted is False:
             return embedder
+        from recollect.embed import CachedByDefault, cache_embeddings
+
         is_cached = isinstance(embedder, CachedByDefault) and embedder.cached_by_default
-        if wanted is None and not (is_cached and isinstance(self._store, SqliteStore)):
+        if wanted is None and not is_cached:
+            return embedder
+        from recollect.store.sqlite import SqliteStore
+        from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
+
+        if wanted is None and not isinstance(self._store, SqliteStore):
             return embedder
         if isinstance(wanted, SqliteEmbeddingCache):
             return cache_embeddings(embedder, wanted)
@@ -595,6 +676,8 @@ def open_mind(url: str | PathLike[str] = "memory.db", **options: Any) -> Mind:
     """
     if not isinstance(url, (str, PathLike)):
         raise InvalidInput(f"A memory is opened by a path or a URL, not by {check.short_repr(url)}.")
+    from recollect.store.registry import find_store
+
     factory, location = find_store(str(fspath(url)))
     if factory is None:
         return Mind(location, **options)
@@ -607,6 +690,14 @@ def open_mind(url: str | PathLike[str] = "memory.db", **options: Any) -> Mind:
 def _checked_clock(clock: Clock | None) -> Clock:
     tell = clock or (lambda: datetime.now(UTC))
     return lambda: check.moment(tell(), "the clock")
+
+
+def _recall_cache(settings: QueryCache | None) -> RecallCache | None:
+    if settings is None or not settings.enabled:
+        return None
+    from recollect.recall.query_cache import RecallCache
+
+    return RecallCache(settings)
 
 
 def _threshold(abstain: bool | float, recipe: Recipe) -> float | None:

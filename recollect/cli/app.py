@@ -7,37 +7,31 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from recollect import __version__
-from recollect.cli.config import config
-from recollect.cli.doctor import doctor
-from recollect.cli.evaluate import eval_, tune
-from recollect.cli.folders import get, search, sync, watch
-from recollect.cli.inspect import list_, show, status
 from recollect.cli.options import GlobalOptions, expand_options
-from recollect.cli.recall import compare, context, recall, recipes, why, why_not
 from recollect.cli.terminal import console, key_value_table, print_error
-from recollect.cli.transfer import export, import_, reembed
-from recollect.cli.write import (
-    contradict,
-    decay,
-    edit,
-    forget,
-    link,
-    reinforce,
-    relate,
-    remember,
-    supersede,
-    undo,
-    unlink,
-)
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
 
+COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help page and by module: functions
+    "Write": {
+        "write": (
+            *("remember", "edit", "supersede", "contradict", "link", "unlink"),
+            *("relate", "reinforce", "decay", "forget", "undo"),
+        )
+    },
+    "Recall": {"recall": ("recall", "context", "why", "why_not", "compare", "recipes"), "evaluate": ("eval_", "tune")},
+    "Folders": {"folders": ("sync", "watch", "search", "get")},
+    "Inspect": {"inspect": ("list_", "show", "conflicts", "status"), "doctor": ("doctor",), "config": ("config",)},
+    "Transfer": {"transfer": ("export", "import_", "reembed")},
+}
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, INTERRUPTED = 2, 3, 4, 130
 EXIT_CODES = {
     "0": "success",
@@ -51,8 +45,12 @@ UsageError: Any = typer.BadParameter.__mro__[1]  # the module of this class diff
 TEXT_WITH_DASH = re.compile(r"-+(\d|[^=]*\s)")  # "-5 degrees", "- buy milk": a text, as no option looks like this
 
 
-class MainHelp(TyperGroup):
-    """The help page of ``recollect`` without a command, on one screen. Typer's own page takes twice as long."""
+class MainGroup(TyperGroup):
+    """All commands, and their help page on one screen. Typer's own page takes twice as long."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands: Any = LazyCommands()
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         from rich.text import Text
@@ -69,15 +67,62 @@ class MainHelp(TyperGroup):
         formatter.write(page.get())
 
     def _sections(self, ctx: Any) -> dict[str, dict[str, str]]:
-        sections: dict[str, dict[str, str]] = {}
-        for name, command in self.commands.items():
-            sections.setdefault(str(getattr(command, "rich_help_panel", "")), {})[name] = _first_sentence(command)
-        options = {", ".join(option.opts): _first_sentence(option) for option in self.get_params(ctx)}
+        sections = {
+            section: {
+                command_name(name): _first_sentence(find_command(module, name).__doc__)
+                for module, names in modules.items()
+                for name in names
+            }
+            for section, modules in COMMANDS.items()
+        }
+        params: list[Any] = self.get_params(ctx)
+        options = {", ".join(option.opts): _first_sentence(option.help) for option in params}
         return {**sections, "Options": options, "Exit codes": EXIT_CODES}
 
 
-def _first_sentence(described: Any) -> str:
-    return (described.help or "").split(". ")[0].rstrip(".")
+def _first_sentence(text: str | None) -> str:
+    return (text or "").strip().split(". ")[0].rstrip(".")
+
+
+class LazyCommands(Mapping[str, Any]):
+    """The commands by name. The module of a command is imported when the command is looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        return build_command(*_locations()[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_locations())
+
+    def __len__(self) -> int:
+        return len(_locations())
+
+
+@cache
+def _locations() -> dict[str, tuple[str, str, str]]:
+    """By the name of the command: its section, module and function."""
+    return {
+        command_name(function): (section, module, function)
+        for section, modules in COMMANDS.items()
+        for module, functions in modules.items()
+        for function in functions
+    }
+
+
+def command_name(function: str) -> str:
+    return function.strip("_").replace("_", "-")
+
+
+def find_command(module: str, function: str) -> Callable[..., int | None]:
+    command: Callable[..., int | None] = getattr(import_module(f"recollect.cli.{module}"), function)
+    return command
+
+
+@cache
+def build_command(section: str, module: str, function: str) -> Any:
+    single = typer.Typer(rich_markup_mode="rich", add_completion=False, context_settings=CONTEXT_SETTINGS)
+    add = single.command(command_name(function), cls=Subcommand, rich_help_panel=section)
+    add(expand_options(find_command(module, function)))
+    return typer.main.get_command(single)
 
 
 class Subcommand(TyperCommand):
@@ -107,12 +152,13 @@ class Subcommand(TyperCommand):
         return parser
 
 
+CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="recollect",
-    cls=MainHelp,
+    cls=MainGroup,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=CONTEXT_SETTINGS,
 )
 
 
@@ -131,18 +177,7 @@ def recollect_(
     """A memory for agents and robots in one file, which explains each result."""
 
 
-COMMANDS: dict[str, tuple[Callable[..., int | None], ...]] = {
-    "Write": (remember, edit, supersede, contradict, link, unlink, relate, reinforce, decay, forget, undo),
-    "Recall": (recall, context, why, why_not, compare, recipes, eval_, tune),
-    "Folders": (sync, watch, search, get),
-    "Inspect": (list_, show, status, doctor, config),
-    "Transfer": (export, import_, reembed),
-}
 app.callback()(expand_options(recollect_))
-for panel, commands in COMMANDS.items():
-    for command in commands:
-        name = command.__name__.strip("_").replace("_", "-")
-        app.command(name, cls=Subcommand, rich_help_panel=panel)(expand_options(command))
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -113,7 +113,7 @@ def _evaluate(options: GlobalOptions, labelled: LabelledSet, recipes: list[str],
     answers: dict[str, Any] = {}
     with _open_runner(options, labelled, store) as (runner, labelled):
         for name, recipe in built.items():
-            with progress(f"Recalling with {name}") as update:
+            with progress(f"Recalling with {name}", "questions") as update:
                 answers[name] = runner.answers(labelled.questions, recipe, progress=update)
     return build_report(labelled, answers)
 
@@ -143,7 +143,7 @@ def _fill(runner: RecallRunner, labelled: LabelledSet) -> None:
         return
     if stored:
         raise InvalidInput(f"{runner.mind.path} contains other memories; give a new file with --store.")
-    with progress("Remembering") as update:
+    with progress("Remembering", "texts") as update:
         runner.mind.remember_many(labelled.memories, progress=update)
 
 
@@ -186,7 +186,10 @@ def tune(
 
     config = options.checked_config
     labelled_set = _read_questions(questions, limit, unit, split)
-    with _open_runner(options, labelled_set, store) as (runner, labelled), progress("Trying settings") as update:
+    with (
+        _open_runner(options, labelled_set, store) as (runner, labelled),
+        progress("Trying settings", "trials") as update,
+    ):
         tuned = tune(runner, labelled.questions, progress=update)
     refused = write and not tuned.worth_it
     written = write_settings(config, RECIPE, tuned.settings, options.config) if write and not refused else None

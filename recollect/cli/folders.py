@@ -294,7 +294,7 @@ def _unfollow(options: GlobalOptions, spaces: list[Workspace]) -> None:
 
 def _sync(space: Workspace, as_json: bool) -> SyncReport:
     try:
-        with progress(f"Reading {space.folder.root.name}") as update:
+        with progress(f"Reading {space.folder.root.name}", "texts") as update:
             return space.sync(_progress_callback(update))
     except KeyboardInterrupt:
         print_error("Stopped: what was read is kept; the next sync continues from here.", "Interrupted", as_json)
@@ -336,7 +336,7 @@ def _read(spaces: list[Workspace], path: str, first: int | None, lines: int | No
 
 def _progress_callback(update: Any) -> Any:
     """Shows the events of a sync as a progress bar."""
-    return None if update is None else lambda event: update(event.done, event.total) if event.total else None
+    return None if update is None else lambda e: update(e.done, e.total, e.texts) if e.total else None
 
 
 def _as_json(space: Workspace, report: SyncReport) -> dict[str, Any]:

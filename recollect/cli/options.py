@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import datetime
 from functools import cache, wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -14,6 +15,7 @@ import typer
 from recollect.cli.values import (
     parse_json_object,
     parse_line_range,
+    parse_moment,
     parse_near,
     parse_setting,
     parse_since,
@@ -175,6 +177,8 @@ class MemoryOptions:
                 given[name] = None
             elif kind == "lines":
                 given[name] = parse_line_range(value)
+            elif kind == "moment":
+                given[name] = parse_moment(value, f"--{name}")
             elif kind == "object":
                 given[name] = parse_json_object(value or "{}", f"--{name}", '{"task": {"success": true}}')
         return given
@@ -199,9 +203,11 @@ class FilterOptions:
     max_classification: Annotated[int | None, filter_option("With at most this classification.")] = None
     min_confidence: Annotated[float | None, filter_option("With at least this confidence.")] = None
     since: Annotated[
-        str | None, filter_option("Created on this date or later: 2026-05-01, yesterday, '3 days ago', 'last month'.")
+        str | None, filter_option("Created at this time or later: 2026-05-01, yesterday, '3 days ago', 'last month'.")
     ] = None
-    until: Annotated[str | None, filter_option("Created on this date or earlier; dates without a zone are UTC.")] = None
+    until: Annotated[str | None, filter_option("Created at this time or earlier; days without a zone are in UTC.")] = (
+        None
+    )
     where: Annotated[
         str | None, filter_option("""Condition on the context: '{"task.success": true, "force": {"$lt": 15}}'.""")
     ] = None
@@ -248,7 +254,14 @@ class RecallOptions:
     recipe: Annotated[
         str | None, recall_option("The recipe; see recollect recipes.", "--recipe", "-r", autocompletion=_recipe_names)
     ] = None
-    as_of: Annotated[str | None, recall_option("Recall what was valid at this moment: an ISO date.")] = None
+    as_of: Annotated[
+        str | None, recall_option("Recall what was valid at this moment: an ISO date, or words such as 'last month'.")
+    ] = None
+    now: Annotated[str | None, recall_option("Recall as if it were this moment: an ISO date.")] = None
+    tz: Annotated[
+        str | None,
+        recall_option("The time zone in which days begin, such as Europe/Berlin; by default this machine's."),
+    ] = None
     deadline: Annotated[float | None, recall_option("Maximum number of seconds.")] = None
     after: Annotated[
         Texts,
@@ -279,13 +292,12 @@ class RecallOptions:
         """The keyword arguments of ``Mind.recall``."""
         from recollect.recall.registry import get_recipe
 
-        arguments: dict[str, Any] = {
-            "k": self.k,
-            "recipe": self.recipe or "default",
-            "as_of": self.as_of,
-            "deadline": self.deadline,
-        }
+        as_of = None if self.as_of is None else parse_moment(self.as_of, "--as-of")
+        arguments: dict[str, Any] = {"k": self.k, "recipe": self.recipe or "default", "as_of": as_of}
+        arguments["deadline"] = self.deadline
         arguments |= {"abstain": self.abstain, "history": [_turn(each) for each in self.after or ()]}
+        arguments["now"] = None if self.now is None else parse_moment(self.now, "--now")
+        arguments["tz"] = self.tz or datetime.now().astimezone().tzinfo
         settings = dict(parse_setting(each) for each in self.set_ or ())
         if reserved := settings.keys() & {*arguments, "filter", "track", "query", "self", "id"}:
             raise InvalidInput(f"{min(reserved)!r} is not a setting of a recipe; see recollect recipes.")

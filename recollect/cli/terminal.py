@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -148,18 +149,36 @@ def bar(share: float, width: int, style: str) -> Text:
     return Text(("█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()).ljust(width), style)
 
 
+class ProgressUpdate(Protocol):
+    """Updates a progress bar: how many are done, of how many if that is known."""
+
+    def __call__(self, done: int, total: int | None, units: int | None = None) -> None:
+        """``units`` is what the rate is computed from, if that is not ``done``."""
+
+
 @contextmanager
-def progress(label: str) -> Iterator[Callable[[int, int | None], None] | None]:
-    """A progress bar on stderr; yields the function that updates it, or None where stderr is not a terminal."""
+def progress(label: str, unit: str) -> Iterator[ProgressUpdate | None]:
+    """A progress bar on stderr with the units per second and the remaining time.
+
+    Yields the function that updates it, or None where stderr is not a terminal.
+    """
     if not sys.stderr.isatty():
         yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    rate, remaining = TextColumn("{task.fields[rate]}"), TimeRemainingColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), rate, remaining)
+    start = time.monotonic()
     with Progress(*columns, console=console(stderr=True), transient=True) as display:
-        task = display.add_task(label, total=None)
-        yield lambda done, total: display.update(task, completed=done, total=total)
+        task = display.add_task(label, total=None, rate="")
+
+        def update(done: int, total: int | None, units: int | None = None) -> None:
+            per_second = (done if units is None else units) / max(time.monotonic() - start, 0.001)
+            shown = f"{per_second:,.0f}" if per_second >= 10 else f"{per_second:.1f}"
+            display.update(task, completed=done, total=total, rate=f"{shown} {unit}/s")
+
+        yield update
 
 
 @contextmanager

@@ -80,7 +80,7 @@ def export(
         if not confirm_overwrite(file, db=mind.path, ask=lambda file: force or _ask_overwrite(file)):
             print_line("Nothing was written.", stderr=True)
             return 1
-        with open_output(file) as out, progress("Exporting") as update:
+        with open_output(file) as out, progress("Exporting", "records") as update:
             for record in mind.export():
                 print(json_text(record) if file == "-" else json.dumps(record, ensure_ascii=False), file=out)
                 kinds[record["type"]] += 1
@@ -153,7 +153,7 @@ def import_(
 
 def _import(options: GlobalOptions, source: str, kind: str, strict: bool | None) -> ImportSummary:
     try:
-        with options.open(embed=True, create=True) as mind, progress("Importing") as update:
+        with options.open(embed=True, create=True) as mind, progress("Importing", "texts") as update:
             return mind.import_from(source, kind, strict=strict, progress=update)
     except KeyboardInterrupt:
         print_error(
@@ -165,7 +165,7 @@ def _import(options: GlobalOptions, source: str, kind: str, strict: bool | None)
 def _preview(options: GlobalOptions, items: Iterable[SourceRecord]) -> int:
     from recollect.ingest.imports import preview_import
 
-    with progress("Reading") as update:
+    with progress("Reading", "records") as update:
         found = preview_import(items, SAMPLES, update)
     if options.json:
         print_result(True, {each.name: getattr(found, each.name) for each in fields(found)})
@@ -206,7 +206,7 @@ def reembed(options: GlobalOptions) -> None:
     from recollect.mind import Mind
 
     try:
-        with progress("Embedding") as update:
+        with progress("Embedding", "texts") as update:
             created = Mind.reembed(options.path, embedder=options.selected_embedder, progress=update)
     except KeyboardInterrupt:
         print_error("Stopped: the vectors so far are kept; reembed continues from here.", "Interrupted", options.json)

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from recollect.errors import InvalidInput
-from recollect.text.dates import NUMBER, NUMBERS, PATTERNS, Span
+from recollect.text.times import TimeSpan
+from recollect.text.times.phrases import when
 
-UNITS = {
-    "minute": timedelta(minutes=1),
-    "hour": timedelta(hours=1),
-    "day": timedelta(days=1),
-    "week": timedelta(days=7),
-    "month": timedelta(days=30),
-    "year": timedelta(days=365),
-}
-AGO = re.compile(rf"(?P<count>{NUMBER})\s+(?P<unit>{'|'.join(UNITS)})s?\s+ago", re.IGNORECASE)
+UNITS = {"second": timedelta(seconds=1), "minute": timedelta(minutes=1), "hour": timedelta(hours=1)}
+AGO = re.compile(rf"(?P<count>an?|\d{{1,6}})\s+(?P<unit>{'|'.join(UNITS)})s?\s+ago", re.IGNORECASE)
 
 
 def parse_json_object(text: str, option: str, example: str) -> dict[str, Any]:
@@ -66,37 +61,54 @@ def parse_line_range(text: str) -> list[int]:
 
 
 def parse_since(text: str, now: datetime | None = None) -> datetime:
-    """The first moment of a date: --since yesterday includes all of yesterday."""
-    return _parse_date(text, "--since", now or datetime.now(UTC))[0]
+    """The first moment of a time: --since yesterday includes all of yesterday."""
+    return _side(text, "--since", "start", now or datetime.now(UTC))
 
 
 def parse_until(text: str, now: datetime | None = None) -> datetime:
-    """The moment after a date: --until yesterday includes all of yesterday."""
-    return _parse_date(text, "--until", now or datetime.now(UTC))[1]
+    """The moment after a time: --until yesterday includes all of yesterday."""
+    return _side(text, "--until", "end", now or datetime.now(UTC))
 
 
-def _parse_date(text: str, option: str, now: datetime) -> Span:
-    """A moment ("3 days ago", an ISO date and time) has no length; a day, month or year has. All are in UTC."""
-    text = " ".join(text.split())
+def parse_moment(text: str, option: str, now: datetime | None = None) -> datetime | str:
+    """The first moment of a time in words: --as-of yesterday is its midnight. Other texts, as ISO dates, stay texts."""
+    try:
+        datetime.fromisoformat(text.strip())
+    except ValueError:
+        with suppress(InvalidInput):
+            return _side(text, option, "start", now or datetime.now(UTC))
+    return text
+
+
+def _side(text: str, option: str, side: Literal["start", "end"], now: datetime) -> datetime:
+    span = _parse_time(" ".join(text.split()), option, now)
+    moment = span.start if side == "start" else span.end
+    if moment is None:
+        other = {"--since": "--until", "--until": "--since"}.get(option, "a time that has one")
+        raise InvalidInput(f"{option} needs the {side} of a time, and {text!r} has none; use {other}.")
+    return moment
+
+
+def _parse_time(text: str, option: str, now: datetime) -> TimeSpan:
+    """A moment ("2 hours ago", an ISO date and time) has no length; a day, month or year has. All are in UTC."""
     try:
         if ago := AGO.fullmatch(text):
-            count = int(ago["count"]) if ago["count"].isdigit() else NUMBERS[ago["count"].lower()]
-            moment = now - count * UNITS[ago["unit"].lower()]
-            return moment, moment
-        if _is_iso_date(text):
-            start = datetime.fromisoformat(text).replace(tzinfo=UTC)
-            return start, start + UNITS["day"]
+            moment = (
+                now - float(1 if ago["count"].lower() in ("a", "an") else ago["count"]) * UNITS[ago["unit"].lower()]
+            )
+            return TimeSpan(moment, moment)
         if text.lower() == "now":
-            return now, now
-        for phrase in (text, f"in {text}", f"last {text}"):  # also "May", "2025" and "Monday"
-            for pattern, read in PATTERNS:
-                match = pattern.fullmatch(phrase)
-                if match is not None and (span := read(match, now)) is not None:
-                    return span
-        moment = datetime.fromisoformat(text)
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-        return moment, moment
-    except (ValueError, OverflowError):
+            return TimeSpan(now, now)
+        if not _is_iso_date(text):
+            with suppress(ValueError):
+                moment = datetime.fromisoformat(text)
+                moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+                return TimeSpan(moment, moment)
+        else:
+            start = datetime.fromisoformat(text).replace(tzinfo=UTC)
+            return TimeSpan(start, start + timedelta(days=1))
+        return when(text, now)
+    except (InvalidInput, OverflowError):
         raise InvalidInput(
             f"{option} must be a date, not {text!r}. Give an ISO date, such as 2026-05-01 or 2026-05-01T09:30, "
             "or words, such as yesterday, '3 days ago', 'last month' or 'May 2026'."

@@ -70,7 +70,7 @@ def _remember_lines(options: GlobalOptions, fields: MemoryOptions, file: str) ->
     with (
         options.open(embed=True, create=True) as mind,
         report_interrupt(mind, options.json),
-        progress("Remembering") as update,
+        progress("Remembering", "texts") as update,
     ):
         summary = mind.remember_many(items, progress=update)
     print_result(options.json, summary, ("Remembered ", "green"), pluralize(summary.added, "memory", "memories"))

@@ -9,6 +9,7 @@ from datetime import datetime
 from recollect.config import DEFAULT_RECIPE, Config
 from recollect.embed import Embedder, EmbedderChoice, IdentifiedEmbedder
 from recollect.store.base import Store, StoreStatus
+from recollect.upkeep.languages import memory_language_note
 from recollect.upkeep.probes import Probe
 
 
@@ -42,7 +43,7 @@ class StatusReport:
     notes: list[str]
 
 
-def build_status_report(store: Store, config: Config, choice: EmbedderChoice) -> StatusReport:
+def build_status_report(store: Store, config: Config, choice: EmbedderChoice, now: datetime) -> StatusReport:
     backend = config["memory.backend"]
     stored = store.status()
     folders = [_indexed_folder(store, name) for name in store.folders()]
@@ -58,7 +59,11 @@ def build_status_report(store: Store, config: Config, choice: EmbedderChoice) ->
         vector_search=_vector_search(stored, choice),
         full_text=Probe(True, f"{stored.words:,} words are indexed"),
         folders=folders,
-        notes=[*config.notes, *(_missing_folder(each) for each in folders if not os.path.isdir(each.root))],
+        notes=[
+            *config.notes,
+            *(_missing_folder(each) for each in folders if not os.path.isdir(each.root)),
+            *filter(None, [memory_language_note(store, choice.embedder, now)]),
+        ],
     )
 
 

@@ -77,6 +77,14 @@ class ScriptAwareEmbedder(Protocol):
 
 
 @runtime_checkable
+class LanguageAwareEmbedder(Protocol):
+    """Knows which languages its model was trained on."""
+
+    def knows_language(self, language: str) -> bool:
+        """Was the model trained on a language, by its code of ISO 639-1?"""
+
+
+@runtime_checkable
 class VocabularyEmbedder(Protocol):
     """Knows which words its model has a token for, so that they are not taken for typos."""
 

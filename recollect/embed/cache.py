@@ -13,6 +13,7 @@ import numpy as np
 from recollect.embed.base import (
     Embedder,
     IdentifiedEmbedder,
+    LanguageAwareEmbedder,
     QueryAwareEmbedder,
     ScriptAwareEmbedder,
     TextsRejected,
@@ -107,6 +108,9 @@ class CachedEmbedder:
 
     def can_read(self, text: str) -> bool:
         return not isinstance(self.embedder, ScriptAwareEmbedder) or self.embedder.can_read(text)
+
+    def knows_language(self, language: str) -> bool:
+        return not isinstance(self.embedder, LanguageAwareEmbedder) or self.embedder.knows_language(language)
 
     def knows_word(self, word: str) -> bool:
         """Without a vocabulary every word counts as known, so that none is taken for a typo."""

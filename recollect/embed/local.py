@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.embed.base import Embedder, TokenVectors, Vectors
-from recollect.embed.minilm.build import build_model, packaged_model
+from recollect.embed.minilm.build import TokenEmbeddings, build_model, packaged_model
 from recollect.embed.onnx import batches_by_length, hidden_states, mean_pooling, open_session
 
 VOCABULARY = Path(__file__).parent / "minilm" / "vocab.txt"
@@ -58,9 +58,12 @@ class _MiniLM:
         letters = [letter for letter in text if letter.isalnum()]
         return bool(letters) and 2 * sum(letter < LAST_LATIN for letter in letters) >= len(letters)
 
+    def knows_language(self, language: str) -> bool:
+        return language == "en"
+
     def knows_word(self, word: str) -> bool:
         """Is the word a token of the model, and so no typo?"""
-        return word in _vocabulary()
+        return _load(_tokenizer).token_to_id(word) is not None
 
     def _run(self, encoded: Sequence[Encoding]) -> Iterator[TextStates]:
         raise NotImplementedError
@@ -80,11 +83,10 @@ class LocalEmbedder(_MiniLM):
         return (LocalEmbedderV1(),)
 
     def _run(self, encoded: Sequence[Encoding]) -> Iterator[TextStates]:
-        model = _load(_int8_session)
+        model, embeddings = _load(_int8_model)
 
         def run(at: int) -> TextStates:
-            ids = np.array([encoded[at].ids], dtype=np.int64)
-            (states,) = model.run(None, {"input_ids": ids})
+            (states,) = model.run(None, {"embeddings": embeddings.of(encoded[at].ids)})
             return at, states[0], states[0].mean(axis=0)
 
         threads = min(len(encoded), _available_cores(), MAX_THREADS)
@@ -117,11 +119,6 @@ def _tokenize(texts: Sequence[str]) -> list[Encoding]:
     return encoded
 
 
-@lru_cache(maxsize=1)
-def _vocabulary() -> dict[str, int]:
-    return {word: at for at, word in enumerate(VOCABULARY.read_text("utf-8").split("\n")[:-1])}
-
-
 _loading = Lock()
 
 
@@ -132,13 +129,14 @@ def _load(part: Any) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _int8_session() -> Any:
-    return open_session(build_model(packaged_model()), threads=1, optimise=False)
+def _int8_model() -> tuple[Any, TokenEmbeddings]:
+    packaged = packaged_model()
+    return open_session(build_model(packaged), threads=1, optimise=False), TokenEmbeddings(packaged)
 
 
 @lru_cache(maxsize=1)
 def _float32_session() -> Any:
-    return open_session(packaged_model())
+    return open_session(packaged_model()[:])
 
 
 @lru_cache(maxsize=1)
@@ -149,7 +147,8 @@ def _tokenizer() -> Any:
     from tokenizers.pre_tokenizers import BertPreTokenizer
     from tokenizers.processors import BertProcessing
 
-    tokenizer = Tokenizer(WordPiece(_vocabulary(), unk_token="[UNK]", max_input_chars_per_word=100))
+    model = WordPiece.from_file(str(VOCABULARY), unk_token="[UNK]", max_input_chars_per_word=100)
+    tokenizer = Tokenizer(model)
     tokenizer.normalizer = BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = BertPreTokenizer()
     tokenizer.post_processor = BertProcessing(("[SEP]", 102), ("[CLS]", 101))

@@ -47,6 +47,7 @@ class SyncEvent:
     path: str
     done: int = 0
     total: int = 0
+    texts: int = 0  # embedded by this sync so far
 
 
 OnEvent = Callable[[SyncEvent], None]
@@ -212,7 +213,9 @@ class FolderSync:
                 self.report.renamed[parsed.stored_path] = parsed.state.path
             else:
                 getattr(self.report, parsed.what).append(parsed.state.path)
-            self.on_event(SyncEvent(parsed.what, parsed.state.path, done - len(group) + at, total))
+            self.on_event(
+                SyncEvent(parsed.what, parsed.state.path, done - len(group) + at, total, self.report.embedded)
+            )
 
     def _write_file(self, transaction: Transaction, parsed: ParsedFile, vectors: VectorsByDigest) -> list[int]:
         """Write the chunks of a file; returns the rows of those that it no longer has."""
@@ -283,8 +286,10 @@ class FolderSync:
         if embedded_by == self.embedder.name and not self.vectors_missing:
             return
 
+        before = self.report.embedded
+
         def progress(done: int, total: int) -> None:
-            self.on_event(SyncEvent("embedded", "", done, total))
+            self.on_event(SyncEvent("embedded", "", done, total, before + done))
 
         ids = self.store.chunk_ids(self.collection)
         try:

@@ -192,6 +192,18 @@ class Writer:
         (result,) = self.write("supersede", [new], also=supersede_old)
         return result.id
 
+    def supersede_by_stored(self, old: str, new: str) -> None:
+        """Mark a memory as replaced by another stored one, from the moment on that the other holds."""
+        if new == old:
+            raise InvalidInput(f"{old} cannot supersede itself: name another memory.")
+        with self.store.transaction("supersede") as transaction:
+            (newer,) = self.store.get([new])
+            _check_not_forgotten(newer)
+            at = newer.valid_from or newer.created
+            assert at is not None  # every stored memory has a time of creation
+            transaction.revise(old, lambda stored: superseded(stored, at))
+            transaction.link(make_edge(new, old, "supersedes", 1.0))
+
     def contradict(self, edge: Edge, loser: str | None) -> None:
         """Link two memories that contradict each other and mark the wrong one, when it is known."""
         with self.store.transaction("contradict") as transaction:

@@ -41,6 +41,8 @@ class Confidence:
         rows = keys[keys > 0][: self.first]
         if not len(rows):
             return 0.0
+        if run.query.only_time:  # what is of that time is what was asked for
+            return 1.0
         covered, nearest = self._covered(run, rows), self._nearest(run, rows)
         run.log("covered", round(covered, 4))
         if nearest is None:
@@ -53,9 +55,11 @@ class Confidence:
             return 0.0
         matches = score(run.snapshot, run.scope, Bm25Query(run.query.terms, ALL_FIELDS, 1.2, 0.75), rows)
         query_words = set(words(run.query.text, whole=True))  # without the bigrams by which Chinese is looked up
-        about = [match for match in matches.terms if match.term.word in query_words] or matches.terms
+        main = [match for match in matches.terms if match.term.match != "compound" and not match.term.part_of]
+        about = [match for match in main if match.term.word in query_words] or main
+        found = {match.term.part_of or match.term.word for match in matches.terms if match.saturation.any()}
         idf_sum = sum(match.idf for match in about)
-        return sum(match.idf for match in about if match.saturation.any()) / idf_sum if idf_sum else 0.0
+        return sum(match.idf for match in about if match.term.word in found) / idf_sum if idf_sum else 0.0
 
     def _nearest(self, run: Run, rows: Rows) -> float | None:
         if "vectors" not in run.found or not len(run.found["vectors"].keys) or not run.embedder_reads_query():

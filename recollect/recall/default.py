@@ -1,19 +1,20 @@
 """The default recipe: words, trigrams, vectors and tokens, blended, with stages for conversations, dates and status.
 
-    query ─▶ list? ─▶ spelling ─▶ content words ─▶ prefix of a name? ─▶ follow-up? ─┐
-      ┌─────────────────────────────────────────────────────────────────────────────┘
+    query ─▶ language ─▶ list? ─▶ spelling ─▶ times ─▶ content words ─▶ compounds ─▶ prefix of a name? ─▶ follow-up? ─┐
+      ┌───────────────────────────────────────────────────────────────────────────────────────────────────────────────┘
       ├─▶ words ─────┐
       ├─▶ trigrams ──┤
       ├─▶ vectors ───┼─▶ blend by kind of text ─▶ × speaker ─▶ × role ─▶ × dates ─▶ × answer likelihood ─┐
       ├─▶ history ───┤                                                                                   │
       └─▶ tokens ────┘                                                                                   │
-      ┌────────────────────────────────────────────────── + best of the session ◀─ × polarity ◀──────────┘
-      └─▶ × conversation resume ─▶ × recency ─▶ × status ─▶ × coverage of a list ─▶ best k
+      ┌─ × confidence, strength ◀─ × status ◀─ × recency ◀─ × resume ◀─ + best of session ◀─ × polarity ◀┘
+      └─▶ × coverage of a list ─▶ + related names ─▶ + linked memories ─▶ right time first ─▶ × contradictions ─▶ best k
 
-A name that is looked up also matches as a prefix. Trigrams look up only words that no memory has: typos and parts of
-words. Tokens compare word by word in meaning, including the memories just before and after. The weights depend on the
-kind of text: short or long texts, code, the look-up of a name, or a query in a script that the embedder was not trained
-on. The settings were chosen for all of these; ``recollect tune`` finds those of one deployment.
+The language of the query decides about stop words, stems and compounds. A name that is looked up also matches as a
+prefix. Trigrams look up only words that no memory has: typos and parts of words. Tokens compare word by word in
+meaning, including the memories just before and after. The weights depend on the kind of text: short or long texts,
+code, the look-up of a name or a query in a language that the embedder was not trained on, or a query in such a script.
+The settings were chosen for all of these; ``recollect tune`` finds those of one deployment.
 """
 
 from recollect.errors import InvalidInput
@@ -22,21 +23,27 @@ from recollect.recall.confidence import Confidence
 from recollect.recall.cues import AllCues, TokensCue, TrigramsCue, VectorsCue, WordsCue
 from recollect.recall.followups import FollowUp, HistoryCue
 from recollect.recall.fusion import Blend, BlendByTextKind, CueWeight
+from recollect.recall.language_readers import CompoundParts, DetectLanguage
 from recollect.recall.query_parsing import ContentWords, ListQuestion, PrefixLookup, Spelling
 from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
     AnswerLikelihood,
     ContinuedConversation,
+    Contradictions,
     Coverage,
-    DateFactor,
     PolarityFactor,
     RecencyFactor,
     RecordUse,
+    RelatedNames,
     RoleFactor,
     SessionScore,
     SpeakerFactor,
+    SpreadingActivation,
+    StatementTime,
     StatusFactor,
+    TrustFactor,
 )
+from recollect.recall.times import ChronologicalOrder, TimeCue, TimeFactor, TimeFirst, TimeReader
 
 HISTORY_WEIGHT = 0.6  # of the history cue, in addition to the others
 PAGE = 50  # candidates of a cue; the first page is the same for every k
@@ -59,13 +66,25 @@ def default(
         name="default",
         about="Words and meaning together, with the memories just before and after.",
         statuses=("active", "superseded", "contradicted"),
-        read=[ListQuestion(), Spelling(), ContentWords(), PrefixLookup(), FollowUp()],
-        cues=AllCues(
-            WordsCue(depth=paged(PAGE)),
-            TrigramsCue(of="words", depth=paged(PAGE)),
-            VectorsCue(depth=paged(PAGE)),
-            HistoryCue(),
-            TokensCue(depth=paged(PAGE)),
+        read=[
+            DetectLanguage(),
+            ListQuestion(),
+            Spelling(),
+            TimeReader(),
+            ContentWords(),
+            CompoundParts(),
+            PrefixLookup(),
+            FollowUp((DetectLanguage(), ContentWords())),
+        ],
+        cues=TimeFirst(
+            TimeCue(depth=paged(PAGE)),
+            AllCues(
+                WordsCue(depth=paged(PAGE)),
+                TrigramsCue(of="words", depth=paged(PAGE)),
+                VectorsCue(depth=paged(PAGE)),
+                HistoryCue(),
+                TokensCue(depth=paged(PAGE)),
+            ),
         ),
         fuse=BlendByTextKind(
             short=_blend(factors, words=0.22, vectors=0.22, tokens=0.56),
@@ -73,18 +92,25 @@ def default(
             code=_blend(factors, words=0.10, vectors=0.65, tokens=0.25),
             lookup=_blend(factors, words=0.40, vectors=0.25, tokens=0.35),
             unread=_blend(factors, words=0.90, vectors=0.10, tokens=0.00),
+            only_time=Blend(CueWeight("time", 1.0, over="itself"), page=PAGE),
         ),
         stages=[
             SpeakerFactor(check.fraction(speaker, "speaker")),
             RoleFactor(dict.fromkeys(("assistant", "system", "tool"), check.fraction(assistant, "assistant"))),
-            DateFactor(),
+            TimeFactor(),
             AnswerLikelihood(),
             PolarityFactor(),
             SessionScore(check.fraction(session, "session")),
             ContinuedConversation(check.fraction(resuming, "resuming")),
             RecencyFactor(share=check.fraction(recency, "recency"), half_life=30),
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
+            TrustFactor(),
             Coverage(),
+            RelatedNames(),
+            SpreadingActivation(pages=True),
+            StatementTime(),
+            Contradictions(),
+            ChronologicalOrder(),
         ],
         after=[RecordUse(("access",))],
         confidence=Confidence(),
@@ -108,6 +134,7 @@ def _blend(factors: dict[str, float], **shares: float) -> Blend:
         CueWeight("words", weights["words"] / weight_sum, over="best", plus=("trigrams",)),
         CueWeight("vectors", weights["vectors"] / weight_sum, over="range"),
         CueWeight("tokens", weights["tokens"] / weight_sum, over="range"),
+        CueWeight("time", 0.2, over="itself"),
         CueWeight("history", HISTORY_WEIGHT, over="itself"),
         page=PAGE,
     )

@@ -101,14 +101,20 @@ class Blend:
 class BlendByTextKind:
     """Chooses the weights by the query and the kind of text found: short texts, long texts, code, the look-up of a
     name, or a query in a script that the embedder was not trained on, where vectors mean little.
+
+    A query in a language that the embedder was not trained on, in a script that it knows, counts as a look-up: words
+    say more there than vectors.
     """
 
     name = "blend"
     SAMPLE = 4  # candidates of each cue that are looked at
     LONG_TEXT_WORDS = 50
 
-    def __init__(self, *, short: Blend, long: Blend, code: Blend, lookup: Blend, unread: Blend) -> None:
+    def __init__(
+        self, *, short: Blend, long: Blend, code: Blend, lookup: Blend, unread: Blend, only_time: Blend
+    ) -> None:
         self.blends = {"short": short, "long": long, "code": code, "lookup": lookup, "unread": unread}
+        self.blends["only time"] = only_time
 
     def fuse(self, run: Run, found: list[Candidates]) -> Hits:
         kind = self._text_kind(run, found)
@@ -116,9 +122,11 @@ class BlendByTextKind:
         return self.blends[kind].fuse(run, found)
 
     def _text_kind(self, run: Run, found: list[Candidates]) -> str:
+        if run.query.only_time:
+            return "only time"
         if not run.embedder_reads_query():
             return "unread"
-        if is_lookup(run.query.text):
+        if is_lookup(run.query.text, run.query.language) or not run.embedder_knows_language():
             return "lookup"
         best = {key for each in found for key in each.keys[: self.SAMPLE].tolist()}
         texts = run.texts(np.array(list(best), dtype=np.int64))

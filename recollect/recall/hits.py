@@ -84,7 +84,10 @@ class Reorder:
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """More hits with scores of their own, such as neighbours that a stage found. They must be in the scope."""
+    """More hits with scores of their own, such as neighbours that a stage found. They must be in the scope.
+
+    One that is a hit already, perhaps on a later page, is replaced.
+    """
 
     keys: Rows
     score: Expression
@@ -117,6 +120,8 @@ def apply(operation: HitOperation, hits: Hits) -> tuple[Hits, DroppedHits | None
             return Hits(hits.keys, score, hits.page, hits.ordered), None
         case Add(keys, score):
             pages = np.full(len(keys), hits.page.min(initial=0))
+            kept = np.flatnonzero(~np.isin(hits.keys, keys))
+            hits = hits if len(kept) == len(hits) else hits.take(kept)
             return Hits(
                 np.concatenate([hits.keys, keys]),
                 concatenate(hits.score, score),

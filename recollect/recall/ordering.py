@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.base import Floats, Rows, Snapshot
+from recollect.store.base import Flags, Floats, Rows, Snapshot
 
 
 def ordered(snapshot: Snapshot, rows: Rows, *keys: NDArray[np.float64] | NDArray[np.int64]) -> Rows:
     """Positions of the rows by these keys, ascending; equals by creation, then id."""
     order = np.lexsort(keys[::-1])
-    tied, runs = _ties(order, *keys)
+    tied, runs = _ties(*(key[order] for key in keys))
     if len(tied):
         places = order[tied]
         created = snapshot.numbers("created", rows[places])
-        places = order[tied] = places[np.lexsort((created, runs))]
-        created = snapshot.numbers("created", rows[places])
-        same, runs = _ties(np.arange(len(places)), runs, created)
+        by_creation = np.lexsort((created, runs))
+        places = order[tied] = places[by_creation]
+        same, runs = _ties(runs, created[by_creation])  # each run keeps its places, so ``runs`` is sorted already
         if len(same):
             ids = snapshot.ids(rows[places[same]])
             by_id = sorted(zip(runs.tolist(), ids, places[same].tolist(), strict=True))
@@ -25,16 +27,25 @@ def ordered(snapshot: Snapshot, rows: Rows, *keys: NDArray[np.float64] | NDArray
     return order
 
 
-def _ties(order: Rows, *keys: NDArray[np.float64] | NDArray[np.int64]) -> tuple[Rows, Rows]:
-    """The places in an order whose keys equal those of a neighbour, and for each the number of its run of equals."""
-    equal = np.ones(max(len(order) - 1, 0), dtype=np.bool_)
-    for key in keys:
-        left, right = key[order[:-1]], key[order[1:]]
-        equal &= (left == right) | ((left != left) & (right != right))
+def _ties(*keys: NDArray[np.float64] | NDArray[np.int64]) -> tuple[Rows, Rows]:
+    """The places in sorted keys that equal a neighbour, and for each the number of its run of equals."""
+    equal = reduce(np.logical_and, map(_equal_to_next, keys))
     if not equal.any():
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
-    return tied, np.append(0, np.cumsum(~equal))[tied]
+    tied = np.zeros(len(equal) + 1, dtype=np.bool_)
+    tied[:-1] = equal
+    tied[1:] |= equal
+    run = np.zeros(len(tied), dtype=np.int64)
+    np.cumsum(~equal, out=run[1:])
+    return np.flatnonzero(tied), run[tied]
+
+
+def _equal_to_next(key: NDArray[np.float64] | NDArray[np.int64]) -> Flags:
+    """For all but the last: does the next one equal it? NaN equals NaN."""
+    equal = key[:-1] == key[1:]
+    if key.dtype.kind == "f" and (unknown := np.isnan(key)).any():
+        equal |= unknown[:-1] & unknown[1:]
+    return np.asarray(equal)
 
 
 def best_first(snapshot: Snapshot, rows: Rows, scores: Floats, n: int) -> Rows:

@@ -72,7 +72,8 @@ class RecallCache:
         try:
             key = _key([id(recipe) if isinstance(recipe, Recipe) else recipe, settings, request.query, request.k])
             embedder = request.embedder and request.embedder.name
-            key = (key, _key([request.filter, request.as_of, request.abstain, request.history, embedder]))
+            day = f"{request.now:%Y-%m-%d %z}"  # “yesterday” is another day tomorrow
+            key = (key, _key([request.filter, request.as_of, request.abstain, request.history, embedder, day]))
         except TypeError:  # a setting that cannot be hashed
             return recall(store, request)
         cached = self._lookup(store, request, key)

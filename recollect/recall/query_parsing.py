@@ -15,9 +15,10 @@ from recollect.store.text_fields import TEXT_FIELDS
 from recollect.text.classify import asks_about_assistant, is_lookup
 from recollect.text.polarity import asks_for_negative
 from recollect.text.question_kinds import asks_for_all, strip_list_frame
-from recollect.text.stopwords import STOP
+from recollect.text.stopwords import stop_words
+from recollect.text.times import TimeSpan
 from recollect.text.trigrams import edit_distance
-from recollect.text.words import stem, words
+from recollect.text.words import stems, words
 
 if TYPE_CHECKING:
     from recollect.recall.run import Run
@@ -34,6 +35,9 @@ class ParsedQuery:
     words: tuple[str, ...] = ()
     terms: tuple[Term, ...] = ()
     asks_for_all: bool = False  # of something: a list
+    times: tuple[TimeSpan, ...] = ()  # that the query names
+    only_time: bool = False  # it asks for nothing in particular but what is of that time
+    language: str = "en"  # code of ISO 639-1
     subject: tuple[Term, ...] = ()  # of a follow-up: what the turns before it are about
 
 
@@ -57,17 +61,16 @@ class ListQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ContentWords:
-    """The words of the query without stop words, unless it has no others."""
-
-    stop: frozenset[str] = STOP
+    """The words of the query without the stop words of its language, unless it has no others."""
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
-        every = tuple(dict.fromkeys(words(query.text)))
-        about = tuple(word for word in every if word not in self.stop) or every
+        every, stop = tuple(dict.fromkeys(words(query.text))), stop_words(query.language)
+        about = tuple(word for word in every if word not in stop) or every
         run.log("words", _listed(about) or "none")
         if len(about) < len(every):
-            run.log("stop words dropped", _listed([word for word in every if word in self.stop]))
-        return replace(query, words=every, terms=tuple(Term(word) for word in _by_stem(about)))
+            run.log("stop words dropped", _listed([word for word in every if word in stop]))
+        terms = tuple(Term(word, language=query.language) for word in _by_stem(about, query.language))
+        return replace(query, words=every, terms=terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,8 @@ class Spelling:
     """Corrects typos: words that neither the memories nor the embedder know, and that are a few edits from a known one.
 
     Capitalised words may be names, and short words are near to many: there one edit is the limit. Without an embedder
-    that knows its vocabulary nothing is corrected, as any word that the memories lack would turn into one they have.
-    Candidates are found by 3-grams.
+    that knows its vocabulary nothing is corrected, as any word that the memories lack would turn into one they have;
+    nor are queries that are not in English, whose words it does not know. Candidates are found by 3-grams.
     """
 
     max_edits: int = 2
@@ -102,7 +105,9 @@ class Spelling:
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
         embedder = run.embedder
-        if not supports(embedder, VocabularyEmbedder) or is_lookup(query.text):  # identifiers are not typos
+        if not supports(embedder, VocabularyEmbedder) or query.language != "en":
+            return query
+        if is_lookup(query.text):  # identifiers are not typos
             return query
         long = [word for word in dict.fromkeys(WORD.findall(query.text)) if len(word) >= self.min_length]
         unknown = _unknown([word for word in long if not embedder.knows_word(word.lower())], run)[: self.max_words]
@@ -150,11 +155,11 @@ class EveryWord:
         return replace(query, words=every, terms=tuple(Term(word, match=self.match) for word in every))
 
 
-def _by_stem(words: tuple[str, ...]) -> list[str]:
+def _by_stem(words: tuple[str, ...], language: str) -> list[str]:
     """The first word of each stem."""
     first: dict[str, str] = {}
     for word in words:
-        first.setdefault(stem(word), word)
+        first.setdefault(stems(word, language)[0], word)
     return list(first.values())
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.embed import Embedder, ScriptAwareEmbedder, TokenVectors, embed_with_tokens
+from recollect.embed.languages import knows_language
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
@@ -235,6 +236,10 @@ class Run:
         if embedder is None or self._embedder_failed:
             raise Skip("there is no embedder" if embedder is None else "the query could not be embedded")
         return self.within_deadline(lambda: _embed_query(embedder, text), "the history was embedded")[0]
+
+    def embedder_knows_language(self) -> bool:
+        """Whether the embedder was trained on the language of the query; assumed where it cannot say."""
+        return knows_language(self.embedder, self.query.language)
 
     def _embedded(self) -> QueryVectors:
         if self.embedder is None:

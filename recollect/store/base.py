@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from recollect.errors import EmbeddingError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import Filter, FilterExpression
+from recollect.store.told_times import Interval
 from recollect.text.query_language import Leaf, Phrase, Prefix, QueryTree
 
 Rows = NDArray[np.int64]
@@ -86,11 +87,17 @@ def check_space(stored: Space | None, given: Space, path: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One word to look up: by its stem, as written, as a prefix, or several words as a phrase."""
+    """One word to look up: by its stem, as written, as a prefix, in compounds, or several words as a phrase.
+
+    A stem is that of ``language``, whatever the language of a memory is: stores index words as they are written.
+    ``compound``: words that begin or end with this one (see ``recollect.text.compounds``).
+    """
 
     word: str
     weight: float = 1.0
-    match: Literal["stem", "exact", "prefix", "phrase"] = "stem"
+    match: Literal["stem", "exact", "prefix", "compound", "phrase"] = "stem"
+    language: str = "en"  # code of ISO 639-1; English stems for languages without a stemmer
+    part_of: str = ""  # the word of the query that this is a part of, for explanations
 
 
 def leaf_term(leaf: Leaf) -> Term:
@@ -211,6 +218,10 @@ class Snapshot(Protocol):
     def excluding(self, tree: QueryTree, fields: Mapping[str, float], scope: Scope) -> Scope:
         """The scope without the memories that fulfil a query tree."""
 
+    def during(self, intervals: Sequence[Interval], scope: Scope, told: bool = True) -> Scope:
+        """The memories in scope that were created in one of these intervals or, with ``told``, were valid then (if a
+        period is stored) or tell of it in their text (see told_times.py)."""
+
     # Candidates. Asking for more never changes the first ones.
 
     def lexical_candidates(self, query: LexicalQuery, scope: Scope, n: int) -> Proposal: ...
@@ -288,6 +299,9 @@ class Snapshot(Protocol):
 
     def relations(self, names: Sequence[str]) -> list[EntityEdge]:
         """Relations that begin or end at one of these entity names, compared without case."""
+
+    def told_times(self, rows: Rows) -> list[list[Interval]]:
+        """The intervals that the text of each row names, relative to its creation; see told_times.py."""
 
     def next_validity_change(self, now: datetime) -> float:
         """The next moment after now (microseconds) at which a memory becomes valid, ceases to be, or expires; inf."""

@@ -1,1 +1,1 @@
-"""Text processing: words, stems, queries, dates, names, trigrams and classification, without a model."""
+"""Text processing: words, stems, queries, times, names, trigrams and classification, without a model."""

@@ -1,11 +1,14 @@
-"""Classifies texts by patterns: code, a name to look up, a question, a message, a mention of time."""
+"""Classifies texts by patterns: code, a name to look up, a question, a message, a mention of time.
+
+Patterns of times and questions are in English, German and Chinese, and in other languages where a few words suffice.
+"""
 
 from __future__ import annotations
 
 import re
 
-from recollect.text.stopwords import ENGLISH
-from recollect.text.words import COMPOUND, words
+from recollect.text.stopwords import stop_words
+from recollect.text.words import COMPOUND, SPACELESS, words
 
 # Stripped lines of programs, which end or begin like statements. A word is tried from its beginning only, so that one
 # of many thousand characters takes linear time.
@@ -20,11 +23,23 @@ SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 TIME_WORD = re.compile(
     r"\b(?:yesterday|today|tomorrow|tonight|ago|last|next|recently|since|weekends?|weeks?|months?|years?|mornings?|"
     r"evenings?|nights?|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|"
-    r"september|october|november|december|(?:19|20)\d\d)\b",
+    r"september|october|november|december|(?:19|20)\d\d|"
+    r"(?:vor)?gestern|heute|(?:über)?morgen|(?:letzt|nächst|vorig)e[nmrs]?|neulich|kürzlich|seit|wochen(?:ende)?|woche|"
+    r"monate?n?|jahre?n?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?|sonnabends?|jänner|januar|februar|märz|mai|"
+    r"juni|juli|oktober|dezember|um \d{1,2} uhr|"
+    r"aujourd'hui|demain|semaines?|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|janvier|février|avril|juin|"
+    r"juillet|août|septembre|octobre|novembre|décembre|ayer|mañana|semanas?|lunes|martes|miércoles|jueves|viernes|sábado|"
+    r"domingo|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)\b|"
+    r"[昨今明后後前]天|[去今明前]年|[上下这這本]个?個?(?:周|週|月|星期)|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天末]|"
+    r"[0-9一二三四五六七八九十]+(?:月|号|號|日|年|点|點)|刚才|剛才|最近",
     re.IGNORECASE,
 )
 ASKS_WHEN = re.compile(
-    r"^\W*(?:when|how long|(?:in |on |at )?(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
+    r"^\W*(?:when|how long|(?:in |on |at )?(?:what|which) (?:date|day|week|month|year|time)|"
+    r"(?:(?:seit|bis|ab|für|von) )?wann|wie lange|(?:an |in |zu )?welche[mnrs]? (?:datum|tag|woche|monat|jahr|uhrzeit)|"
+    r"um wie ?viel uhr|(?:depuis |jusqu'à )?quand|(?:desde |hasta )?cu[aá]ndo|quando|wanneer|hvornår|milloin|когда)\b|"
+    r"(?:什么|什麼|甚麼)(?:时候|時候|时间|時間)|何时|何時|哪一?[天年]|[几幾](?:号|號|月|点|點)|(?:星期|周|週)[几幾]|多久|多[长長](?:时间|時間)",
+    re.IGNORECASE,
 )
 ASKS_HOW_MUCH = re.compile(
     r"\bhow (?:much|heavy|tall|expensive)\b|\bwie ?viel\b|\bwie (?:teuer|hoch|schwer|groß|alt)\b|多少钱|多少錢|"
@@ -38,13 +53,33 @@ NUMBER = re.compile(
     re.IGNORECASE,
 )
 CLAUSE = re.compile(r"[^.!?。！？\n]+(?:\.(?!\s|$)[^.!?。！？\n]*)*")  # a dot inside a word does not end it
-ASKS_ABOUT_PAST = re.compile(
-    r"\b(?:did|was|were|had|told|said|mentioned|talked|remember|remind)\b[^.!?\n]{0,300}\?", re.IGNORECASE
-)
+# By language, as German "was" is no past.
+ASKS_ABOUT_PAST = {
+    language: re.compile(pattern, re.IGNORECASE)
+    for language, pattern in {
+        "en": r"\b(?:did|was|were|had|told|said|mentioned|talked|remember|remind)\b[^.!?\n]{0,300}\?",
+        "de": r"\b(?:habe?n?|hast|hat|habt|hatten?|hattest|war|waren|warst|wurden?|erinner\w{0,5})\b[^.!?\n]{0,300}\?",
+        "zh": r"(?:了|过|過|曾|之前|上次|记得|記得)[^。！？?\n]{0,60}[?？]",
+    }.items()
+}
 ASSISTANT_SAID = re.compile(
-    r"\b(?:did|had|have) you (?:say|said|tell|told|recommend|suggest|mention|advise|propose|explain|give|given)|"
-    r"\byou(?:'d|'ve| had| have)? (?:said|told|recommended|suggested|mentioned|advised|proposed|explained|gave)\b|"
-    r"\byour (?:advice|answers?|recommendations?|suggestions?|explanations?)\b|\bthe assistant\b",
+    r"\b(?:did|had|have|were|was) you(?! (?:know|hear|see)\b)\b"
+    r"|\byou(?:'d|'ve| had| have| once| also)? (?:said|told|recommended|suggested|mentioned|advised|proposed"
+    r"|explained|gave|warned|promised|reminded|wanted|offered)\b"
+    r"|\byour (?:\w+ )?(?:advice|answers?|recommendations?|suggestions?|explanations?|tips?|warnings?|proposals?"
+    r"|ideas?)\b"
+    r"|\baccording to you\b|(?<!told )(?<!asked )\bthe assistant\b"
+    r"|\b(?:hast|hattest|wolltest|meintest|sagtest|rietst|warst) du\b"
+    r"|\bdu (?:mir|uns|dazu|damals)?\b[^.?!]{0,80}\b(?:gesagt|geraten|empfohlen|vorgeschlagen|erwähnt|erklärt|gewarnt"
+    r"|gemeint|genannt|gegeben)\b|\blaut dir\b|\bdeiner meinung\b"
+    r"|\bdein(?:e[mnrs]?)? (?:rat|tipps?|vorschl\w+|empfehlung\w*"
+    r"|antwort\w*|erklärung\w*|warnung\w*)\b"
+    r"|(?<![跟对對和向给給])你(?:之前|当时|當時|上次|那时|那時|曾经|曾經|以前|还|還|是)?(?:怎么|怎麼)?"
+    r"(?:说|說|建议|建議|推荐|推薦|让我|讓我|叫我|告诉|告訴|提醒|提到|教我|给我|給我|给的|給的|解释|解釋)"
+    r"|你的(?:建议|建議|推荐|推薦|回答|解释|解釋|提醒)"
+    r"|\b(?:m'as[- ]tu|tu m'as) (?:dit|conseillé|recommandé|suggéré|proposé|expliqué)\b|\b(?:ton|tes) conseils?\b"
+    r"|\bme (?:dijiste|recomendaste|sugeriste|aconsejaste|explicaste|propusiste)\b|\btus? (?:consejos?|sugerencias?)\b"
+    r"|助手|助理",
     re.IGNORECASE,
 )
 
@@ -55,16 +90,21 @@ def is_code(text: str) -> bool:
     return len(lines) > 1 and sum(CODE_LINE.fullmatch(line) is not None for line in lines) * 2 >= len(lines)
 
 
-def is_lookup(query: str) -> bool:
+def is_lookup(query: str, language: str = "en") -> bool:
     """Is the query a name, or the words of one, rather than a sentence?
 
     >>> [is_lookup(each) for each in ("maxRetries", "created today", "is the file open?")]
     [True, True, False]
+    >>> [is_lookup("Wo wohnt Mara", "de"), is_lookup("我住在哪里", "zh")]
+    [False, False]
     """
-    every = words(query)
-    if len(query.split()) == 1 or COMPOUND.search(query):
-        return len(query.split()) <= MAX_LOOKUP_WORDS
-    return len(every) <= MAX_LOOKUP_WORDS and ENGLISH.isdisjoint(every) and not query.rstrip().endswith("?")
+    written = query.split()
+    spaceless = SPACELESS.search(query) is not None
+    if (len(written) == 1 and not spaceless) or COMPOUND.search(query):
+        return len(written) <= MAX_LOOKUP_WORDS
+    every = words(query, whole=spaceless)
+    few = len(every) <= MAX_LOOKUP_WORDS
+    return few and stop_words(language).isdisjoint(every) and not query.rstrip().endswith(("?", "？"))
 
 
 def question_share(text: str) -> float:
@@ -85,7 +125,7 @@ def asks_when(question: str) -> bool:
     >>> [asks_when(each) for each in ("When did she leave?", "In which year was it?", "What did he do when it rained?")]
     [True, True, False]
     """
-    return ASKS_WHEN.match(question) is not None
+    return ASKS_WHEN.search(question) is not None
 
 
 def asks_how_much(question: str) -> bool:
@@ -111,12 +151,12 @@ def count_statements(text: str, min_words: int = 4) -> int:
     return sum(len(words(found, whole=True)) >= min_words for found in CLAUSE.findall(text))
 
 
-def asks_about_past(text: str) -> bool:
+def asks_about_past(text: str, language: str = "en") -> bool:
     """
     >>> [asks_about_past(each) for each in ("I paid it. What did I pay?", "I did it. What shall we do?")]
     [True, False]
     """
-    return ASKS_ABOUT_PAST.search(text) is not None
+    return ASKS_ABOUT_PAST.get(language, ASKS_ABOUT_PAST["en"]).search(text) is not None
 
 
 def asks_about_assistant(text: str) -> bool:

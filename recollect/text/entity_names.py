@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable
 
 from recollect.text.stopwords import ENGLISH
+from recollect.text.words import words as split_words
 
 # A run of capitalised words, with small joiners inside: "Bank of England", "Mrs Okafor", "UR5e".
 RUN = re.compile(r"\b[A-Z][\w’'&-]*(?:[ \t]+(?:(?:of|de|van|von|da|del|la)[ \t]+)?[A-Z][\w’'&-]*)*")
 SENTENCE_START = re.compile(r"(?:^|[.!?:;\n“”\"(—–-][\s“”\"(]*)$")
+PUNCTUATION = string.punctuation + "“”‘’«»„¿¡…–—"
 POSSESSIVE = re.compile(r"[’']s?$")
 
 
@@ -48,3 +51,13 @@ def _runs(text: str) -> list[tuple[int, str, bool]]:
             runs.append((start, name, not begins or len(words) > 1 or not name[1:].islower()))
     certain = {name for _, name, sure in runs if sure}
     return [(start, name, sure or name in certain) for start, name, sure in runs]
+
+
+def possible_names(text: str) -> list[str]:
+    """Possible names in the order of the query, longer ones first: as written, and as words."""
+    written = [word for word in (each.strip(PUNCTUATION).casefold() for each in text.split()) if word]
+    names: dict[str, None] = {}
+    for at, word in enumerate(written):
+        runs = (" ".join(written[at : at + size]) for size in (3, 2))
+        names.update(dict.fromkeys((*runs, word, *split_words(word))))
+    return list(names)

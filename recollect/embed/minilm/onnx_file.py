@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,12 @@ Attribute = int | float
 Pieces = list[bytes | memoryview]  # joined once: the constants are large
 
 TENSOR_TYPES = {1: "<f4", 2: "u1", 3: "i1", 6: "<i4", 7: "<i8", 9: "?"}  # by TensorProto.DataType
-FLOAT, INT64 = 1, 7
+FLOAT = 1
 IR_VERSION = 8
 MICROSOFT = "com.microsoft"  # the domain of onnxruntime's own operators
 
 
-def read_tensors(model: bytes) -> dict[str, Array]:
+def read_tensors(model: bytes | mmap) -> dict[str, Array]:
     """The constants of a model by name, as views of its bytes. Only tensors in ``raw_data`` are read."""
     tensors = {}
     for number, graph in _fields(memoryview(model)):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from recollect.errors import EmbeddingError, InvalidInput, NotFound
+from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
 from recollect.ingest.imports.sources import SourceRecord
 from recollect.ingest.writer import STORED_WITHOUT_VECTORS, Writer, embed_missing_vectors
 from recollect.model import Edge, EntityEdge, Memory
@@ -151,10 +151,15 @@ class Importer:
         self._committed = 0
         self._embeds = writer.embedder is not None
 
-    def run(self, kind: str, read: ReadRecords) -> ImportSummary:
-        """Import all records of a source; a strict import reads it twice, first to check every record."""
+    def run(self, kind: str, read: ReadRecords, once: bool = False) -> ImportSummary:
+        """Import all records of a source; a strict import reads it twice, first to check every record.
+
+        ``once`` says that the source cannot be read again, so its records are not counted for the progress.
+        """
         if self.strict:
             self._check_all(self.checker.parse(read()))
+        elif self.progress is not None and not once:
+            self._total = _count(read)
         try:
             self._write_all(self.checker.parse(read()))
         except InvalidInput:
@@ -266,6 +271,13 @@ class Importer:
                 embed_missing_vectors(self.writer.store, self.writer.embedder, "embed", self.progress, self.ids)
             except EmbeddingError as error:
                 log.warning(STORED_WITHOUT_VECTORS, error)
+
+
+def _count(read: ReadRecords) -> int | None:
+    try:
+        return sum(1 for _ in read())
+    except RecollectError:  # raised again by the import, after what comes before it
+        return None
 
 
 def preview_import(

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from recollect.recall.bm25 import Bm25Query, score, search
-from recollect.recall.cues.words import ALL_FIELDS, explain_matches
+from recollect.recall.cues.words import ALL_FIELDS, explain_matches, format_term
 from recollect.recall.expressions import Expression
 from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows, Term
-from recollect.text.words import is_spaceless, stem
+from recollect.text.words import is_spaceless, stems
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,13 @@ class TrigramsCue:
         counts = run.found[self.of].detail.get("terms", {}) if self.of in run.found else {}
         if not run.query.terms:
             raise Skip("the query has no words to look up")
-        missing = [term.word for term in run.query.terms if term.match != "prefix" and not counts.get(term.word)]
+        terms, language = run.query.terms, run.query.language
+        found = {term.part_of or term.word for term in terms if term.match == "compound" or term.part_of}
+        missing = [
+            term.word
+            for term in terms
+            if term.match != "prefix" and term.word not in found and not counts.get(format_term(term))
+        ]
         unknown = [word for word in missing if (len(word) == 1 if is_spaceless(word) else len(word) > 2)][
             : self.max_words
         ]
@@ -55,10 +61,11 @@ class TrigramsCue:
             for other, similarity in run.snapshot.similar_words(
                 word, run.scope, self.min_similarity, self.max_variants
             ):
-                form = stem(other)  # kettle and kettles are one term
+                form = stems(other, language)[0]  # kettle and kettles are one term
                 if similarity > best.get(form, ("", 0.0))[1]:
                     best[form] = (other, similarity)
         similar = dict(best.values())
         if not similar:
             raise Skip(f"no known word is similar to {', '.join(unknown)}")
-        return Bm25Query(tuple(Term(word, weight) for word, weight in similar.items()), self.fields, self.k1, self.b)
+        variants = tuple(Term(word, weight, language=language) for word, weight in similar.items())
+        return Bm25Query(variants, self.fields, self.k1, self.b)

@@ -30,16 +30,17 @@ class WordsCue:
     every: bool = False  # all terms must match
 
     def find(self, run: Run) -> Candidates:
-        matches = search(run.snapshot, run.scope, self._query(run), self.depth(run.k))
+        matches = search(run.snapshot, run.scope, self.query(run), self.depth(run.k))
         counts = {format_term(match.term): match.frequency if match.occurs else 0 for match in matches.terms}
         return Candidates(
             self.name, matches.rows, explain_matches(self.name, matches), matches.total, {"terms": counts}
         )
 
     def score(self, run: Run, rows: Rows) -> Expression:
-        return explain_matches(self.name, score(run.snapshot, run.scope, self._query(run), rows))
+        return explain_matches(self.name, score(run.snapshot, run.scope, self.query(run), rows))
 
-    def _query(self, run: Run) -> Bm25Query:
+    def query(self, run: Run) -> Bm25Query:
+        """What is looked up."""
         if not run.query.terms:
             raise Skip("the query has no words to look up")
         return Bm25Query(run.query.terms, self.fields, self.k1, self.b, self.every)
@@ -52,7 +53,8 @@ def explain_matches(name: str, matches: Bm25Scores) -> Expression:
         if not match.frequency:
             continue
         weight, word = match.term.weight, format_term(match.term)
-        idf = leaf(weight * match.idf, f"idf: in {match.frequency} of {matches.documents} memories")
+        times = f"{weight:.3g} × " if weight != 1 else ""
+        idf = leaf(weight * match.idf, f"{times}idf: in {match.frequency} of {matches.documents} memories")
         term = product(f"“{word}”", idf, leaf(match.saturation, "term frequency, saturated"))
         parts.append(term.tag("term", word))
     if not parts:
@@ -61,5 +63,8 @@ def explain_matches(name: str, matches: Bm25Scores) -> Expression:
 
 
 def format_term(term: Term) -> str:
-    """A term as the query language writes it."""
-    return {"prefix": f"{term.word}*", "phrase": f'"{term.word}"'}.get(term.match, term.word)
+    """A term as the query language writes it; parts of compounds and compounds with a word as such."""
+    if term.part_of:
+        return f"{term.word} in {term.part_of}"
+    written = {"prefix": f"{term.word}*", "phrase": f'"{term.word}"', "compound": f"compounds of {term.word}"}
+    return written.get(term.match, term.word)

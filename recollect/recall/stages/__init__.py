@@ -3,26 +3,31 @@
 from recollect.recall.stages.conversation import (
     AnswerLikelihood,
     ContinuedConversation,
-    DateFactor,
     RoleFactor,
     SessionScore,
     SpeakerFactor,
 )
 from recollect.recall.stages.coverage import Coverage
 from recollect.recall.stages.factors import ConditionalStage, RecencyFactor, RecordUse, StatusFactor
+from recollect.recall.stages.links import Contradictions, RelatedNames, SpreadingActivation, TrustFactor
 from recollect.recall.stages.polarity import PolarityFactor
+from recollect.recall.stages.statements import StatementTime
 
 __all__ = [
     "AnswerLikelihood",
     "ConditionalStage",
     "ContinuedConversation",
+    "Contradictions",
     "Coverage",
-    "DateFactor",
     "PolarityFactor",
     "RecencyFactor",
     "RecordUse",
+    "RelatedNames",
     "RoleFactor",
     "SessionScore",
     "SpeakerFactor",
+    "SpreadingActivation",
+    "StatementTime",
     "StatusFactor",
+    "TrustFactor",
 ]

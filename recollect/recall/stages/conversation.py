@@ -25,7 +25,6 @@ from recollect.text.classify import (
     mentions_time,
     question_share,
 )
-from recollect.text.dates import find_time_spans
 from recollect.text.words import fold, words
 
 WITH_SESSION = "with its session"
@@ -90,18 +89,22 @@ class SpeakerFactor:
 
 @dataclass(frozen=True, slots=True)
 class RoleFactor:
-    """× a factor by role: what an assistant said counts less, unless the query is about that."""
+    """× a factor by role: what an assistant said counts less; where the query is about that, what others said does."""
 
     factors: Mapping[str, float] = field(default_factory=lambda: {"assistant": 0.7, "system": 0.7, "tool": 0.7})
+    others: float = 0.5  # for the other roles, where the query is about what an assistant said
     name: str = "role"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         roles = run.snapshot.strings("role", hits.keys)
         if self.factors.keys().isdisjoint(roles):
             raise Skip("no candidate was said by an assistant")
-        if asks_about_assistant(run.query.text):
-            raise Skip("the query is about what an assistant said")
-        factor = np.array([self.factors.get(role, 1.0) for role in roles])
+        about_assistant = asks_about_assistant(run.trace.query)
+        run.log("about what an assistant said", about_assistant)
+        if about_assistant:
+            factor = np.array([self.others if role and role not in self.factors else 1.0 for role in roles])
+        else:
+            factor = np.array([self.factors.get(role, 1.0) for role in roles])
         return [Rescore(product("after role", hits.score, leaf(factor, lambda at: f"role {roles[at]!r}")))]
 
 
@@ -145,38 +148,6 @@ class AnswerLikelihood:
 
 
 @dataclass(frozen=True, slots=True)
-class DateFactor:
-    """× factor for memories of another time than the query names: “in June”, “last Tuesday”.
-
-    People often tell of an event some days later: ``after`` days count as its time, too.
-    """
-
-    factor: float = 0.75
-    before: float = 1.0  # days
-    after: float = 7.0  # days
-    name: str = "dates"
-
-    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        named = find_time_spans(run.query.text, run.as_of)
-        if not named:
-            raise Skip("the query names no date")
-        created = run.snapshot.numbers("created", hits.keys)
-        inside = np.zeros(len(hits), dtype=np.bool_)
-        for start, end in named:
-            inside |= (created >= micros(start) - self.before * DAY) & (created < micros(end) + self.after * DAY)
-        run.log("dates", ", ".join(f"{start:%Y-%m-%d} to {end:%Y-%m-%d}" for start, end in named))
-        first = inside[_first_page(hits)]
-        if first.all() or not first.any():
-            raise Skip("all candidates are inside the dates of the query, or all outside")
-        outside = ~inside & ~np.isnan(created)  # of external results it is unknown
-        labels = np.where(
-            inside, "inside the dates of the query", np.where(outside, "outside the dates of the query", "undated")
-        )
-        factor = leaf(np.where(outside, self.factor, 1.0), lambda at: str(labels[at]))
-        return [Rescore(product("after dates", hits.score, factor))]
-
-
-@dataclass(frozen=True, slots=True)
 class ContinuedConversation:
     """For a message that continues a conversation: lowers memories that are far in time or not at the end of a session.
 
@@ -193,7 +164,7 @@ class ContinuedConversation:
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         count = count_statements(run.query.text)
-        if count < self.statements or asks_about_past(run.query.text):
+        if count < self.statements or asks_about_past(run.query.text, run.query.language):
             raise Skip("the query is not a message that continues a conversation")
         in_session = np.array([session != "" for session in run.snapshot.strings("session", hits.keys)], dtype=np.bool_)
         if not in_session[_first_page(hits)].any():

@@ -14,6 +14,7 @@ from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.recipe import Stage
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows, Store, UseRecord
+from recollect.text.question_time import question_time
 
 DAY = 86_400e6  # microseconds
 
@@ -38,13 +39,18 @@ class RecencyFactor:
 
 @dataclass(frozen=True, slots=True)
 class StatusFactor:
-    """× a factor for memories that are superseded or contradicted at the moment of the query."""
+    """× a factor for memories that are superseded or contradicted at the moment of the query.
+
+    A query about the past (“my old address”) asks for superseded ones: those keep their score.
+    """
 
     factors: Mapping[str, float] = field(default_factory=lambda: {"superseded": 0.5, "contradicted": 0.3})
     name: str = "status"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         statuses = status_at(run, hits.keys)
+        if question_time(run.trace.query) in ("before", "first"):
+            statuses = ["active" if status == "superseded" else status for status in statuses]
         if self.factors.keys().isdisjoint(statuses):
             raise Skip("all candidates are active")
         factor = np.array([self.factors.get(status, 1.0) for status in statuses])

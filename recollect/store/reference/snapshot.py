@@ -35,11 +35,13 @@ from recollect.store.base import (
 from recollect.store.filters import first_exclusion, positive_values, scope_conditions
 from recollect.store.reference.state import State, created_of, ends_of
 from recollect.store.text_fields import TEXT_FIELDS, field_words
+from recollect.store.told_times import Interval, tells_of, told_times
+from recollect.text.compounds import compound_ends, is_compound
 from recollect.text.query_language import And, AndNot, Or, QueryTree, format_query
 from recollect.text.signatures import hamming_similarity, text_signature
 from recollect.text.slugs import path_or_name, slug_grams
 from recollect.text.trigrams import is_one_edit_apart, word_trigrams
-from recollect.text.words import fold, stem, words
+from recollect.text.words import fold, stems, words
 
 COHERENT = 0.1  # how much nearer memories that follow one another are than any two, if their order says something
 COHERENCE_SAMPLE = 2000  # memories
@@ -108,6 +110,27 @@ class ReferenceSnapshot:
         own, excluded = _own(scope), Exclusion(f"the query excludes it: NOT {format_query(tree)}")
         fulfilling = {row: excluded for row in own.exclusions if self._fulfils(tree, row, fields)}
         return replace(own, exclusions={row: own.exclusions[row] or fulfilling.get(row) for row in own.exclusions})
+
+    def during(self, intervals: Sequence[Interval], scope: Scope, told: bool = True) -> ReferenceScope:
+        own, excluded = _own(scope), Exclusion("it is not of that time")
+        inside = {row for row in own.exclusions if any(self._is_of(row, each, told) for each in intervals)}
+        exclusions = {row: own.exclusions[row] or (None if row in inside else excluded) for row in own.exclusions}
+        return replace(own, exclusions=exclusions)
+
+    def _is_of(self, row: int, interval: Interval, told: bool) -> bool:
+        """Was it created or valid in the interval, or does its text tell of it?"""
+        memory, (start, end) = self._memories[row], interval
+        if memory.created and start <= micros(memory.created) < end:
+            return True
+        begins = micros(memory.valid_from) if memory.valid_from else -np.inf
+        ends = micros(memory.valid_to) if memory.valid_to else np.inf
+        valid = (memory.valid_from or memory.valid_to) and begins < end and ends > start
+        (times,) = self.told_times(_rows([row]))
+        return told and (bool(valid) or any(tells_of(np.array([a]), np.array([b]), interval).any() for a, b in times))
+
+    def told_times(self, rows: Rows) -> list[list[Interval]]:
+        memories = [self._memories.get(row) for row in rows.tolist()]
+        return [told_times(each.text, each.created) if each and each.created else [] for each in memories]
 
     # Candidates.
 
@@ -373,11 +396,14 @@ def _jaccard(a: set[str], b: set[str]) -> float:
 def _is_form(word: str, term: Term, phrase: list[str]) -> bool:
     match term.match:
         case "stem":
-            return stem(word) == stem(term.word)
+            return not set(stems(word, term.language)).isdisjoint(stems(term.word, term.language))
         case "exact":
             return word == term.word
         case "prefix":
             return fold(word).startswith(fold(term.word))
+        case "compound":
+            ends = compound_ends(term.word, term.language)
+            return any(is_compound(stem, ends) for stem in stems(word, term.language))
         case "phrase":
             return [fold(word)] == phrase
 

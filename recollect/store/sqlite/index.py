@@ -23,8 +23,9 @@ from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.postings import Postings
 from recollect.store.sqlite.rows import ENCODED, select_columns
 from recollect.store.sqlite.token_sketches import SketchArrays, SketchBuilder
-from recollect.store.sqlite.vocabulary import Vocabulary
+from recollect.store.sqlite.vocabulary import StemIndex, Vocabulary
 from recollect.store.text_fields import TEXT_FIELDS
+from recollect.store.told_times import unpack_times
 
 CODED = (*KEYWORD_FIELDS, "path")
 ACTIVE = "SELECT space FROM spaces WHERE active"
@@ -117,6 +118,8 @@ class Index:
     space: Space | None
     matrix: NDArray[np.float32]
     has_vector: NDArray[np.bool_]
+    told_slots: NDArray[np.int64]  # a slot for each time that its text tells of, ascending
+    told_times: NDArray[np.float64]  # the start and end of each
     columns: dict[str, Any]
     codes: dict[str, dict[str, int]]
     sketches: SketchArrays | None = None  # of all slots, once a recall has asked for them
@@ -149,6 +152,7 @@ class IndexUpdater:
     def __init__(self) -> None:
         self._lock = Lock()
         self.vocabulary: tuple[int, Vocabulary] | None = None  # and its highest term number: it only ever grows
+        self.stems: dict[str, StemIndex] = {}  # by language, of those that queries were in
         self._begin(None)
 
     def _begin(self, space: tuple[int, Space] | None) -> None:
@@ -157,6 +161,8 @@ class IndexUpdater:
         self._lengths = GrowingArray(np.uint32, len(TEXT_FIELDS))
         self._matrix = GrowingArray(np.float32, space[1].dim if space else 0)
         self._has_vector = GrowingArray(np.bool_)
+        self._told_slots = GrowingArray(np.int64)
+        self._told_times = GrowingArray(np.float64, 2)
         self._columns: dict[str, Column] = {name: _column(name) for name in ALWAYS}
         self._sketches: SketchBuilder | None = None
         self._by_slot: dict[Any, Any] = {}
@@ -173,6 +179,7 @@ class IndexUpdater:
                         return None
                     self._begin(None)  # another history: the file was replaced by another one
                     self.vocabulary = index = None
+                    self.stems = {}
                 if index is None or index.version != version:
                     try:
                         index = self._advance(connection, version)
@@ -185,6 +192,7 @@ class IndexUpdater:
         """Drop the index: the file is no longer the one that it was made of."""
         with self._lock:
             self.vocabulary = None
+            self.stems = {}
             self._begin(None)
 
     def column(self, index: Index, connection: apsw.Connection, name: str) -> Any:
@@ -241,6 +249,7 @@ class IndexUpdater:
             replaced = np.concatenate([rows, np.array([row for (row,) in deleted], dtype=np.int64)])
             dead = index.slots(replaced)
             alive[dead[dead >= 0]] = False
+        told_slots, told = _read_told_times(connection, since, rows)
         sketches = self._sketches.extend(_read_sketches(connection, since, rows)) if self._sketches else None
         postings, lengths = (index.postings if index else Postings()).add([each[1] for each in fresh], first)
         extended: dict[str, Any] = {
@@ -257,6 +266,8 @@ class IndexUpdater:
             space=space[1] if space else None,
             matrix=self._matrix.extend(vectors),
             has_vector=self._has_vector.extend(has_vector),
+            told_slots=self._told_slots.extend(told_slots + first),
+            told_times=self._told_times.extend(told),
             columns=extended,
             codes={name: each.codes for name, each in self._columns.items() if isinstance(each, CodedColumn)},
             sketches=sketches,
@@ -304,6 +315,27 @@ CHANGED_SKETCHES = (
     "SELECT k.row, k.sketch FROM memories m INDEXED BY memories_changed "
     f"CROSS JOIN {{table}} k ON k.space = ({ACTIVE}) AND k.row = m.row WHERE m.changed > ?1"
 )
+
+
+ALL_TOLD_TIMES = "SELECT row, times FROM told_times WHERE ?1 = 0"
+CHANGED_TOLD_TIMES = (
+    "SELECT t.row, t.times FROM memories m INDEXED BY memories_changed "
+    "CROSS JOIN told_times t ON t.row = m.row WHERE m.changed > ?1"
+)
+
+
+def _read_told_times(
+    connection: apsw.Connection, since: int, rows: Rows
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The times told by all rows, or by what has changed: the place of its row for each, and its start and end."""
+    older = connection.readonly("main")  # a file of an earlier version that is only read may lack the table
+    if older and not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'told_times'").get:
+        return np.empty(0, dtype=np.int64), np.empty((0, 2))
+    found = sorted(fetch(connection, CHANGED_TOLD_TIMES if since else ALL_TOLD_TIMES, (since,)))
+    times = [unpack_times(packed) for _, packed in found]
+    owners = np.array([row for row, _ in found], dtype=np.int64)
+    places = np.repeat(np.searchsorted(rows, owners), [len(each) for each in times])
+    return places, np.concatenate([np.empty((0, 2)), *times])
 
 
 def _read_sketches(connection: apsw.Connection, since: int, rows: Rows) -> list[bytes]:

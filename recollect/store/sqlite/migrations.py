@@ -6,10 +6,13 @@ A migration that has shipped is never edited: a later one changes what it made.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import apsw
 
 from recollect.errors import StoreError
+from recollect.model.validation import from_micros
+from recollect.store.told_times import pack_times, told_times
 
 APPLICATION_ID = 0x7265636F  # "reco": tells our files from other programs' databases
 
@@ -211,13 +214,29 @@ CREATE INDEX chunks_file ON chunks (file);
 CREATE INDEX chunks_digest ON chunks (digest);
 """
 
+# The times that texts tell of, as pairs of microseconds (see told_times.py); memories that tell of none have no row.
+TOLD_TIMES = """
+CREATE TABLE told_times (row INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE, times BLOB NOT NULL);
+"""
+
 MIGRATIONS: dict[str, str] = {
     "0001_memories": FIRST,
     "0002_files": FILES,
     "0003_tokens": SKETCH_COLUMN,
     "0004_sketches": SKETCH_TABLE,
     "0005_version_0_2": VERSION_0_2,
+    "0006_told_times": TOLD_TIMES,
 }
+
+
+def _fill_told_times(connection: apsw.Connection) -> None:
+    memories = connection.execute("SELECT row, text, created FROM memories")
+    found = ((row, told_times(text, from_micros(created))) for row, text, created in memories)
+    rows = [(row, pack_times(times)) for row, times in found if times]
+    connection.executemany("INSERT INTO told_times VALUES (?, ?)", rows)
+
+
+FILLED_BY: dict[str, Callable[[apsw.Connection], None]] = {"0006_told_times": _fill_told_times}
 
 
 def migrate(connection: apsw.Connection, path: str) -> None:
@@ -233,6 +252,8 @@ def migrate(connection: apsw.Connection, path: str) -> None:
             if name not in applied:
                 for _ in connection.execute(script):
                     pass
+                if name in FILLED_BY:
+                    FILLED_BY[name](connection)
                 now = int(time.time() * 1e6)
                 connection.execute("INSERT INTO migrations VALUES (?, ?)", (name, now))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,22 +55,24 @@ class Postings:
             segments[-2:] = [_merged(segments[-2], segments[-1])]
         return Postings(tuple(segments)), lengths.reshape(len(blobs), len(TEXT_FIELDS)).astype(np.uint32)
 
-    def times(self, groups: Groups, weights: NDArray[np.float64]) -> list[tuple[NDArray[np.int32], Floats]]:
-        """For each group: slots that have any of its terms in a field with weight, ascending, and Σ weight × times."""
+    def times(self, groups: Groups, weights: NDArray[np.float64]) -> tuple[NDArray[np.int32], Floats, list[int]]:
+        """For each group: slots that have any of its terms in a field with weight, ascending, and Σ weight × times.
+
+        The slots and sums of all groups, one after the other, and where each group ends.
+        """
         group, slots, fields, times = self._entries(groups)
         amount = weights[fields] * times
         place = (group << 32) + slots
         if (weights <= 0).any():
             keep = amount > 0
-            place, amount = place[keep], amount[keep]
+            place, slots, amount = place[keep], slots[keep], amount[keep]
         if not (place[1:] > place[:-1]).all():  # several terms of a group in one slot, or one in several fields
             order = np.argsort(place, kind="stable")
             place, amount = place[order], amount[order]
             starts = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
             place, amount = place[starts], np.add.reduceat(amount, starts)
-        ends = np.searchsorted(place, np.arange(1, len(groups) + 1) << 32).tolist()
-        slots = place.astype(np.int32)  # the lower half
-        return [(slots[start:end], amount[start:end]) for start, end in pairwise([0, *ends])]
+            slots = place.astype(np.int32)  # the lower half
+        return slots, amount, np.searchsorted(place, np.arange(1, len(groups) + 1) << 32).tolist()
 
     def occur(self, groups: Groups, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """For each group: has any of these slots one of its terms?"""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
@@ -41,17 +41,18 @@ from recollect.store.sqlite.scope import ScopeBuilder, SlotScope
 from recollect.store.sqlite.session_order import SessionOrder
 from recollect.store.sqlite.signatures import signatures
 from recollect.store.sqlite.vocabulary import (
+    StemIndex,
     Vocabulary,
     phrase_frequencies,
-    term_form,
     word_numbers,
     written_numbers,
 )
 from recollect.store.text_fields import TEXT_FIELDS
+from recollect.store.told_times import Interval, tells_of
 from recollect.text.query_language import And, AndNot, Or, QueryTree, format_query
 from recollect.text.signatures import hamming_similarity
 from recollect.text.slugs import SlugIndex, path_or_name
-from recollect.text.words import fold, words
+from recollect.text.words import fold, has_stems, stem, words
 
 ROUNDING = 1e-5  # more than a float32 product of unit vectors is ever off
 SPARSE = 8  # a scope with fewer than 1 in so many slots is scanned alone
@@ -62,7 +63,7 @@ UNUSED = Use()
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TermPostings:
     """The slots that have each of some terms: a run of slots for each term, ascending, all runs in one array."""
 
@@ -70,18 +71,34 @@ class TermPostings:
     frequencies: Floats  # Σ field weight × occurrences
     ends: list[int]  # of each term's run
 
-    def runs(self) -> list[NDArray[np.int32]]:
-        return [self.slots[start:end] for start, end in pairwise([0, *self.ends])]
+    def runs(self) -> list[tuple[NDArray[np.int32], Floats]]:
+        """The slots and frequencies of each term."""
+        return [(self.slots[start:end], self.frequencies[start:end]) for start, end in pairwise([0, *self.ends])]
 
+    @cached_property
     def term_numbers(self) -> NDArray[np.int64]:
         """For each entry, the position of its term."""
-        return np.repeat(np.arange(len(self.ends)), np.diff([0, *self.ends]))
+        sizes = [end - start for start, end in pairwise([0, *self.ends])]
+        return np.repeat(np.arange(len(sizes)), sizes)
+
+    @cached_property
+    def _entries(self) -> NDArray[np.int64]:
+        """Term and slot of each entry as one number, ascending."""
+        return (self.term_numbers << 32) + self.slots
+
+    def count(self, slots: Flags) -> list[int]:
+        """For each term: how many of these slots have it."""
+        spans = list(pairwise([0, *self.ends]))
+        if slots.all():
+            return [end - start for start, end in spans]
+        inside = slots[self.slots]
+        return [int(np.count_nonzero(inside[start:end])) for start, end in spans]
 
     def at(self, slots: NDArray[np.int64]) -> Floats:
         """By term and slot: its frequency, 0 where the term does not occur."""
         if not len(self.slots):
             return np.zeros((len(self.ends), len(slots)))
-        entries = (self.term_numbers() << 32) + self.slots
+        entries = self._entries
         wanted = (np.arange(len(self.ends))[:, None] << 32) + slots
         place = np.minimum(np.searchsorted(entries, wanted), len(entries) - 1)
         return np.where(entries[place] == wanted, self.frequencies[place], 0.0)
@@ -100,7 +117,9 @@ class SqliteSnapshot:
         self._bound = bound
         # One recall asks for the same terms several times: for statistics, for candidates, and for scores.
         self._postings_of: dict[Hashable, TermPostings] = {}
+        self._last_postings: tuple[Sequence[Term], Mapping[str, float], TermPostings] | None = None
         self._statistics: dict[tuple[int, int], tuple[SlotScope, TermStatistics]] = {}
+        self._stem_indexes: dict[str, StemIndex] = {}  # by language, with all words of this version
         self._similar: dict[Hashable, tuple[SlotScope, list[tuple[str, float]]]] = {}
 
     @property
@@ -129,6 +148,29 @@ class SqliteSnapshot:
         others = ~self._fulfilling(tree, fields)
         return scope.restricted(f"the query excludes it: NOT {format_query(tree)}", others)
 
+    def during(self, intervals: Sequence[Interval], scope: Scope, told: bool = True) -> SlotScope:
+        index, created = self._index, self._column("created")
+        valid_from, valid_to = self._column("valid_from"), self._column("valid_to")
+        dated = ~np.isnan(valid_from) | ~np.isnan(valid_to)
+        begins, ends = np.fmax(valid_from, -np.inf), np.fmin(valid_to, np.inf)
+        flags = np.zeros(len(index.rows), dtype=np.bool_)
+        for start, end in intervals:
+            flags |= (created >= start) & (created < end)
+            if told:
+                flags |= dated & (begins < end) & (ends > start)
+                tells = tells_of(index.told_times[:, 0], index.told_times[:, 1], (start, end))
+                flags[index.told_slots[tells]] = True
+        return _own(scope).restricted("it is not of that time", flags)
+
+    def told_times(self, rows: Rows) -> list[list[Interval]]:
+        index = self._index
+        slots = self._slots(rows)
+        first, last = (np.searchsorted(index.told_slots, slots, side=side) for side in ("left", "right"))
+        return [
+            [(float(start), float(end)) for start, end in index.told_times[begin:stop]] if slot >= 0 else []
+            for slot, begin, stop in zip(slots.tolist(), first.tolist(), last.tolist(), strict=True)
+        ]
+
     def _slots(self, rows: Rows) -> NDArray[np.int64]:
         """The slot of each row, −1 for a row that does not exist or is outside the bound."""
         slots = self._index.slots(rows)
@@ -149,9 +191,9 @@ class SqliteSnapshot:
         length = self._lengths(query.fields)[postings.slots]
         frequency = postings.frequencies
         damped = frequency + query.k1 * (1 - query.b + query.b * length / query.average_length)
-        weights = np.asarray(query.weights)[postings.term_numbers()]
+        weights = np.asarray(query.weights)[postings.term_numbers]
         parts = weights * (frequency * (query.k1 + 1) / damped)
-        scores = np.bincount(postings.slots, parts, count).astype(np.float64)
+        scores = np.bincount(postings.slots, parts, count).astype(np.float64, copy=False)
         passing = scores > 0 if query.where is None else self._fulfilling(query.where, query.fields)
         if query.require_all:
             passing &= np.bincount(postings.slots, minlength=count) == len(query.terms)
@@ -235,9 +277,8 @@ class SqliteSnapshot:
         key = (id(postings), id(scope))  # both live as long as the snapshot: the scope is kept beside the result
         if key not in self._statistics:
             documents, average = self._average_length(fields, scope)
-            runs = postings.runs()
-            frequencies = [int(np.count_nonzero(scope.bound_slots[run])) for run in runs]
-            occurs = [bool(scope.slots[run].any()) for run in runs]
+            frequencies = postings.count(scope.bound_slots)
+            occurs = [count > 0 for count in postings.count(scope.slots)]
             self._statistics[key] = scope, TermStatistics(documents, average, frequencies, occurs)
         return self._statistics[key][1]
 
@@ -255,23 +296,32 @@ class SqliteSnapshot:
         return np.asarray((slots >= 0) & self._fulfilling(tree, fields)[slots])
 
     def _postings(self, terms: Sequence[Term], fields: Mapping[str, float]) -> TermPostings:
+        last = self._last_postings
+        if last is not None and last[0] is terms and last[1] is fields:  # quicker than the hashes of all terms
+            return last[2]
         key = (tuple(terms), tuple(fields.items()))
         if key not in self._postings_of:
             weights = np.array([fields.get(name, 0.0) for name in TEXT_FIELDS])
-            runs = self._index.postings.times(self._numbers(terms), weights)
-            for at, term in enumerate(terms):
-                if term.match == "phrase":
-                    runs[at] = self._phrase(words(term.word, whole=True), weights)
-            slots = np.concatenate([NO_SLOTS, *(slots for slots, _ in runs)])
-            frequencies = np.concatenate([np.empty(0), *(frequencies for _, frequencies in runs)])
-            ends = list(accumulate(len(slots) for slots, _ in runs))
-            self._postings_of[key] = TermPostings(slots, frequencies, ends)
+            postings = TermPostings(*self._index.postings.times(self._numbers(terms), weights))
+            if any(term.match == "phrase" for term in terms):
+                postings = self._with_phrases(postings, terms, weights)
+            self._postings_of[key] = postings
+        if isinstance(terms, tuple):  # a list may change
+            self._last_postings = terms, fields, self._postings_of[key]
         return self._postings_of[key]
+
+    def _with_phrases(self, postings: TermPostings, terms: Sequence[Term], weights: Floats) -> TermPostings:
+        runs = [
+            self._phrase(words(term.word, whole=True), weights) if term.match == "phrase" else run
+            for term, run in zip(terms, postings.runs(), strict=True)
+        ]
+        slots, frequencies = (np.concatenate(parts) for parts in zip(*runs, strict=True))
+        return TermPostings(slots, frequencies, list(accumulate(len(slots) for slots, _ in runs)))
 
     def _phrase(self, phrase: list[str], weights: Floats) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The slots of the bound where these words occur in this order, ascending, and Σ weight × how often."""
         folded = [fold(word) for word in phrase]
-        runs = self._index.postings.times(written_numbers(self._connection, folded), weights)
+        runs = TermPostings(*self._index.postings.times(written_numbers(self._connection, folded), weights)).runs()
         if len(runs) < 2:
             return runs[0] if runs else (NO_SLOTS, np.empty(0))
         slots = reduce(partial(np.intersect1d, assume_unique=True), [having for having, _ in runs])
@@ -296,11 +346,32 @@ class SqliteSnapshot:
 
     def _numbers(self, terms: Sequence[Term]) -> list[list[int]]:
         """The numbers, in the vocabulary, of every word that each term stands for."""
-        found = word_numbers(self._connection, terms)
-        for term in terms:
-            if term.match == "prefix":
-                found["prefix", term.word] = self._vocabulary().starting_with(fold(term.word))
-        return [found.get((term.match, term_form(term)), []) for term in terms]
+        exact = word_numbers(self._connection, "exact", [term.word for term in terms if term.match == "exact"])
+        english = [stem(term.word) for term in terms if term.match == "stem" and not has_stems(term.language)]
+        by_stem = word_numbers(self._connection, "stem", english)
+
+        def numbers(term: Term) -> list[int]:
+            match term.match:
+                case "exact":
+                    return exact.get(term.word, [])
+                case "stem" if not has_stems(term.language):
+                    return by_stem.get(stem(term.word), [])
+                case "stem":
+                    return self._stems(term.language).having(term.word)
+                case "prefix":
+                    return self._vocabulary().starting_with(fold(term.word))
+                case "compound":
+                    return self._stems(term.language).compounds(term.word)
+                case "phrase":
+                    return []  # needs the texts
+
+        return [numbers(term) for term in terms]
+
+    def _stems(self, language: str) -> StemIndex:
+        if language not in self._stem_indexes:
+            known = self._updater.stems.setdefault(language, StemIndex(language))
+            self._stem_indexes[language] = known.update(self._connection)
+        return self._stem_indexes[language]
 
     def _vocabulary(self) -> Vocabulary:
         last = self._connection.execute("SELECT max(term) FROM vocabulary").get or 0
@@ -387,7 +458,12 @@ class SqliteSnapshot:
         return np.array([found.get(row) for row in rows.tolist()], dtype=np.float64)
 
     def ids(self, rows: Rows) -> list[str]:
-        return self._read("id", rows)
+        """Ties are broken by ids, so that one recall after another asks for the same ones."""
+        known = self._derived(("ids", self._bound), dict[int, str])
+        unknown = [row for row in rows.tolist() if row not in known]
+        if unknown:
+            known.update(zip(unknown, self._read("id", np.array(unknown)), strict=True))
+        return [known[row] for row in rows.tolist()]
 
     def texts(self, rows: Rows) -> list[str]:
         return self._read("text", rows)

@@ -362,21 +362,20 @@ def _count_words(connection: apsw.Connection, inside: str, values: Sequence[str]
 
 def _record_use(connection: apsw.Connection, use: UseRecord, bound: Bound) -> None:
     """A17, M11, R15: the counters that a recipe uses, and for recalls the last moments."""
-    condition, values = bound_condition(bound)
-    sql = f"SELECT row FROM memories WHERE row {AMONG}{condition}"
-    stored = fetch(connection, sql, (json.dumps(use.rows), *values))
-    at, rows = micros(use.at), json.dumps([row for (row,) in stored])
+    condition, values = bound_condition(bound, "m.")
+    stored = f"memories m WHERE m.row IN (SELECT value FROM json_each(?2)){condition}"  # neither deleted nor foreign
+    parameters = (micros(use.at), json.dumps(use.rows), *values)
     moments = [name for counter, name in MOMENT_OF.items() if counter in use.counters]
     counts = [f"{counter}_count" for counter in use.counters]
     connection.execute(
         f"INSERT INTO use (row, {', '.join(counts + moments)}) "
-        f"SELECT value, {', '.join(['1'] * len(counts) + ['?2'] * len(moments))} FROM json_each(?1) "
-        "WHERE true ON CONFLICT (row) DO UPDATE SET "
-        + ", ".join([f"{name} = {name} + 1" for name in counts] + [f"{name} = ?2" for name in moments]),
-        (rows, at) if moments else (rows,),
+        f"SELECT m.row, {', '.join(['1'] * len(counts) + ['?1'] * len(moments))} FROM {stored} "
+        "ON CONFLICT (row) DO UPDATE SET "
+        + ", ".join([f"{name} = {name} + 1" for name in counts] + [f"{name} = ?1" for name in moments]),
+        parameters,
     )
     if "recall" in use.counters:
-        sql = f"SELECT row, recall_times FROM use WHERE row {AMONG}"
-        for row, times in fetch(connection, sql, (rows,)):
-            latest = json.dumps([*json.loads(times), at][-RECALL_TIMES:])
+        sql = f"SELECT row, recall_times FROM use WHERE row IN (SELECT m.row FROM {stored})"
+        for row, times in fetch(connection, sql, parameters):
+            latest = json.dumps([*json.loads(times), micros(use.at)][-RECALL_TIMES:])
             connection.execute("UPDATE use SET recall_times = ? WHERE row = ?", (latest, row))

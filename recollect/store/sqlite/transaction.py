@@ -39,6 +39,7 @@ from recollect.store.sqlite.rows import (
 )
 from recollect.store.sqlite.undo import find_undo_texts, undo_operation
 from recollect.store.text_fields import embedding_text, field_words
+from recollect.store.told_times import pack_times, told_times
 from recollect.text.words import stem
 
 INSERT = f"INSERT INTO memories (born, changed, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
@@ -399,6 +400,7 @@ class SqliteTransaction:
         self.connection.execute(INSERT, (version, version, *values))
         row = self.connection.last_insert_rowid()
         self.connection.execute("INSERT INTO words VALUES (?, ?)", (row, self._entries(memory)))
+        self._write_told_times(row, memory)
         self._without_vector.add(row)
         return WriteResult(row, id, "added", self.now)
 
@@ -428,6 +430,9 @@ class SqliteTransaction:
         """Write a memory in place of what is stored; without its vectors, if that was embedded from another text."""
         self.connection.execute(UPDATE, (self.version, *to_row(memory), row))
         self.connection.execute("UPDATE words SET entries = ? WHERE row = ?", (self._entries(memory), row))
+        if (memory.text, memory.created) != (stored.text, stored.created):
+            self.connection.execute("DELETE FROM told_times WHERE row = ?", (row,))
+            self._write_told_times(row, memory)
         if (memory.text, memory.title) != (stored.text, stored.title):
             self._delete_vectors([row])
 
@@ -443,6 +448,11 @@ class SqliteTransaction:
             entries[2::3] = times
             packed.append(_packer(len(counts)).pack(*entries))
         return b"".join(packed)
+
+    def _write_told_times(self, row: int, memory: Memory) -> None:
+        times = told_times(memory.text, memory.created or self.now)
+        if times:
+            self.connection.execute("INSERT INTO told_times VALUES (?, ?)", (row, pack_times(times)))
 
     def set_strengths(self, rows: Sequence[int], strengths: Sequence[float]) -> None:
         pairs = zip(strengths, rows, strict=True)

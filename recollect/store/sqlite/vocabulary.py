@@ -6,17 +6,21 @@ import json
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import islice
+from threading import Lock
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.base import Floats, Rows, Term
+from recollect.store.base import Floats, Rows
 from recollect.store.sqlite.connections import fetch
 from recollect.store.text_fields import TEXT_FIELDS
+from recollect.text.compounds import compound_ends, is_compound
 from recollect.text.trigrams import TrigramIndex, is_one_edit_apart, letter_bitmasks
-from recollect.text.words import fold, stem, words
+from recollect.text.words import fold, stem, stems, stems_of_words, words
 
+STEMMED_AT_ONCE = 4096  # words: other threads wait so long for the stemmer
 LISTS = ("keywords", "tags", "entities")
 
 
@@ -31,8 +35,7 @@ class Vocabulary:
 
     def starting_with(self, prefix: str) -> list[int]:
         """The numbers of all words with this prefix."""
-        first, last = (bisect_left(self.words, prefix + end) for end in ("", "\U0010ffff"))
-        return [number for word in self.words[first:last] for number in self.numbers[word]]
+        return [number for word in _starting_with(self.words, prefix) for number in self.numbers[word]]
 
     def similar(self, word: str, min_similarity: float) -> list[tuple[str, float]]:
         """Words with 3-grams in common, words that contain this one, and words one typo away; most similar first."""
@@ -76,20 +79,72 @@ class Vocabulary:
         return np.array([len(word) for word in self.words], dtype=np.int64), letter_bitmasks(self.words)
 
 
-def term_form(term: Term) -> str:
-    """What a term is looked up by."""
-    return stem(term.word) if term.match == "stem" else term.word
+class StemIndex:
+    """The words of a file by their stems in one language. It grows with the vocabulary; numbers that an older version
+    of the file does not have yet are in none of its memories."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self._numbers: dict[str, list[int]] = {}
+        self._last = 0  # the highest number here
+        self._sorted: tuple[list[str], list[str]] = ([], [])  # stems, and stems that are written backwards
+        self._lock = Lock()
+
+    def update(self, connection: apsw.Connection) -> StemIndex:
+        """Add the words that the file has gained."""
+        with self._lock:
+            sql = "SELECT term, word FROM vocabulary WHERE term > ? ORDER BY term"
+            added = fetch(connection, sql, (self._last,))
+            for start in range(0, len(added), STEMMED_AT_ONCE):
+                some = added[start : start + STEMMED_AT_ONCE]
+                forms = stems_of_words([word for _, word in some], self.language)
+                for (number, _), each in zip(some, forms, strict=True):
+                    for form in each:
+                        self._numbers.setdefault(form, []).append(number)
+                    self._last = number
+        return self
+
+    def having(self, word: str) -> list[int]:
+        """The numbers of the words that have a stem in common with this one."""
+        return self._all(stems(word, self.language))
+
+    def compounds(self, word: str) -> list[int]:
+        """The numbers of the words that are compounds with this one."""
+        forwards, backwards = self._sort()
+        first, last = ends = compound_ends(word, self.language)
+        found = {stem for part in first for stem in _starting_with(forwards, part)}
+        found |= {stem[::-1] for part in last for stem in _starting_with(backwards, part[::-1])}
+        return self._all(sorted(stem for stem in found if is_compound(stem, ends)))
+
+    def _sort(self) -> tuple[list[str], list[str]]:
+        with self._lock:
+            forwards, backwards = self._sorted
+            if len(forwards) < len(self._numbers):
+                added = islice(self._numbers, len(forwards), None)  # the last that were inserted
+                self._sorted = _merged(forwards, backwards, list(added))
+            return self._sorted
+
+    def _all(self, forms: Sequence[str]) -> list[int]:
+        return list(dict.fromkeys(number for form in forms for number in self._numbers.get(form, ())))
 
 
-def word_numbers(connection: apsw.Connection, terms: Sequence[Term]) -> dict[tuple[str, str], list[int]]:
-    """The numbers of the words that exact and stem terms stand for, by match and form."""
-    found: dict[tuple[str, str], list[int]] = {}
-    for column, match in (("word", "exact"), ("stem", "stem")):
-        forms = [term_form(term) for term in terms if term.match == match]
-        if forms:
-            sql = f"SELECT {column}, term FROM vocabulary WHERE {column} IN (SELECT value FROM json_each(?))"
-            for form, number in fetch(connection, sql, (json.dumps(forms),)):
-                found.setdefault((match, form), []).append(number)
+def _merged(forwards: list[str], backwards: list[str], added: list[str]) -> tuple[list[str], list[str]]:
+    """Sorting a sorted list with a few more at its end takes one pass."""
+    return sorted([*forwards, *sorted(added)]), sorted([*backwards, *sorted(each[::-1] for each in added)])
+
+
+def _starting_with(ordered: list[str], prefix: str) -> list[str]:
+    first, last = (bisect_left(ordered, prefix + end) for end in ("", "\U0010ffff"))
+    return ordered[first:last]
+
+
+def word_numbers(connection: apsw.Connection, match: str, forms: Sequence[str]) -> dict[str, list[int]]:
+    """The numbers of the words that are written so (exact), or have these English stems, by form."""
+    column = {"exact": "word", "stem": "stem"}[match]
+    sql = f"SELECT {column}, term FROM vocabulary WHERE {column} IN (SELECT value FROM json_each(?))"
+    found: dict[str, list[int]] = {}
+    for form, number in fetch(connection, sql, (json.dumps(forms),)) if forms else ():
+        found.setdefault(form, []).append(number)
     return found
 
 

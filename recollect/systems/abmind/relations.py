@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import string
 from dataclasses import dataclass
 
 import numpy as np
 
 from recollect.model import EntityEdge, Memory
-from recollect.model.matching import instant
 from recollect.recall.expressions import Expression, leaf
 from recollect.recall.hits import Candidates, no_candidates
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
+from recollect.recall.stages.links import relation_fields
 from recollect.store.base import Rows
-from recollect.text.words import words
-
-PUNCTUATION = string.punctuation + "“”‘’«»„¿¡…–—"
+from recollect.text.entity_names import possible_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +28,10 @@ class RelationsCue:
     depth: Depth = fixed(100)
 
     def find(self, run: Run) -> Candidates:
-        names = _possible_names(run.query.text)
+        names = possible_names(run.query.text)
         if not names:
             raise Skip("the query has no words to look up")
-        edges = [edge for edge in run.snapshot.relations(names) if run.allows_external(_fields(edge))]
+        edges = [edge for edge in run.snapshot.relations(names) if run.allows_external(relation_fields(edge))]
         for name in names:
             matching = [edge for edge in edges if name in (edge.subject.casefold(), edge.object.casefold())]
             if matching:
@@ -56,27 +53,6 @@ class RelationsCue:
             "component", self.name
         )
         return Candidates(self.name, keys, score, len(relations), {"how": f"relations of “{name}”", "entity": name})
-
-
-def _possible_names(text: str) -> list[str]:
-    """Possible names in the order of the query, longer ones first: as written, and as words."""
-    written = [word for word in (each.strip(PUNCTUATION).casefold() for each in text.split()) if word]
-    names: dict[str, None] = {}
-    for at, word in enumerate(written):
-        runs = (" ".join(written[at : at + size]) for size in (3, 2))
-        names.update(dict.fromkeys((*runs, word, *words(word))))
-    return list(names)
-
-
-def _fields(edge: EntityEdge) -> dict[str, object]:
-    return {
-        "kind": "relation",
-        "collection": edge.collection,
-        "user": edge.user,
-        "classification": edge.classification,
-        "source": edge.source,
-        "created": None if edge.created is None else instant(edge.created),
-    }
 
 
 def _external_memory(edge: EntityEdge) -> Memory:

@@ -159,7 +159,7 @@ class Workspace:
 
         def progress(done: int, total: int) -> None:
             if on_event is not None:
-                on_event(SyncEvent("embedded", "", done, total))
+                on_event(SyncEvent("embedded", "", done, total, done))
 
         try:
             embedded = Mind.reembed(self.mind.path, embedder=model, progress=progress)

@@ -15,9 +15,9 @@ from recollect.recall.cues import AllCues, WordsCue
 from recollect.recall.fusion import Blend, CueWeight
 from recollect.recall.query_parsing import EveryWord
 from recollect.recall.recipe import Recipe, times
-from recollect.recall.stages import RecordUse
+from recollect.recall.stages import RecordUse, SpreadingActivation
 from recollect.systems.openmem.competition import Competition, TokenBudgetPacking
-from recollect.systems.openmem.spreading import ContradictionPenalty, SpreadingActivation
+from recollect.systems.openmem.contradiction import ContradictionPenalty
 
 WEIGHTS = {"activation": 0.5, "recency": 0.2, "strength": 0.2, "confidence": 0.1}  # M5
 MAX_HOPS = 100  # an explanation lists every hop

@@ -1,0 +1,236 @@
+"""Stages for what users stated about memories: edges, relations between names, contradictions, confidence, strength."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from recollect.model import EntityEdge
+from recollect.model.matching import instant
+from recollect.recall.bm25 import Bm25Query, search
+from recollect.recall.cues.words import ALL_FIELDS
+from recollect.recall.expressions import ChoiceExpression, Expression, leaf, product
+from recollect.recall.hits import Add, Annotate, HitOperation, Hits, Rescore
+from recollect.recall.run import Run, Skip
+from recollect.store.base import Floats, Rows, Term
+from recollect.text.entity_names import possible_names
+from recollect.text.words import words
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadingActivation:
+    """Spreads activation along edges in both directions: source × weight × decay for each hop; the largest counts.
+
+    Each hop starts from the result of the one before, so that the order of edges does not matter.
+    """
+
+    hops: int = 2
+    decay: float = 0.5
+    pages: bool = False  # only from the first page of hits, so that asking for more does not change the first results
+    name: str = "spread"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        first = np.flatnonzero(hits.page == hits.page.min(initial=0)) if self.pages else np.arange(len(hits))
+        operations = self._spread(run, hits.take(first))
+        if len(first) == len(hits):
+            return operations
+        rescored, added = operations
+        which, places = np.zeros(len(hits), dtype=np.int64), np.arange(len(hits))
+        which[first], places[first] = 1, np.arange(len(first))
+        return [Rescore(ChoiceExpression((hits.score, rescored.score), which, places)), added]
+
+    def _spread(self, run: Run, hits: Hits) -> tuple[Rescore, Add]:
+        keys, score = hits.keys, hits.score
+        frontier = keys[keys > 0]
+        for hop in range(1, self.hops + 1):
+            reached = self._hop(run, keys, score, frontier, hop)
+            if reached is None:
+                break
+            keys, score, frontier = reached
+        added = np.arange(len(hits), len(keys))
+        run.log("reached", len(added))
+        if score is hits.score:
+            raise Skip("no edge leads to more activation")
+        return Rescore(score.take(np.arange(len(hits)))), Add(keys[added], score.take(added))
+
+    def _hop(
+        self, run: Run, keys: Rows, score: Expression, frontier: Rows, hop: int
+    ) -> tuple[Rows, Expression, Rows] | None:
+        """One hop: the activation that the frontier gives to its neighbours, where it is more than they have."""
+        place = {key: at for at, key in enumerate(keys.tolist())}
+        offers: dict[int, tuple[float, int, float, str]] = {}  # target: activation, source, weight, kind
+        links = run.snapshot.edges(frontier)
+        active = set(frontier.tolist())
+        for a, b, weight, kind in zip(
+            links.sources.tolist(), links.targets.tolist(), links.weights.tolist(), links.kinds, strict=True
+        ):
+            for source, target in ((a, b), (b, a)):
+                if source in active:
+                    activation = float(score.values[place[source]]) * weight * self.decay
+                    known = offers.get(target)
+                    if known is None or (-activation, source, kind) < (-known[0], known[1], known[3]):
+                        offers[target] = (activation, source, weight, kind)
+        allowed = run.scope.contains(np.array(sorted(offers), dtype=np.int64))
+        better = [
+            target
+            for target, may in zip(sorted(offers), allowed.tolist(), strict=True)
+            if may and offers[target][0] > (float(score.values[place[target]]) if target in place else 0.0)
+        ]
+        if not better:
+            return None
+        return self._merge(run, keys, score, {target: offers[target] for target in better}, hop)
+
+    def _merge(
+        self, run: Run, keys: Rows, score: Expression, better: dict[int, tuple[float, int, float, str]], hop: int
+    ) -> tuple[Rows, Expression, Rows]:
+        place = {key: at for at, key in enumerate(keys.tolist())}
+        sources = np.array([source for _, source, _, _ in better.values()], dtype=np.int64)
+        ids, kinds = run.snapshot.ids(sources), [kind for _, _, _, kind in better.values()]
+        spread = product(
+            lambda at: f"hop {hop}, from {ids[at]} by {kinds[at]}",
+            score.take(np.array([place[source] for source in sources.tolist()])),
+            leaf(np.array([weight for _, _, weight, _ in better.values()]), "edge weight"),
+            leaf(self.decay, "decay"),
+        )
+        targets = np.array(list(better), dtype=np.int64)
+        all_keys = np.concatenate([keys, targets[~np.isin(targets, keys)]])
+        number = {target: at for at, target in enumerate(better)}
+        which = np.array([int(key in number) for key in all_keys.tolist()])
+        places = np.array([number[key] if key in number else place[key] for key in all_keys.tolist()])
+        return all_keys, ChoiceExpression((score, spread), which, places), targets
+
+
+def contradicting_pairs(run: Run, hits: Hits) -> list[tuple[int, int]]:
+    """The places of hits that an edge ``contradicts`` connects."""
+    links = run.snapshot.edges(hits.keys[hits.keys > 0], kinds=("contradicts",))
+    place = {key: at for at, key in enumerate(hits.keys.tolist())}
+    ends = zip(links.sources.tolist(), links.targets.tolist(), strict=True)
+    return [(place[a], place[b]) for a, b in ends if a in place and b in place]
+
+
+@dataclass(frozen=True, slots=True)
+class Contradictions:
+    """Of two hits that contradict each other, the one with more confidence comes first; then strength, then the newer.
+
+    The other gets × factor, or less where it would still be first. Both have a note.
+    """
+
+    factor: float = 0.5
+    name: str = "contradictions"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        pairs = [pair for pair in contradicting_pairs(run, hits) if hits.page[pair[0]] == hits.page[pair[1]]]
+        if not pairs:
+            raise Skip("no two hits contradict each other")
+        confidence, strength = _trust(run, hits.keys)
+        created = run.snapshot.numbers("created", hits.keys)
+        ids = run.ids(hits.keys)
+        scores = hits.score.values
+        factor, winners = np.ones(len(hits)), dict[int, int]()
+        notes: dict[int, list[str]] = {}
+        for pair in pairs:
+            weaker, stronger = sorted(pair, key=lambda at: (confidence[at], strength[at], created[at], ids[at]))
+            below = scores[stronger] / scores[weaker] * (1 - 1e-9) if scores[weaker] > 0 else 1.0
+            if min(self.factor, below) < factor[weaker]:
+                factor[weaker], winners[weaker] = min(self.factor, below), stronger
+            notes.setdefault(int(hits.keys[stronger]), []).append(f"contradicts {ids[weaker]}, which is less certain")
+            notes.setdefault(int(hits.keys[weaker]), []).append(
+                f"contradicted by {ids[stronger]}, which is more certain"
+            )
+
+        def label(at: int) -> str:
+            return f"contradicted by {ids[winners[at]]}" if at in winners else "no stronger memory contradicts it"
+
+        score = product("after contradictions", hits.score, leaf(factor, label))
+        return [Rescore(score), Annotate(notes)]
+
+
+@dataclass(frozen=True, slots=True)
+class TrustFactor:
+    """× (1 − share × (1 − confidence)) × (1 − share × (1 − strength)); a memory without a confidence counts in full."""
+
+    share: float = 0.15
+    name: str = "trust"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        confidence, strength = _trust(run, hits.keys)
+        if (confidence == 1).all() and (strength == 1).all():
+            raise Skip("all candidates have full confidence and strength")
+        sure = leaf(1 - self.share * (1 - confidence), lambda at: f"confidence {confidence[at]:.2f}")
+        fresh = leaf(1 - self.share * (1 - strength), lambda at: f"strength {strength[at]:.2f}")
+        return [Rescore(product("after trust", hits.score, sure, fresh))]
+
+
+def _trust(run: Run, keys: Rows) -> tuple[Floats, Floats]:
+    """The confidence and the strength of each hit; 1 where there is none."""
+    confidence, strength = (run.snapshot.numbers(name, keys) for name in ("confidence", "strength"))
+    return np.where(np.isnan(confidence), 1.0, confidence), np.where(np.isnan(strength), 1.0, strength)
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedNames:
+    """Adds memories about a name that is related to one in the query: for Ana, who works with Bo, also those about Bo.
+
+    Each gets share × weight of the relation × the best score × its BM25 score ÷ the best, if that is more than it has.
+    """
+
+    share: float = 0.6
+    names: int = 8  # at most, strongest relations first
+    depth: int = 5  # memories
+    name: str = "related names"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        asked = possible_names(run.query.text)
+        known = run.snapshot.relations(asked) if asked else []
+        edges = sorted(
+            (edge for edge in known if run.allows_external(relation_fields(edge))), key=lambda edge: -edge.weight
+        )
+        weights: dict[str, tuple[float, str]] = {}
+        for edge in edges:
+            other = edge.object if edge.subject.casefold() in asked else edge.subject
+            if other.casefold() not in asked:
+                weights.setdefault(other, (edge.weight, f"{edge.subject} —[{edge.relation}]→ {edge.object}"))
+        if not weights:
+            raise Skip("no relation of a name in the query is known")
+        offers: dict[int, tuple[float, str]] = {}
+        for other, (weight, relation) in list(weights.items())[: self.names]:
+            terms = tuple(Term(word) for word in dict.fromkeys(words(other)))
+            found = search(run.snapshot, run.scope, Bm25Query(terms, ALL_FIELDS, require_all=True), self.depth)
+            for row, score in zip(found.rows.tolist(), found.scores.tolist(), strict=True):
+                amount = weight * score / found.scores[0]
+                offers[row] = max(offers.get(row, (0.0, "")), (amount, relation))
+        return self._add(run, hits, offers)
+
+    def _add(self, run: Run, hits: Hits, offers: dict[int, tuple[float, str]]) -> list[HitOperation]:
+        first = hits.page == hits.page.min(initial=0)
+        place = {key: at for at, key in enumerate(hits.keys.tolist()) if first[at]}
+        best = float(hits.score.values[first].max(initial=0.0)) or 1.0
+        rows = [
+            row
+            for row in sorted(offers)
+            if row not in place or hits.score.values[place[row]] < self.share * offers[row][0] * best
+        ]
+        run.log("related", len(rows))
+        if not rows:
+            raise Skip("the candidates already have what is known about the related names")
+        score = product(
+            lambda at: f"related name: {offers[rows[at]][1]}",
+            leaf(best, "best score"),
+            leaf(self.share, "share"),
+            leaf(np.array([offers[row][0] for row in rows]), "weight of the relation × match of the name"),
+        ).tag("component", self.name)
+        return [Add(np.array(rows, dtype=np.int64), score)]
+
+
+def relation_fields(edge: EntityEdge) -> dict[str, object]:
+    """The fields of a relation by which a filter decides about it."""
+    return {
+        "kind": "relation",
+        "collection": edge.collection,
+        "user": edge.user,
+        "classification": edge.classification,
+        "source": edge.source,
+        "created": None if edge.created is None else instant(edge.created),
+    }

@@ -1,0 +1,162 @@
+"""The rule by which two memories state the same thing: same owner and speaker, near in meaning, a different value.
+
+It is used to put the present value first (``stages/statements.py``) and to report possible conflicts
+(``upkeep/conflicts.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.store.base import Floats, Rows, Snapshot
+from recollect.text.entity_names import find_names
+from recollect.text.statements import (
+    find_values,
+    is_correction,
+    is_negative,
+    is_opinion,
+    is_question,
+    tells_change,
+    value_kinds,
+)
+from recollect.text.stopwords import STOP
+from recollect.text.words import stem, words
+
+NOT_STATED = frozenset({"assistant", "system", "tool"})  # roles that repeat what a user stated
+MAX_CHARACTERS = 300  # of a statement: a longer text states many things
+FEW_PAIRS, FEW_MEDIAN = 45, 0.2  # ten memories; the usual cosine of English ones
+MINUTE = 60e6  # microseconds
+DAY_WORDS = frozenset("yesterday today tomorrow tonight gestern heut heute morgen 昨天 今天 明天 前天".split())
+OWNER_FIELDS = ("collection", "user", "speaker")
+
+Difference = Literal["value", "name"]  # what differs between two statements of the same thing
+ConflictRule = Literal["correction", "change", "value", "polarity"]
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """Some memories, compared as statements.
+
+    Nearness is the cosine above what two of these memories have in common anyway: (cosine − median) ÷ (1 − median).
+    The median differs between languages and models: .15 for English, .4 for German, .6 for Chinese with the local one.
+    """
+
+    texts: list[str]
+    moments: Floats  # microseconds
+    sessions: list[str]
+    owners: list[tuple[str, ...]]
+    stated: list[bool]  # neither a question, nor an assistant's, nor a part of a file
+    nearness: NDArray[np.float64]
+    near: float = 0.3  # with a common word
+    very_near: float = 0.5  # without one
+    correction_minutes: float = 30.0
+    _values: dict[int, tuple[frozenset[str], frozenset[str], frozenset[str]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, rows: Rows, median: float | None = None) -> Statements:
+        """The statements of these rows. Each began to hold at its ``valid_from``, else at its creation."""
+        texts = snapshot.texts(rows)
+        owners = list(zip(*(snapshot.strings(name, rows) for name in OWNER_FIELDS), strict=True))
+        roles, paths = (snapshot.strings(name, rows) for name in ("role", "path"))
+        stated = [
+            role not in NOT_STATED and not path and len(text) <= MAX_CHARACTERS and not is_question(text)
+            for role, path, text in zip(roles, paths, texts, strict=True)
+        ]
+        begins = snapshot.numbers("valid_from", rows)
+        moments = np.where(np.isnan(begins), snapshot.numbers("created", rows), begins)
+        near = nearness(snapshot.vectors(rows), median)
+        return cls(texts, moments, snapshot.strings("session", rows), owners, stated, near)
+
+    def best(self, scores: Floats) -> int | None:
+        """The statement with the highest score."""
+        return next((at for at in np.argsort(-scores, kind="stable").tolist() if self.stated[at]), None)
+
+    def difference(self, at: int, other: int) -> Difference | None:
+        """What differs, if both state the same thing at different times; None if they do not."""
+        near = float(self.nearness[at, other])
+        if not self._comparable(at, other):
+            return None
+        (values, names, content), (other_values, other_names, other_content) = self._parts(at), self._parts(other)
+        if content.isdisjoint(other_content) and near < self.very_near:
+            return None
+        if values and other_values and values != other_values:
+            return "value"
+        return "name" if names - other_names and other_names - names else None
+
+    def _comparable(self, at: int, other: int) -> bool:
+        """Are both statements of the same owner, of different times, and near in meaning?"""
+        return (
+            self.stated[at]
+            and self.stated[other]
+            and self.owners[at] == self.owners[other]
+            and bool(self.moments[at] != self.moments[other])
+            and bool(self.nearness[at, other] >= self.near)
+        )
+
+    def conflict(self, newer: int, older: int) -> ConflictRule | None:
+        """The rule by which two statements may conflict; stricter than ``difference``: no query says what is meant."""
+        if self.corrects(newer, older):
+            return "correction"
+        near = float(self.nearness[newer, older])
+        if not self._comparable(newer, older):
+            return None
+        (values, names, content), (old_values, old_names, old_content) = self._parts(newer), self._parts(older)
+        common = len((content & old_content) - values - old_values - DAY_WORDS)
+        other_value = bool(value_kinds(values - old_values) & value_kinds(old_values))
+        changed = tells_change(self.texts[newer])
+        other_name = values.isdisjoint(old_values) and names - old_names and old_names - names
+        if changed and common and near >= (0.35 if common > 1 else 0.4) and (other_value or other_name):
+            return "change"
+        restated = values.isdisjoint(old_values) or old_values <= values  # nothing but the old value in common
+        if common > 1 and near >= 0.6 and other_value and restated:
+            return "value"
+        opinions = is_opinion(self.texts[newer]) and is_opinion(self.texts[older])
+        opposite = is_negative(self.texts[newer]) != is_negative(self.texts[older])
+        return "polarity" if common and near >= 0.5 and opinions and opposite else None
+
+    def _parts(self, at: int) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+        """The values, the names and the content words of a text."""
+        if at not in self._values:
+            text = self.texts[at]
+            content = frozenset(stem(word) for word in words(text) if len(word) > 1 and word not in STOP)
+            names = frozenset(name.casefold() for name in find_names(text))
+            self._values[at] = find_values(text), names, content
+        return self._values[at]
+
+    def corrects(self, at: int, other: int) -> bool:
+        """Does it correct the other, shortly after it in the same session?"""
+        return (
+            self.stated[at]
+            and self.owners[at] == self.owners[other]
+            and self.sessions[at] == self.sessions[other] != ""
+            and 0 < self.moments[at] - self.moments[other] <= self.correction_minutes * MINUTE
+            and is_correction(self.texts[at])
+            and "number" in value_kinds(self._parts(other)[0])
+        )
+
+
+def nearness(vectors: NDArray[np.float32], median: float | None = None) -> NDArray[np.float64]:
+    """By pair: (cosine − median) ÷ (1 − median); −1 where one has no vector. The median is that of these, or given."""
+    count = len(vectors)
+    if not vectors.size:
+        return np.full((count, count), -1.0)
+    cosines = (vectors @ vectors.T).astype(np.float64)
+    if median is None:
+        median = median_cosine(cosines)
+    near = (cosines - median) / (1 - median)
+    return np.where(np.isnan(near), -1.0, near)
+
+
+def median_cosine(cosines: NDArray[np.float64]) -> float:
+    """The median of a square of cosines without its diagonal; at most .95, so that equal texts do not hide others.
+
+    A few memories do not show what is usual: there it is at most FEW_MEDIAN.
+    """
+    known = cosines[np.triu_indices(len(cosines), 1)]
+    known = known[~np.isnan(known)]
+    highest = 0.95 if len(known) >= FEW_PAIRS else FEW_MEDIAN
+    return min(float(np.median(known)), highest) if len(known) else 0.0

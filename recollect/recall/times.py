@@ -1,0 +1,209 @@
+"""Questions that name a time: reading it, finding memories by it, and ranking those of another time lower."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from recollect.model.validation import from_micros, micros
+from recollect.recall.bm25 import search
+from recollect.recall.cues.words import WordsCue
+from recollect.recall.expressions import Expression, leaf, product
+from recollect.recall.hits import Candidates, HitOperation, Hits, Reorder, Rescore
+from recollect.recall.ordering import ordered
+from recollect.recall.query_parsing import ParsedQuery
+from recollect.recall.recipe import Cue, CuePlan, Depth, fixed
+from recollect.recall.run import Run, Skip
+from recollect.recall.similarity import nearest
+from recollect.recall.stages.factors import DAY
+from recollect.store.base import Flags, Floats, Rows, Scope
+from recollect.store.told_times import as_intervals
+from recollect.text.classify import asks_about_assistant
+from recollect.text.framing import asks_what_was_said, frames_only
+from recollect.text.stopwords import STOP, stop_words
+from recollect.text.times import TimeSpan, find_times
+from recollect.text.words import words
+
+MAX_QUERY_CHARACTERS = 10_000  # a time that is named later in a query is not read
+
+
+@dataclass(frozen=True, slots=True)
+class TimeReader:
+    """Reads the times that a query names (“last week”, “on 4 March”), and takes their words out of it."""
+
+    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
+        times = find_times(query.text[:MAX_QUERY_CHARACTERS], run.as_of)
+        if not times:
+            return query
+        text, kept = query.text, 0
+        parts = []
+        for each in times:
+            parts.append(text[kept : each.begin])
+            kept = each.end
+        rest = " ".join("".join([*parts, text[kept:]]).split())
+        only_time = frames_only(rest, query.language)
+        spans = tuple(each.span for each in times)
+        run.log("time", "; ".join(f"“{each.text}”: {format_span(each.span)}" for each in times))
+        return replace(query, text=query.text if only_time else rest, times=spans, only_time=only_time)
+
+
+def format_span(span: TimeSpan) -> str:
+    """``2026-08-03 to 2026-08-09``, both included."""
+    first = f"{span.start:%Y-%m-%d}" if span.start else ""
+    last = f"{_last_day(span.end):%Y-%m-%d}" if span.end else ""
+    if first and last:
+        return first if first == last else f"{first} to {last}"
+    return f"from {first}" if first else f"up to {last}"
+
+
+def _last_day(end: datetime) -> datetime:
+    return from_micros(int(end.timestamp() * 1e6) - 1).astimezone(end.tzinfo)
+
+
+def _during(run: Run) -> Scope:
+    """The memories in scope that are of the time that the query names."""
+    if "during" not in run.cache:
+        about_events = not asks_what_was_said(run.query.text)  # then the time is that of the event
+        run.cache["during"] = run.snapshot.during(as_intervals(run.query.times), run.scope, about_events)
+    scope: Scope = run.cache["during"]
+    return scope
+
+
+class TimeFirst:
+    """Runs the time cue, and the other cues unless the query names a time and nothing else."""
+
+    def __init__(self, time: Cue, rest: CuePlan) -> None:
+        self._time, self._rest = time, rest
+
+    def gather(self, run: Run) -> list[Candidates]:
+        found = run.find(self._time)
+        if run.query.only_time and not len(found.keys):
+            run.query = replace(run.query, only_time=False)
+        if not run.query.only_time:
+            return [found, *self._rest.gather(run)]
+        for cue in self._rest.cues():
+            run.skip(cue, "the query names a time and nothing else")
+        return [found]
+
+    def cues(self) -> list[Cue]:
+        return [*self._rest.cues(), self._time]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeCue:
+    """Memories of the time that the query names: created then, valid then, or telling of it.
+
+    Of a time with many memories, those that are nearest in words and in meaning. Where the query names nothing but a
+    time, a memory scores by its content words, up to ``full`` of them: a greeting says less than a statement.
+    """
+
+    name: str = "time"
+    depth: Depth = fixed(100)
+    full: int = 6  # content words
+
+    def find(self, run: Run) -> Candidates:
+        if not run.query.times:
+            raise Skip("the query names no time")
+        scope = _during(run)
+        n = self.depth(run.k)
+        if run.query.only_time or scope.count <= self.depth(1):
+            rows = run.snapshot.page(scope, "oldest", n)
+        else:
+            rows = self._best(run, scope, n)
+        return Candidates(self.name, rows, self.score(run, rows), scope.count)
+
+    def score(self, run: Run, rows: Rows) -> Expression:
+        if run.query.only_time:
+            counts = np.array([_content_words(text, run.query.language) for text in run.texts(rows)], dtype=np.float64)
+            return leaf(np.minimum(1.0, counts / self.full), lambda at: f"{counts[at]:g} content words").tag(
+                "component", self.name
+            )
+        inside = _during(run).contains(rows) if run.query.times else np.zeros(len(rows), dtype=np.bool_)
+        return leaf(inside.astype(np.float64), self.name)
+
+    def _best(self, run: Run, scope: Scope, n: int) -> Rows:
+        """The nearest by words and by meaning, alternating."""
+        lists: list[list[int]] = []
+        with suppress(Skip):
+            lists.append(nearest(run.snapshot, run.vector(), scope, n)[0].tolist())
+        with suppress(Skip):
+            lists.append(search(run.snapshot, scope, WordsCue().query(run), n).rows.tolist())
+        alternating = [each[at] for at in range(n) for each in lists if at < len(each)]
+        return np.array(list(dict.fromkeys(alternating))[:n], dtype=np.int64)
+
+
+def _content_words(text: str, language: str) -> int:
+    stop = STOP | stop_words(language)
+    return sum(word not in stop for word in dict.fromkeys(words(text, whole=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class TimeFactor:
+    """× outside for memories of another time than the query names, if there are candidates of that time.
+
+    People often tell of an event some days later: × soon for what was created within ``soon_days`` after that time and
+    tells of no other. Of a time that is over, × announced for what was told before it: a plan is not what happened.
+    """
+
+    outside: float = 0.25
+    soon: float = 0.6
+    announced: float = 0.8
+    soon_days: float = 7.0
+    name: str = "time match"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        if not run.query.times:
+            raise Skip("the query names no time")
+        created = run.snapshot.numbers("created", hits.keys)
+        inside = _during(run).contains(hits.keys) | np.isnan(created)  # of external results the time is unknown
+        if not inside[hits.page == hits.page.min(initial=0)].any():
+            raise Skip("no candidate is of that time")
+        soon = np.zeros(len(hits), dtype=np.bool_)
+        for _, end in as_intervals(run.query.times):
+            soon |= (created >= end) & (created < end + self.soon_days * DAY)
+        soon &= [not told for told in run.snapshot.told_times(hits.keys)]
+        times = " or ".join(map(format_span, run.query.times))
+        announced = inside & _announced(run, created)
+
+        def label(at: int) -> str:
+            if inside[at]:
+                return f"{'told before' if announced[at] else 'of'} the time: {times}"
+            return f"{'soon after' if soon[at] else 'of another time than'}: {times}"
+
+        factor = np.where(inside, np.where(announced, self.announced, 1.0), np.where(soon, self.soon, self.outside))
+        return [Rescore(product("after time", hits.score, leaf(factor, label)))]
+
+
+def _announced(run: Run, created: Floats) -> Flags:
+    """What was created before the time that the query names, if that time is over."""
+    start = min(start for start, _ in as_intervals(run.query.times))
+    end = max(end for _, end in as_intervals(run.query.times))
+    return np.asarray((created < start) & (end <= micros(run.as_of)))
+
+
+@dataclass(frozen=True, slots=True)
+class ChronologicalOrder:
+    """For a query that names a time and nothing else: statements in the order of time, then the rest likewise.
+
+    The rest are texts of fewer than ``min_words`` content words; what was said before that time, if it is over; and an
+    assistant's words, unless the query is about them.
+    """
+
+    min_words: int = 3
+    name: str = "order of time"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        if not run.query.only_time:
+            raise Skip("the query does not ask for a time alone")
+        short = [_content_words(text, run.query.language) < self.min_words for text in run.texts(hits.keys)]
+        about_assistant = asks_about_assistant(run.query.text)
+        answers = [role == "assistant" and not about_assistant for role in run.snapshot.strings("role", hits.keys)]
+        created = run.snapshot.numbers("created", hits.keys)
+        rest = np.array(short) | np.array(answers) | _announced(run, created)
+        positions = np.nan_to_num(run.snapshot.numbers("position", hits.keys), nan=0.0)
+        order = ordered(run.snapshot, hits.keys, hits.page, rest.astype(np.int64), created, positions)
+        return [Reorder(order, "in the order of time, statements before small talk")]

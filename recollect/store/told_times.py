@@ -1,0 +1,51 @@
+"""The times that a memory's text tells of: “yesterday” in a text of 5 March is the 4th. Shared by all stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.model.validation import micros
+from recollect.text.times import TimeSpan, find_times
+
+TOLD_SHARE = 0.3  # of the time that a text tells of must lie in an interval: “in October” is not about the 14th
+MAX_TIMES = 16  # of a text: a long list of dates is about none of them
+MAX_CHARACTERS = 10_000
+
+# Moments are microseconds since 1970; the end of a span is not part of it; an open side is infinite.
+Interval = tuple[float, float]
+
+
+def told_times(text: str, created: datetime) -> list[Interval]:
+    """The spans of time that a text names, as it was written at ``created``; without those that are open to a side."""
+    times = find_times(text[:MAX_CHARACTERS], created, told=True)[:MAX_TIMES]
+    closed = [(each.span.start, each.span.end) for each in times]
+    return [(micros(start), micros(end)) for start, end in closed if start is not None and end is not None]
+
+
+def tells_of(start: NDArray[np.float64], end: NDArray[np.float64], interval: Interval) -> NDArray[np.bool_]:
+    """Which of these told times are about an interval: enough of it lies inside."""
+    inside = np.minimum(end, interval[1]) - np.maximum(start, interval[0])
+    return np.asarray((inside > 0) & (inside >= TOLD_SHARE * (end - start)))
+
+
+def pack_times(times: Sequence[Interval]) -> bytes:
+    return np.array(times, dtype=np.int64).tobytes()
+
+
+def unpack_times(packed: bytes) -> NDArray[np.float64]:
+    """A row for each span: its start and end."""
+    return np.frombuffer(packed, dtype=np.int64).astype(np.float64).reshape(-1, 2)
+
+
+def as_intervals(spans: Sequence[TimeSpan]) -> list[Interval]:
+    return [
+        (
+            -np.inf if span.start is None else micros(span.start),
+            np.inf if span.end is None else micros(span.end),
+        )
+        for span in spans
+    ]

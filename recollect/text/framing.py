@@ -1,0 +1,42 @@
+"""Words that frame a question about a memory and say nothing about its content: “what did I tell you about …”."""
+
+from __future__ import annotations
+
+from recollect.text.stopwords import STOP, stop_words
+from recollect.text.words import words
+
+SPEECH = """
+    tell told telling say said saying talk talked talking discuss discussed discussing chat chatted chatting mention
+    mentioned mentioning write wrote written speak spoke spoken conversation conversations
+    sagen sagte gesagt erzählen erzählte erzählt reden redeten geredet sprechen sprachen gesprochen besprechen
+    besprochen unterhalten erwähnen erwähnt schreiben schrieb geschrieben berichtet
+    说 說 说了 讲 講 聊 聊了 聊过 聊天 谈 談 谈了 提到 提 提过 告诉 告訴 写 寫 写了 讨论 討論
+"""
+OTHERS = """
+    happen happened happens happening going went note noted report reported remember recall remind list name show give
+    everything anything something things thing stuff lately recently new news
+    passieren passierte passiert geschehen los gab gibt gemacht machen tun getan notiert erinnere erinnern nenne nennen
+    liste alles etwas neues
+    发生 發生 做 做了 干 干了 事 事情 什么事 记得 过 了 吗 呢 有什么 些 那天 当时 干什么 什么样
+"""
+SPEECH_WORDS = frozenset(SPEECH.split())
+FRAMING_WORDS = SPEECH_WORDS | frozenset(OTHERS.split())
+
+
+def frames_only(text: str, language: str = "en") -> bool:
+    """Does a question ask for nothing in particular?
+
+    >>> [frames_only(each) for each in ("What did we talk about?", "What did we say about the boiler?")]
+    [True, False]
+    """
+    frame = STOP | stop_words(language) | FRAMING_WORDS
+    return all(word in frame for word in words(text, whole=True))
+
+
+def asks_what_was_said(text: str) -> bool:
+    """Is a question about something being said, rather than about an event?
+
+    >>> [asks_what_was_said(each) for each in ("What did I tell you about the boiler?", "Who fixed the boiler?")]
+    [True, False]
+    """
+    return not SPEECH_WORDS.isdisjoint(words(text, whole=True))

@@ -1,0 +1,110 @@
+"""What a statement gives: values (numbers, days, times), a change, a correction, an opinion and its polarity."""
+
+from __future__ import annotations
+
+import re
+
+MAX_CHARACTERS = 2_000  # of a text that are read
+HAN_NUMBER = "一二三四五六七八九十百千万两零〇"
+VALUE = re.compile(
+    r"\d+(?:[.,:/-]\d+)*"
+    rf"|[{HAN_NUMBER}]+(?=[点點号號月日度元块塊欧歐个個次年周岁歲层層楼樓杯片])"
+    r"|(?:周|星期|礼拜|禮拜)[一二三四五六日天]"
+    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+    r"|\b(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag)s?\b"
+    r"|\b(?:january|february|april|june|july|august|september|october|november|december)\b"
+    r"|\b(?:januar|februar|märz|mai|juni|juli|oktober|dezember)\b"
+    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|once|twice|half)\b"
+    r"|\b(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|einmal|zweimal|dreimal|halb)\b",
+    re.IGNORECASE,
+)
+DAY = re.compile(
+    r"周|星期|礼拜|禮拜|.*(?:day|tag|mittwoch|sonnabend|abend)$|.*(?:ry|ril|mber|ber|uar|jun|jul|mai|märz|august).*"
+)
+CHANGE = re.compile(
+    r"\b(?:now|new|mov(?:es?|ed|ing)|changed|instead|from (?:today|tomorrow|now)|no longer|any ?more|switched|updated"
+    r"|again|back (?:to|on|up|down)|(?:up|down) to|raised?|lowered|increased|reduced|doubled|halved|renewed|replaced"
+    r"|postponed|cancelled|after all|since (?:yesterday|today|this|last))\b"
+    r"|\b(?:jetzt|neue?[rsnm]?|ab (?:sofort|heute|morgen)|verschoben|geändert|umgezogen|inzwischen|statt(?:dessen)?"
+    r"|wieder|erhöht|gesenkt|verdoppelt|halbiert|verlängert|ersetzt|abgesagt|doch)\b"
+    r"|改[到成为為了]|[换換][了成到]|搬[到完进進]|现在|現在|不再|[涨漲升降调調]到|加量|减量|減量|又|其实|其實|戒了|重新",
+    re.IGNORECASE,
+)
+CORRECTION = re.compile(
+    r"^\W*(?:(?:oh|ah|uh|um|hm|ach|äh)\b[\s,.:;!–-]*)?(?:(?:sorry|oops|whoops|no|nope|wait|hang on|hold on|actually"
+    r"|correction|scratch that|i meant?|quatsch|nein|moment|halt|falsch|korrektur|ich mein(?:t?e)?|ups|entschuldigung"
+    r"|pardon)\b[\s,.:;!–-]*)+.*\d|^.{0,3}(?:不对|不對|说错|說錯|更正|记错|記錯|写错|寫錯).*\d",
+    re.IGNORECASE,
+)
+OPINION = re.compile(
+    r"\b(?:i|we|i'm|i've|we're)\b.{0,40}\b(?:like|love|hate|dislike|prefer|enjoy|want|need|eat|drink|take|think|trust|believe"
+    r"|back on|given up|gave up|stopped|started)\b|\b(?:ich|wir)\b.{0,40}\b(?:\w*mag|liebe|hasse|will|esse|trinke|nehme"
+    r"|finde|halte|glaube)\b|\b(?:mag|liebe|hasse|esse|trinke|nehme|finde) (?:ich|wir)\b"
+    r"|我.{0,10}(?:喜欢|喜歡|爱|愛|讨厌|討厭|吃|喝|想|觉得|覺得|认为|認為)",
+    re.IGNORECASE,
+)
+NEGATIVE = re.compile(
+    r"\b(?:not|no|never|none|nothing|without|hate[sd]?|dislike[sd]?|can't|cannot|couldn't|don't|doesn't|didn't|isn't"
+    r"|aren't|wasn't|won't|wouldn't|haven't|hasn't|stopped|quit|gave up|given up|no longer|anymore|any more|refuse[sd]?"
+    r"|awful|terrible|horrible|worst|bad)\b"
+    r"|\b(?:nicht|kein\w*|nie|niemals|nichts|ohne|hasse|hasst|aufgehört|schluss|schlecht\w*|furchtbar\w*)\b"
+    r"|不(?!错|錯|过|過|管|仅|僅|但)|没|沒|无|無|从未|從未|讨厌|討厭|戒了|别|別",
+    re.IGNORECASE,
+)
+
+
+def find_values(text: str) -> frozenset[str]:
+    """The numbers, days and times of a text, as they are written.
+
+    >>> sorted(find_values("The dentist is on Tuesday at 9:30, room 4."))
+    ['4', '9:30', 'tuesday']
+    """
+    return frozenset(found.lower().rstrip("s") for found in VALUE.findall(text[:MAX_CHARACTERS]))
+
+
+def tells_change(text: str) -> bool:
+    """
+    >>> [tells_change(each) for each in ("I moved to York.", "Yoga ist jetzt donnerstags.", "I live in York.")]
+    [True, True, False]
+    """
+    return CHANGE.search(text[:MAX_CHARACTERS]) is not None
+
+
+def value_kinds(values: frozenset[str]) -> frozenset[str]:
+    """The kinds of these values: a number in digits, a day or month, or a number as a word.
+
+    >>> sorted(value_kinds(find_values("Two rooms, from Monday on, 480 a month.")))
+    ['day', 'number', 'word']
+    """
+    return frozenset("number" if value[0].isdigit() else "day" if DAY.match(value) else "word" for value in values)
+
+
+def is_correction(text: str) -> bool:
+    """
+    >>> [is_correction(each) for each in ("No wait, it was 52.", "Quatsch, 702.", "No bread left, 2 rolls.")]
+    [True, True, True]
+    >>> is_correction("It was 52.")
+    False
+    """
+    return CORRECTION.search(text[:MAX_CHARACTERS]) is not None
+
+
+def is_negative(text: str) -> bool:
+    """
+    >>> [is_negative(each) for each in ("I never drink coffee.", "Ich mag Kaffee.", "我不吃香菜。")]
+    [True, False, True]
+    """
+    return NEGATIVE.search(text[:MAX_CHARACTERS].replace("’", "'")) is not None
+
+
+def is_opinion(text: str) -> bool:
+    """Does it tell what somebody likes, takes, wants or thinks?
+
+    >>> [is_opinion(each) for each in ("I really like olives.", "Ich trinke keinen Kaffee.", "The bus was late.")]
+    [True, True, False]
+    """
+    return OPINION.search(text[:MAX_CHARACTERS].replace("’", "'")) is not None
+
+
+def is_question(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？"))

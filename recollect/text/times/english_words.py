@@ -1,0 +1,167 @@
+"""English words for months, days, numbers and holidays, and those that tell a time from a name."""
+
+from __future__ import annotations
+
+from recollect.text.stopwords import ENGLISH as STOP_WORDS
+from recollect.text.times.grammar import alternatives
+
+MONTHS = {
+    name: at
+    for at, name in enumerate(
+        "january february march april may june july august september october november december".split(), 1
+    )
+}
+SHORT_MONTHS = {name[:3]: at for name, at in MONTHS.items() if name != "may"} | {"sept": 9}
+# Also names of people, or other words: a month only where the words around it say so.
+AMBIGUOUS_MONTHS = {"april", "may", "june", "august", "jan", "mar", "march", "dec"}
+WEEKDAYS = {name: at for at, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())}
+SHORT_WEEKDAYS = {
+    "mon": 0,
+    "tue": 1,
+    "tues": 1,
+    "wed": 2,
+    "thu": 3,
+    "thur": 3,
+    "thurs": 3,
+    "fri": 4,
+    "sat": 5,
+    "sun": 6,
+}
+SEASONS = {
+    "spring": 0,
+    "springtime": 0,
+    "summer": 1,
+    "summertime": 1,
+    "autumn": 2,
+    "fall": 2,
+    "winter": 3,
+    "wintertime": 3,
+}
+UNIT = "day|week|fortnight|weekend|month|quarter|year|decade|hour|minute"
+LONG_UNIT = "day|week|fortnight|month|year"
+
+ONES = "one two three four five six seven eight nine".split()
+TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+NUMBERS = {name: at for at, name in enumerate(ONES + TEENS, 1)}
+NUMBERS |= {name: 10 * at for at, name in enumerate(TENS, 2)}
+NUMBERS |= {
+    "a": 1,
+    "an": 1,
+    "couple of": 2,
+    "couple": 2,
+    "few": 3,
+    "several": 4,
+    "some": 3,
+    "half a dozen": 6,
+    "dozen": 12,
+}
+NUMBERS |= {f"a {name}": NUMBERS[name] for name in ("couple of", "couple", "few", "dozen")}
+NUMBER = rf"\d{{1,4}}|(?:{'|'.join(TENS)})[-\s](?:{'|'.join(ONES)})|{alternatives(NUMBERS)}"
+ORDINALS = {
+    name: at
+    for at, name in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+        "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third "
+        "twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth "
+        "thirty-first".split(),
+        1,
+    )
+}
+ORDINAL = rf"\d{{1,2}}(?:st|nd|rd|th)|{alternatives(ORDINALS)}"
+DECADES = {name: 1900 + 10 * at for at, name in enumerate(
+    "twenties thirties forties fifties sixties seventies eighties nineties".split(), 2)}  # fmt: skip
+RELATIVE_DAYS = {
+    "the day before yesterday": -2, "day before yesterday": -2, "the night before last": -2, "yesterday": -1,
+    "last night": -1, "today": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "this night": 0,
+    "tonight": 0, "earlier today": 0, "later today": 0, "tomorrow": 1, "the day after tomorrow": 2,
+    "day after tomorrow": 2,
+}  # fmt: skip
+PARTS = {
+    "early": "early", "beginning": "early", "start": "early", "first part": "early",
+    "first days": "early", "mid": "mid", "middle": "mid",
+    "late": "late", "end": "late", "close": "late", "latter part": "late",
+    "last days": "late",
+}  # fmt: skip
+RELATIONS = {
+    "since": "since", "ever since": "since", "starting": "starting", "starting in": "starting",
+    "starting on": "starting", "starting from": "starting", "as of": "starting",
+    "before": "before", "prior to": "before", "earlier than": "before",
+    "after": "after", "later than": "after", "following": "after", "until": "until", "till": "until", "up to": "until",
+    "up until": "until", "up till": "until", "through": "until", "by": "by", "no later than": "by",
+    "not later than": "by", "from": "from", "between": "between", "in between": "between",
+}  # fmt: skip
+RELATIONS_AFTER = {
+    "onwards": "starting", "onward": "starting", "on": "starting", "forward": "starting", "and later": "starting",
+    "or later": "starting",
+    "or earlier": "until", "and earlier": "until", "and before": "until", "or before": "until",
+}  # fmt: skip
+HOLIDAY_NAMES = {
+    "christmas": "christmas", "xmas": "christmas", "christmastime": "christmas",
+    "christmas time": "christmas", "easter time": "easter",
+    "christmas eve": "christmas eve",
+    "christmas day": "christmas day", "boxing day": "boxing day", "new year's eve": "new year's eve",
+    "new years eve": "new year's eve", "nye": "new year's eve", "new year's day": "new year's day",
+    "new years day": "new year's day", "new year's": "turn of the year", "new year": "turn of the year",
+    "epiphany": "epiphany", "valentine's day": "valentine", "valentines day": "valentine", "valentine's": "valentine",
+    "international women's day": "women's day", "women's day": "women's day", "st patrick's day": "st patrick",
+    "st. patrick's day": "st patrick", "saint patrick's day": "st patrick", "april fools' day": "april fools",
+    "april fool's day": "april fools", "april fools day": "april fools", "april fools": "april fools",
+    "may day": "labour day", "independence day": "independence day", "juneteenth": "juneteenth",
+    "halloween": "halloween", "all saints' day": "all saints", "all saints day": "all saints",
+    "all souls' day": "all souls", "bonfire night": "bonfire night", "guy fawkes night": "bonfire night",
+    "remembrance day": "remembrance", "veterans day": "remembrance", "st nicholas day": "nicholas",
+    "easter": "easter", "easter weekend": "easter", "good friday": "good friday", "maundy thursday": "maundy thursday",
+    "holy saturday": "holy saturday", "palm sunday": "palm sunday", "easter sunday": "easter sunday",
+    "easter day": "easter sunday", "easter monday": "easter monday", "ascension day": "ascension",
+    "pentecost": "pentecost", "whitsun": "pentecost", "whitsuntide": "pentecost", "whit sunday": "whit sunday",
+    "whit monday": "whit monday", "corpus christi": "corpus christi", "shrove tuesday": "shrove tuesday",
+    "pancake day": "shrove tuesday", "mardi gras": "shrove tuesday", "ash wednesday": "ash wednesday",
+    "mother's day": "mother's day", "mothers day": "mother's day", "father's day": "father's day",
+    "fathers day": "father's day", "memorial day": "memorial day", "labor day": "labor day", "labour day": "labour day",
+    "thanksgiving": "thanksgiving", "thanksgiving day": "thanksgiving", "black friday": "black friday",
+    "cyber monday": "cyber monday", "chinese new year": "spring festival", "lunar new year": "spring festival",
+    "spring festival": "spring festival", "lantern festival": "lantern festival", "qingming": "qingming",
+    "dragon boat festival": "dragon boat", "mid-autumn festival": "mid-autumn",
+}  # fmt: skip
+# Words of their names that are rarely said of anything else.
+HOLIDAY_STEMS = [name for name in HOLIDAY_NAMES if " " not in name] + (
+    "boxing year years valentine's valentines women's patrick's fools fool's may independence saints souls bonfire "
+    "fawkes remembrance veterans nicholas friday thursday saturday sunday monday ascension corpus tuesday wednesday "
+    "pancake mardi mother's mothers father's fathers memorial labor labour thanksgiving lunar festival".split()
+)
+# What may follow a holiday, an ordinal or an abbreviation that is one, rather than a part of a name.
+FOLLOWS = STOP_WORDS - {"few", "more", "most", "other", "own", "same", "such"} | set(
+    "go goes feel look turn work end start begin mean come happen cost "
+    "last next morning afternoon evening night please one two three year years holiday holidays weekend already "
+    "without together went since was were came got made said told exactly again instead either maybe later "
+    "earlier".split()
+)
+# Verbs after a word that is a person rather than a month: “since April left”.
+VERB_AFTER = (
+    r"\s+(?:is|was|has|had|does|did|will|would|can|could|should|might|must|said|says|told|tells|came|comes|went|goes|"
+    r"left|gave|made|got|took|saw|thinks?|thought|knows?|knew|likes?|wants?|loves?|asks|calls|[a-z]{3,}ed)\b"
+)
+IRREGULAR_PAST = (
+    r"did|was|were|had|came|went|got|took|saw|gave|made|said|told|left|met|bought|brought|thought|knew|felt|ate|"
+    r"drank|drove|flew|wrote|read|ran|sat|slept|spent|spoke|stood|swam|sold|sent|won|lost|paid|put|found|began|broke|"
+    r"built|caught|chose|fell|forgot|grew|heard|hurt|kept|led|rang|rode|rose|sang|shut|threw|understood|woke|wore|"
+    r"been|done|gone|seen|taken|given"
+)
+REGULAR_PAST = r"(?!need|feed|seed|speed|indeed|weed|breed|bleed|(?:wed|red|bed|led)\b)[a-z]{2,}ed"
+PAST = rf"\b(?:{IRREGULAR_PAST}|{REGULAR_PAST})\b"
+# After a time a word in -ed tells of the past only beside its subject: “I drink iced tea”.
+PAST_AFTER = (
+    rf"\b(?:{IRREGULAR_PAST})\b|^\W*(?:(?:i|we|you|he|she|it|they)|(?:the|my|our|his|her|their|an?)\s+\w+)\s+"
+    rf"(?:\w+ly\s+|also\s+)?{REGULAR_PAST}\b"
+)
+FUTURE = (
+    # “Moving on the 22nd”
+    r"(?:^\s*|[,:]\s+(?:and\s+|but\s+)?)(?!during|\w*thing\b|evening|morning|according|including)\w{2,}ing\b|"
+    r"(?:\b(?:am|is|are)|\b\w+'(?:m|re|s))\s+(?:\w+ing\b(?:\s+\w+ed\b)?|\w+ed\b)|'ll\b|\b(?:it|that|she|he|there|what|who)'s\b|"
+    r"\b(?:i'm|we're|they're|you're|"
+    r"will|won't|shall|going\s+to|gonna|is|are|am|isn't|aren't|has\s+to|have\s+to|must|needs?\s+to|should|"
+    r"would\s+like|want\s+to|plans?|planning|due|deadline|appointment|remind|reminder|coming|comes|come|starts|begins|"
+    r"opens|closes|ends|leaves?|arrives?|returns?|flies|departs|meets|meeting|expires|moves|let's|until|by|next|can|"
+    r"may|might|could|visits?)\b"
+)

@@ -1,0 +1,92 @@
+"""Reads one time in words: “last month”, “since Monday”, “2026-03-04”."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
+
+from recollect.errors import InvalidInput
+from recollect.model.filter import AllOf, AnyOf, Filter, FilterExpression, Not
+from recollect.text.times import TimeSpan, find_times
+
+BEFORE = ("", "in ", "im ", "am ", "on ", "on the ", "in den ")  # “March”, “Sommer”, “12th” alone say too little
+FILLER = re.compile(
+    r"(?:\s|\W|\b(?:in|on|at|the|during|over|for|of|im|am|an|den|dem|der|die|das|zu|zum)\b|[在的那])*", re.IGNORECASE
+)
+LONGEST = 200  # characters
+
+
+def when(text: str, now: datetime | None = None, tz: str | tzinfo | None = None) -> TimeSpan:
+    """The span of time that a phrase names, read as in a question asked at ``now``.
+
+    ``tz`` is a zone or its name, in which days begin; without it the zone of ``now`` counts, or UTC. A naive ``now``
+    gives naive moments.
+
+    >>> print(when("last month", now=datetime(2026, 8, 15)))
+    2026-07-01 to 2026-08-01
+    >>> print(when("since Monday", now=datetime(2026, 8, 15)))
+    2026-08-10 to …
+    """
+    if not isinstance(text, str):
+        raise InvalidInput(f"text must be a string such as 'last month', not {type(text).__name__}.")
+    moment = local_moment(now, tz)
+    for word in BEFORE if len(text) <= LONGEST else ():
+        phrase = f"{word}{text.strip()}"
+        found = find_times(phrase, moment)
+        if len(found) == 1 and FILLER.fullmatch(phrase[: found[0].begin] + " " + phrase[found[0].end :]):
+            return found[0].span
+    shown = text if len(text) <= 60 else text[:59] + "…"
+    raise InvalidInput(
+        f"text names no time that can be read: {shown!r}. Give one time, such as 'yesterday', 'last month', "
+        "'since Monday', 'between 3 and 9 June', 'Ende März', '上周二' or '2026-03-04'."
+    )
+
+
+def with_moments(filter: FilterExpression | None, now: datetime) -> FilterExpression | None:
+    """A filter whose ``since`` and ``until`` in words are moments: the start and the end of what they name."""
+    match filter:
+        case Filter():
+            since, until = _side(filter.since, "start", now), _side(filter.until, "end", now)
+            same = since is filter.since and until is filter.until
+            return filter if same else replace(filter, since=since, until=until)
+        case Not():
+            return Not(_required(filter.of, now))
+        case AllOf() | AnyOf():
+            return type(filter)(tuple(_required(each, now) for each in filter.of))
+    return filter
+
+
+def _required(filter: FilterExpression, now: datetime) -> FilterExpression:
+    return with_moments(filter, now) or filter
+
+
+def _side(value: datetime | str | float | None, side: str, now: datetime) -> datetime | str | float | None:
+    """The start or end of a time in words; ISO dates, and what cannot be read, stay as they are."""
+    if isinstance(value, str):
+        try:
+            datetime.fromisoformat(value.strip())
+        except ValueError:
+            with suppress(InvalidInput):
+                return getattr(when(value, now), side) or value
+    return value
+
+
+def local_moment(now: datetime | None, tz: str | tzinfo | None) -> datetime:
+    """A moment, or the current one, in a time zone."""
+    if now is not None and not isinstance(now, datetime):
+        raise InvalidInput(f"now must be a datetime, not {type(now).__name__}.")
+    if isinstance(tz, str):
+        try:
+            tz = ZoneInfo(tz)
+        except (KeyError, OSError, ValueError):  # an unknown name, a folder, a path
+            raise InvalidInput(f"tz is no known time zone: {tz!r}. Use a name such as 'Europe/Berlin'.") from None
+    if tz is not None and not isinstance(tz, tzinfo):
+        raise InvalidInput(f"tz must be the name of a zone or a tzinfo, not {type(tz).__name__}.")
+    if now is None:
+        return datetime.now(tz or UTC)
+    if tz is None:
+        return now
+    return now.replace(tzinfo=tz) if now.tzinfo is None else now.astimezone(tz)

@@ -1,0 +1,153 @@
+"""Possible conflicts: pairs of memories that state different values of the same thing, or opposite opinions of it.
+
+They are found by rule, and nothing is changed: the caller decides (``supersede``, ``contradict``, or keep both).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.model import Memory
+from recollect.model.filter import FilterExpression
+from recollect.recall.similarity import nearest
+from recollect.recall.statements import ConflictRule, Statements, median_cosine
+from recollect.store.base import Rows, Scope, Snapshot, Store
+
+NEIGHBOURS = 8  # memories that each one is compared with
+SAMPLE = 200  # memories of an owner from which the usual cosine is taken
+BATCH = 500  # memories between two reports of progress
+LINKED = ("supersedes", "contradicts", "same_as")
+
+Report = Callable[[int, int], None]  # how many memories were compared, of how many
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two memories that may conflict, the rule that found them, and what can be done about it."""
+
+    older: Memory
+    newer: Memory
+    rule: ConflictRule
+    nearness: float  # 0: as near as any two memories; 1: the same
+
+    @property
+    def reason(self) -> str:
+        return {
+            "correction": "the newer one corrects what was said shortly before",
+            "change": "near in meaning with different values, and the newer one tells of a change",
+            "value": "near in meaning, in the same words, with different values",
+            "polarity": "opposite opinions of the same thing",
+        }[self.rule]
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What one may do; keeping both needs no call."""
+        older, newer = self.older.id, self.newer.id
+        return (f"supersede({older!r}, {newer!r})", f"contradict({older!r}, {newer!r})", "keep both")
+
+    def as_dict(self) -> dict[str, Any]:
+        def brief(memory: Memory) -> dict[str, Any]:
+            created = memory.created and memory.created.isoformat()
+            return {"id": memory.id, "text": memory.text, "created": created}
+
+        return {
+            "older": brief(self.older),
+            "newer": brief(self.newer),
+            "rule": self.rule,
+            "reason": self.reason,
+            "nearness": round(self.nearness, 3),
+            "choices": list(self.choices),
+        }
+
+
+def find_conflicts(
+    store: Store, now: datetime, filter: FilterExpression | None, limit: int | None, report: Report | None = None
+) -> list[Conflict]:
+    """The pairs that may conflict, nearest in meaning first. Each memory is compared with its nearest ones only."""
+    with store.snapshot() as snapshot:
+        scope = snapshot.scope(filter, ("active",), now)
+        rows = snapshot.page(scope, "stored", scope.count)
+        found: dict[tuple[int, int], tuple[ConflictRule, float]] = {}
+        medians = _medians(snapshot, rows)
+        for start in range(0, len(rows), BATCH):
+            for row in rows[start : start + BATCH].tolist():
+                _compare(snapshot, scope, row, medians, found)
+            if report is not None:
+                report(min(start + BATCH, len(rows)), len(rows))
+        _keep_nearest_correction(snapshot, found)
+        for pair in _linked(snapshot, {row for ends in found for row in ends}):
+            found.pop(pair, None)
+        best = sorted(found.items(), key=lambda item: (-item[1][1], snapshot.ids(np.array(item[0]))))[:limit]
+        memories = snapshot.memories(np.array([row for pair, _ in best for row in pair], dtype=np.int64))
+    return [Conflict(memories[2 * at], memories[2 * at + 1], rule, near) for at, (_, (rule, near)) in enumerate(best)]
+
+
+def _compare(
+    snapshot: Snapshot,
+    scope: Scope,
+    row: int,
+    medians: dict[tuple[str, ...], float],
+    found: dict[tuple[int, int], tuple[ConflictRule, float]],
+) -> None:
+    """Compare one memory with its nearest and with those that follow it in its session."""
+    one = np.array([row], dtype=np.int64)
+    owner = _owners(snapshot, one)[0]
+    vector = snapshot.vectors(one)
+    near: Rows = np.empty(0, dtype=np.int64)
+    if vector.size and not np.isnan(vector).any():
+        near, _ = nearest(snapshot, vector[0], scope, NEIGHBOURS + 1)
+    after = snapshot.neighbours(one, 3)[0, 3:]
+    after = after[after > 0]
+    others = np.unique(np.concatenate([near, after[scope.contains(after)]]))
+    rows = np.concatenate([one, others[others != row]])
+    statements = Statements.of(snapshot, rows, medians.get(owner))
+    for at in range(1, len(rows)):
+        older, newer = (0, at) if statements.moments[0] <= statements.moments[at] else (at, 0)
+        rule = statements.conflict(newer, older)
+        if rule is not None:
+            found[int(rows[older]), int(rows[newer])] = rule, float(statements.nearness[0, at])
+
+
+def _keep_nearest_correction(snapshot: Snapshot, found: dict[tuple[int, int], tuple[ConflictRule, float]]) -> None:
+    """A correction is about the last statement before it."""
+    corrected: dict[int, list[int]] = {}
+    for (older, newer), (rule, _) in found.items():
+        if rule == "correction":
+            corrected.setdefault(newer, []).append(older)
+    for newer, olders in corrected.items():
+        created = snapshot.numbers("created", np.array(olders, dtype=np.int64))
+        for older in olders:
+            if older != olders[int(created.argmax())]:
+                del found[older, newer]
+
+
+def _owners(snapshot: Snapshot, rows: Rows) -> list[tuple[str, ...]]:
+    return list(zip(*(snapshot.strings(name, rows) for name in ("collection", "user")), strict=True))
+
+
+def _medians(snapshot: Snapshot, rows: Rows) -> dict[tuple[str, ...], float]:
+    """For each owner the usual cosine of two memories, from a sample; it differs between languages."""
+    by_owner: dict[tuple[str, ...], list[int]] = {}
+    for row, owner in zip(rows.tolist(), _owners(snapshot, rows), strict=True):
+        by_owner.setdefault(owner, []).append(row)
+    medians = {}
+    for owner, members in by_owner.items():
+        sample = np.array(members[:: max(1, len(members) // SAMPLE)], dtype=np.int64)
+        vectors: NDArray[np.float32] = snapshot.vectors(sample)
+        if vectors.size:
+            medians[owner] = median_cosine((vectors @ vectors.T).astype(np.float64))
+    return medians
+
+
+def _linked(snapshot: Snapshot, rows: set[int]) -> Iterator[tuple[int, int]]:
+    """The pairs, both ways round, about which somebody has decided already."""
+    edges = snapshot.edges(np.array(sorted(rows), dtype=np.int64), LINKED)
+    for a, b in zip(edges.sources.tolist(), edges.targets.tolist(), strict=True):
+        yield a, b
+        yield b, a

@@ -1,0 +1,251 @@
+"""A question that names a time finds memories by it (B13): created then, valid then, or telling of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from recollect import InvalidInput, Mind
+
+from .kit import BAG, Clock, ids, nodes, open_mind, step
+
+NOW = datetime(2025, 6, 18, 12, tzinfo=UTC)  # a Wednesday
+DAYS = {"march": "2025-03-10", "may": "2025-05-20", "last week": "2025-06-11", "today": "2025-06-18"}
+pytestmark = pytest.mark.contract("B13")
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(NOW)
+
+
+@pytest.fixture
+def mind(tmp_path: Path, clock: Clock) -> Iterator[Mind]:
+    with open_mind(tmp_path / "memory.db", BAG, clock=clock) as mind:
+        yield mind
+
+
+@pytest.fixture
+def swims(mind: Mind) -> Mind:
+    """The same thing at four times."""
+    mind.remember_many({"text": "we swam in the lake", "id": name, "created": day} for name, day in DAYS.items())
+    return mind
+
+
+def time_factors(mind: Mind, query: str, id: str) -> list[float]:
+    """The factors of the stage for time in the score of a memory."""
+    found = nodes(mind.why(query, id, k=20))
+    return [
+        node.value for node in found if node.label.startswith(("of the time:", "of another time than:", "soon after:"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("where did we swim in March?", ["march"]),
+        ("where did we swim on 20 May 2025?", ["may"]),
+        ("where did we swim last week?", ["last week"]),
+        ("where did we swim today?", ["today"]),
+        ("where did we swim in March and in May?", ["march", "may"]),
+        ("where did we swim since June?", ["last week", "today"]),
+        ("where did we swim before April?", ["march"]),
+        ("Wo sind wir letzte Woche in the lake geschwommen?", ["last week"]),
+        ("上周 in the lake", ["last week"]),
+    ],
+)
+def test_memories_of_the_time_come_first(swims: Mind, question: str, meant: list[str]) -> None:
+    recall = swims.recall(question)
+    assert sorted(ids(recall)[: len(meant)]) == sorted(meant)
+    for result in recall:
+        assert time_factors(swims, question, result.id)[0] == (
+            1.0 if result.id in meant else pytest.approx(0.25, abs=0.4)
+        )
+        assert result.why.evaluate() == result.score
+
+
+def test_a_memory_that_shares_no_word_is_found_by_its_time(mind: Mind) -> None:
+    mind.remember_many({"text": f"where did the boat number {n} go", "created": "2025-01-05"} for n in range(300))
+    mind.remember("Lunch at the harbour.", id="lunch", created="2025-06-17")
+    recall = mind.recall("where did the boat go yesterday?")
+    assert "lunch" in ids(recall)
+    assert step(recall, "time")["outcome"] == "ran"
+
+
+def test_what_is_told_is_of_the_time_that_it_tells_of(mind: Mind) -> None:
+    mind.remember("The kettle broke yesterday.", id="told", created="2025-03-05")
+    mind.remember("The kettle broke.", id="other", created="2025-02-10")
+    assert ids(mind.recall("what broke on 4 March?"))[0] == "told"
+    mind.remember("It rained.", id="said", created="2025-03-04")
+    assert ids(mind.recall("what did I tell you on 4 March about what broke?"))[0] == "said"
+
+
+def test_a_period_of_validity_is_a_time(mind: Mind) -> None:
+    mind.remember("We rent the house.", id="old", valid_from="2024-01-01", valid_to="2024-12-31", created="2025-05-01")
+    mind.remember("We rent the house by the sea.", id="new", valid_from="2025-01-01", created="2025-05-01")
+    assert ids(mind.recall("which house did we rent in summer 2024?"))[0] == "old"
+
+
+def test_what_is_told_soon_after_comes_before_what_was_said_long_before(mind: Mind) -> None:
+    mind.remember("we swam far", id="then", created="2025-05-07")
+    mind.remember("we swam far", id="soon", created="2025-05-12")
+    mind.remember("we swam far", id="long after", created="2025-05-19")
+    question = "who swam on 7 May 2025?"
+    assert ids(mind.recall(question)) == ["then", "soon", "long after"]
+    assert [time_factors(mind, question, id) for id in ("then", "soon", "long after")] == [[1.0], [0.6], [0.25]]
+
+
+@pytest.mark.parametrize(
+    "question", ["where did we swim?", "May I ask where we swam?", "where did we swim on 31 June?"]
+)
+def test_a_question_without_a_time_has_none(swims: Mind, question: str) -> None:
+    recall = swims.recall(question)
+    assert {
+        (each["kind"], each["reason"])
+        for each in recall.trace.as_dict()["steps"]
+        if each["name"] in ("time", "time match")
+    } == {
+        ("cue", "the query names no time"),
+        ("stage", "the query names no time"),
+    }
+
+
+def test_where_nothing_is_of_that_time_nothing_changes(swims: Mind) -> None:
+    recall = swims.recall("where did we swim in 1999?")
+    assert len(recall) == 4
+    assert not any(time_factors(swims, "where did we swim in 1999?", each.id) for each in recall)
+
+
+def test_the_trace_says_what_was_read(swims: Mind) -> None:
+    recall = swims.recall("did we swim on 20 May 2025 or last week?")
+    (read,) = (each for each in recall.trace.as_dict()["steps"] if each["name"] == "TimeReader")
+    assert "2025-05-20" in read["detail"]["time"]
+    assert "2025-06-09 to 2025-06-15" in read["detail"]["time"]
+
+
+def test_time_words_are_not_searched(mind: Mind) -> None:
+    mind.remember("the last one was lost, at least", id="words", created="2025-01-05")
+    mind.remember("we swam", id="other", created="2025-06-11")
+    recall = mind.recall("where did we swim last week?")
+    assert ids(recall)[0] == "other"
+    assert "last" not in step(recall, "words")["detail"]["terms"]
+
+
+def test_last_week_is_that_before_the_moment_that_is_asked_about(swims: Mind, clock: Clock) -> None:
+    question = "where did we swim last month?"
+    assert ids(swims.recall(question))[0] == "may"
+    swims.remember("we swam in the lake", id="april", created="2025-04-20")
+    then = swims.recall(question, as_of="2025-05-25")
+    assert set(ids(then)) == {"march", "april", "may"}
+    assert ids(then)[0] == "april"
+    clock.pass_(days=30)
+    assert set(ids(swims.recall(question, 2))) == {"today", "last week"}
+
+
+# A time and nothing else.
+
+
+@pytest.fixture
+def days(mind: Mind) -> Mind:
+    turns = [
+        ("user", "Morning!"),
+        ("user", "The gearbox of the old van broke near the bridge."),
+        ("assistant", "Sorry to hear about the gearbox of the van, will the garage repair it?"),
+        ("user", "Yes, thanks."),
+        ("user", "Our neighbour Olga lent us her trailer until Friday."),
+    ]
+    for day in (3, 4):
+        for at, (role, text) in enumerate(turns):
+            mind.remember(
+                text,
+                id=f"{day}.{at}",
+                role=role,
+                session=f"s{day}",
+                position=at,
+                created=datetime(2025, 3, day, 9, at, tzinfo=UTC),
+            )
+    return mind
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did we discuss on 4 March?",
+        "what happened on the 4th of March",
+        "Worüber haben wir am 4. März gesprochen?",
+        "三月四号我们聊了什么？",
+    ],
+)
+def test_a_question_that_is_only_a_time_returns_that_day_in_order_small_talk_last(days: Mind, question: str) -> None:
+    recall = days.recall(question)
+    found = [id for id in ids(recall) if id.startswith("4")]
+    assert ids(recall)[:2] == ["4.1", "4.4"]
+    assert set(found) == {"4.0", "4.1", "4.2", "4.3", "4.4"}
+    assert found[2:] == ["4.0", "4.2", "4.3"]
+    assert recall.confidence == 1.0
+    skipped = [each for each in recall.trace.as_dict()["steps"] if each["name"] == "vectors"]
+    assert skipped[0]["reason"] == "the query names a time and nothing else"
+
+
+def test_asking_for_more_never_changes_the_first(mind: Mind) -> None:
+    for n in range(130):
+        made = datetime(2025, 3, 4, 6, tzinfo=UTC) + timedelta(minutes=7 * n)
+        mind.remember(f"we swam {n % 9} times around {'the lake' * (n % 3)}", id=f"{n:03}", created=made)
+    for question in ("what happened on 4 March?", "who swam around the lake on 4 March?"):
+        most = [(each.id, each.score) for each in mind.recall(question, 130, track=False)]
+        for k in (1, 10, 50, 51, 100):
+            assert [(each.id, each.score) for each in mind.recall(question, k, track=False)] == most[:k]
+
+
+def test_a_time_of_which_nothing_is_known_is_answered_by_words(swims: Mind) -> None:
+    recall = swims.recall("what happened in 1999?")
+    assert recall.confidence is not None
+    assert recall.confidence < 1
+
+
+@pytest.mark.parametrize("year", [1, 9999])
+@pytest.mark.parametrize("when", ["yesterday", "today", "last year", "in March", "on 31 December", "9 years ago"])
+def test_at_the_ends_of_time_nothing_fails(mind: Mind, clock: Clock, year: int, when: str) -> None:
+    clock.now = datetime(year, 1, 1, tzinfo=UTC) if year == 1 else datetime(year, 12, 31, 23, tzinfo=UTC)
+    mind.remember_many({"text": "we swam", "created": f"{year:04}-{month:02}-03"} for month in range(1, 13))
+    recall = mind.recall(f"who swam {when}?", 20)
+    assert len(recall) == 12
+    assert recall.trace.failures == []
+
+
+# The moment and the time zone of a query.
+
+
+def test_the_moment_of_a_query_can_be_given(swims: Mind) -> None:
+    question = "where did we swim last month?"
+    assert ids(swims.recall(question, now="2025-04-10"))[0] == "march"
+    assert ids(swims.recall(question, now=datetime(2025, 6, 10, tzinfo=UTC)))[0] == "may"
+    assert ids(swims.compare(question, "default", now="2025-04-10").recalls["default"])[0] == "march"
+
+
+def test_days_begin_in_the_given_time_zone(mind: Mind) -> None:
+    mind.remember("we swam", id="early", created="2025-06-16T12:00:00Z")
+    mind.remember("we swam", id="late", created="2025-06-16T22:30:00Z")  # the 17th in Berlin
+    question = "who swam on 17 June?"
+    assert time_factors(mind, question, "late") == []  # in UTC nothing is of that day
+    recall = mind.recall(question, tz="Europe/Berlin")
+    assert ids(recall) == ["late", "early"]
+    assert ids(mind.recall("who swam yesterday?", now=NOW.astimezone(ZoneInfo("Europe/Berlin")))) == ["late", "early"]
+
+
+def test_a_day_of_23_hours_is_one_day(mind: Mind) -> None:
+    mind.remember("we swam", id="before", created="2025-03-29T22:30:00Z")  # 23:30 in Berlin
+    mind.remember("we swam", id="on", created="2025-03-30T21:30:00Z")  # 23:30, summer time has begun
+    mind.remember("we swam", id="after", created="2025-03-30T22:30:00Z")
+    assert ids(mind.recall("who swam on 30 March?", tz="Europe/Berlin"))[0] == "on"
+
+
+@pytest.mark.parametrize(("name", "value"), [("tz", "Mars/Base"), ("tz", 3), ("now", "soon"), ("now", [])])
+def test_what_is_no_moment_or_zone_is_refused(swims: Mind, name: str, value: Any) -> None:
+    with pytest.raises(InvalidInput, match=name):
+        swims.recall("where did we swim?", **{name: value})

@@ -1,0 +1,248 @@
+"""Times in English: questions and statements made on Wednesday, 20 May 2026."""
+
+from __future__ import annotations
+
+import pytest
+
+from .time_kit import read, rows
+
+QUESTIONS = """
+what did the plumber say the day before yesterday | 2026-05-18
+Did anyone ring last night? | 2026-05-19
+What was I doing a fortnight ago? | 2026-05-04..2026-05-11
+what happened the week before last? | 2026-05-04..2026-05-11
+Where did we go the weekend before last? | 2026-05-09..2026-05-11
+What did I note earlier this week? | 2026-05-18..2026-05-21
+Which goals did I set at the start of the year? | 2026-01-01..2026-04-01
+How much did we earn in the first half of 2025? | 2025-01-01..2025-07-01
+What was revenue in H2 2025? | 2025-07-01..2026-01-01
+What did I mean back in March? | 2026-03-01..2026-04-01
+Who visited on the 12th? | 2026-05-12
+Who visited on the 25th? | 2026-04-25
+What did I eat on Christmas Eve? | 2025-12-24
+Where were we on Boxing Day? | 2025-12-26
+Where were we on New Year’s Day? | 2026-01-01
+Whom did I write to on Valentine's Day? | 2026-02-14
+What was my costume for Halloween? | 2025-10-31
+what did i do last friday | 2026-05-15
+what did i do in march | 2026-03-01..2026-04-01
+Which books did I finish two years ago? | 2024-01-01..2025-01-01
+What did we agree on Tuesday last week? | 2026-05-12
+What did we agree last week on Tuesday? | 2026-05-12
+What was decided in the third quarter of 2025? | 2025-07-01..2025-10-01
+What happened in the last quarter? | 2026-01-01..2026-04-01
+What did I plant in spring 2024? | 2024-03-01..2024-06-01
+Which films did I see between Christmas and New Year's Eve? | 2025-12-24..2026-01-01
+What did I spend from 1 April to 15 April? | 2026-04-01..2026-04-16
+What did I spend between April 1st and 15th? | 2026-04-01..2026-04-16
+Notes from 3-9 May please | 2026-05-03..2026-05-10
+What did I log from Monday to Wednesday last week? | 2026-05-11..2026-05-14
+Anything new since the beginning of May? | 2026-05-01..
+Anything new since yesterday? | 2026-05-19..
+What did I weigh before last summer? | ..2025-06-01
+What was stored up to 2024? | ..2025-01-01
+What did I say after the 3rd of May? | 2026-05-04..
+What came in during the past two weeks? | 2026-05-06..2026-05-21
+Which trips happened over the past year? | 2025-05-20..2026-05-21
+What did I tell you at the end of last month? | 2026-04-21..2026-05-01
+What was on the first Monday in May? | 2026-05-04
+What did the boss say on the last Friday of April? | 2026-04-24
+What did I eat on May the 4th? | 2026-05-04
+What did I say on Mar 4? | 2026-03-04
+What was written on 03.05.2026? | 2026-05-03
+What did I say on 2025/11/02? | 2025-11-02
+who was here on tuesday evening? | 2026-05-19
+What did I do in December? | 2025-12-01..2026-01-01
+Which flight did I take in the winter of 2024? | 2024-12-01..2025-03-01
+What happened twenty-one days ago? | 2026-04-29
+What happened half a year ago? | 2025-11-01..2025-12-01
+What happened a year and a half ago? | 2024-11-01..2024-12-01
+What have I planned for tomorrow? | 2026-05-21
+What's on next week? | 2026-05-25..2026-06-01
+What's happening this weekend? | 2026-05-23..2026-05-25
+What did I say a week ago today? | 2026-05-13
+Which calls came in this past month? | 2026-04-20..2026-05-21
+What happened in the last days of April? | 2026-04-21..2026-05-01
+What did I do at Christmas time? | 2025-12-24..2025-12-27
+How did Easter go? | 2026-04-03..2026-04-07
+How was Whitsun last year? | 2025-06-08..2025-06-10
+What did she say in March '25? | 2025-03-01..2025-04-01
+Who came by on Thanksgiving? | 2025-11-27
+What was I up to in the nineties? | 1990-01-01..2000-01-01
+remind me what we discussed on the evening of 3 May | 2026-05-03
+What did the doctor say on Monday the 4th of May? | 2026-05-04
+on mon what did the vet say | 2026-05-18
+Who did I email over the weekend? | 2026-05-16..2026-05-18
+Did I water the plants this past weekend? | 2026-05-16..2026-05-18
+What was the weather like in Rome the summer before last? | 2024-06-01..2024-09-01
+Where did I spend Christmas 2024? | 2024-12-24..2024-12-27
+How much did I weigh at the end of 2025? | 2025-10-01..2026-01-01
+what did we talk about a couple of days ago | 2026-05-18
+What did I cook on the night of April 30th? | 2026-04-30
+What was I worried about around mid-April? | 2026-04-11..2026-04-21
+What was my mood in the middle of April? | 2026-04-11..2026-04-21
+Show everything dated 2026-05-03T14:30 | 2026-05-03
+What did I do between last Monday and Wednesday? | 2026-05-18..2026-05-21
+What have we finished so far this month? | 2026-05-01..2026-05-21
+What happened the day after Easter? | 2026-04-07
+What happened the week after Easter? | 2026-04-13..2026-04-20
+Which appointments did I have in the week of April 13? | 2026-04-13..2026-04-20
+Was there any news as early as January? | 2026-01-01..2026-02-01
+What did I write from 2024 to 2025? | 2024-01-01..2026-01-01
+What did I pay in Q3 of last year? | 2025-07-01..2025-10-01
+What did I pay in Q3 2025? | 2025-07-01..2025-10-01
+How was the fourth quarter? | 2025-10-01..2026-01-01
+What did I read the year before last? | 2024-01-01..2025-01-01
+What did I order in Feb? | 2026-02-01..2026-03-01
+Which meetings took place on Thursday, May 7? | 2026-05-07
+Which meetings took place on 7th May 2025? | 2025-05-07
+What happened prior to April 2026? | ..2026-04-01
+What did I buy no later than 5 May? | ..2026-05-06
+What did we do from March onwards? | 2026-03-01..
+What did I say later than 10 May? | 2026-05-11..
+Where was I six weeks ago? | 2026-04-06..2026-04-13
+What happened three years ago? | 2023-01-01..2024-01-01
+What did I do an hour ago? | 2026-05-20
+What was planned for the third week of April? | 2026-04-15..2026-04-22
+What did we decide on the last day of April? | 2026-04-30
+what did i do on 12/25/2025 | 2025-12-25
+What did I do on 25/12/2025? | 2025-12-25
+What did Tom say yesterday morning? | 2026-05-19
+What did Tom say about May yesterday? | 2026-05-19
+Who called on Sunday night? | 2026-05-17
+Was I ill in the autumn? | 2025-09-01..2025-12-01
+Where was I last December? | 2025-12-01..2026-01-01
+What did I do on my birthday last year? | 2025-01-01..2026-01-01
+What was said in last week's meeting? | 2026-05-11..2026-05-18
+What was said in yesterday's meeting? | 2026-05-19
+What did I have for dinner on Friday? | 2026-05-15
+Which invoices came in between the 5th and the 9th of May? | 2026-05-05..2026-05-10
+Who did I meet from May 5th through May 9th? | 2026-05-05..2026-05-10
+What happened on May 5-9, 2025? | 2025-05-05..2025-05-10
+Tell me about the twenty-third of April | 2026-04-23
+What did I mention on April twenty-third? | 2026-04-23
+What about Easter Monday? | 2026-04-06
+What did we do on Mother's Day? | 2026-05-10
+What was I doing this time last year? | 2025-05-01..2025-06-01
+What did I say two Fridays ago? | 2026-05-08
+What was new until yesterday? | ..2026-05-20
+What have I learned since the start of the year? | 2026-01-01..
+What did I eat in the last week? | 2026-05-13..2026-05-21
+"""
+NO_TIME = """
+What did I say on 31 February?
+Can you march with a sore foot?
+Did June call back?
+What did Mark say?
+Is the second shelf full?
+She sat on a chair, which one?
+Which 24/7 shop is nearest?
+Where is the 7-Eleven?
+What did I think of the 2000 model?
+What's on page 12 of May's book?
+Which Christmas tree did I like?
+Do we have autumn leaves wallpaper?
+Who wrote "7 March"?
+How many days are in a month?
+What do I do every Monday?
+Is flat 3.12 rented?
+I may fall on the ice, what helps?
+What did I say at 8:30?
+Who was the last guest?
+How do I use the Sun library?
+Who is May?
+What does April like to eat?
+Will August join us for dinner?
+Which day suits you?
+What is a good second language?
+How long is a year on Mars?
+Did Sunny call?
+Is 1984 a good book?
+What's the 90 degree angle called?
+How many people fit in 2020 seats?
+What's my pin, is it 2019?
+What time does the shop close?
+How old is the spring mattress?
+What did Jan say?
+Which of the two halves is bigger?
+Who won 3-2?
+What's the ratio 1/2?
+Is room 12.5 free?
+What's the weight limit of the march route?
+Which week is best for sowing?
+Did the wed couple move?
+Where is the december box?
+Do I like summer squash?
+"""
+STATEMENTS = """
+Yesterday I repaired the bike. | 2026-05-19
+The chimney sweep came on Saturday. | 2026-05-16
+The chimney sweep is coming on Saturday. | 2026-05-23
+My sister will visit us on Friday. | 2026-05-22
+The exam is on Monday. | 2026-05-25
+Anna comes 13 November. | 2026-11-13
+I booked a table for 12 September. | 2026-09-12
+I moved the dentist to 3 June. | 2026-06-03
+The dentist appointment is on the 21st. | 2026-05-21
+We met on the 12th. | 2026-05-12
+I'm flying to Rome next week. | 2026-05-25..2026-06-01
+I'll call him tomorrow. | 2026-05-21
+The lease ends in two weeks. | 2026-06-01..2026-06-08
+I built the shed in two weeks. | none
+Last Friday we ate sushi. | 2026-05-15
+I bought the drill in March. | 2026-03-01..2026-04-01
+We go on holiday in August. | none
+We will go on holiday in August. | 2026-08-01..2026-09-01
+We're getting married in September. | 2026-09-01..2026-10-01
+I was in Spain last summer. | 2025-06-01..2025-09-01
+I moved here in 2019. | 2019-01-01..2020-01-01
+I have been ill since Monday. | 2026-05-18..
+I was ill for two weeks. | none
+Every Monday I go swimming. | none
+I usually swim on Monday. | none
+I swim on Mondays. | none
+The alarm rings at 8:30. | none
+I work Monday to Friday. | none
+This morning I had toast. | 2026-05-20
+I'm free next Tuesday. | 2026-05-26
+The rent is due by the end of June. | ..2026-07-01
+In summer I drink iced tea. | none
+Easter is my favourite holiday. | none
+We spent Easter in Prague. | 2026-04-03..2026-04-07
+We spent time in Prague over Easter. | 2026-04-03..2026-04-07
+My birthday is on 3 July. | 2026-07-03
+The warranty expires on 2027-01-15. | 2027-01-15
+May told me about it. | none
+I may come later. | none
+We had a barbecue at the weekend. | 2026-05-16..2026-05-18
+Two days ago I saw a fox. | 2026-05-18
+The parcel arrives on Thursday. | 2026-05-21
+The parcel arrived on Thursday. | 2026-05-14
+I saw the doctor on 3 May. | 2026-05-03
+I got the keys on Friday, and the piano comes tomorrow. | 2026-05-15 2026-05-21
+The second floor is wet. | none
+Moving on the 30th. | 2026-05-30
+I was tired, seeing the vet on Friday. | 2026-05-22
+It is too late this year. | 2026-01-01..2027-01-01
+The choir is on Tuesday and Thursday. | none
+We hiked on Saturday and Sunday. | 2026-05-16 2026-05-17
+They collect paper on Monday mornings. | none
+She promised the report by the end of July. | ..2026-08-01
+The pool is closed from the 22nd until 4 June. | 2026-05-22..2026-06-05
+The first try failed, then it worked on the second. | none
+"""
+
+
+@pytest.mark.parametrize(("question", "span"), rows(QUESTIONS))
+def test_a_question_names_a_span(question: str, span: str) -> None:
+    assert read(question) == span
+
+
+@pytest.mark.parametrize("question", NO_TIME.strip().splitlines())
+def test_words_that_only_look_like_a_time_stay_words(question: str) -> None:
+    assert read(question) == "none"
+
+
+@pytest.mark.parametrize(("statement", "span"), rows(STATEMENTS))
+def test_a_statement_tells_when(statement: str, span: str) -> None:
+    assert read(statement, told=True) == span
