@@ -370,6 +370,7 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
         ById(lambda mind, id: mind.history(id)),
     ),
     "status": (Reads(lambda mind, world: mind.status()),),
+    "tools": (Reads(lambda mind, world: {tool.name: tool for tool in mind.tools()}["recall"].call(query=QUERY, k=20)),),
     "probe": (Reads(lambda mind, world: mind.probe()),),
     "consolidate": (
         Reads(lambda mind, world: list(mind.consolidate(world.folder / "notes", "weekly"))),

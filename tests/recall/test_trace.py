@@ -27,6 +27,7 @@ def test_the_trace_has_every_step_in_order_with_its_time(tmp_path: Path) -> None
         ("cue", "words"),
         ("cue", "trigrams"),
         ("cue", "vectors"),
+        ("cue", "history"),
         ("cue", "tokens"),
         ("fuse", "blend"),
         *(("stage", stage.name) for stage in recipe.stages),
