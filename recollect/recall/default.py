@@ -75,7 +75,7 @@ def default(
             ContentWords(),
             CompoundParts(),
             PrefixLookup(),
-            FollowUp(),
+            FollowUp((DetectLanguage(), ContentWords())),
         ],
         cues=TimeFirst(
             TimeCue(depth=paged(PAGE)),
