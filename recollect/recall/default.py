@@ -29,6 +29,7 @@ from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
     AnswerLikelihood,
     AssistantReplies,
+    ConfirmedStatements,
     ContinuedConversation,
     Contradictions,
     Coverage,
@@ -98,6 +99,7 @@ def default(
         stages=[
             SpeakerFactor(check.fraction(speaker, "speaker")),
             AssistantReplies(),
+            ConfirmedStatements(),
             RoleFactor(dict.fromkeys(("assistant", "system", "tool"), check.fraction(assistant, "assistant"))),
             TimeFactor(),
             AnswerLikelihood(),
