@@ -1,14 +1,12 @@
 """The default recipe: words, trigrams, vectors and tokens, blended, with stages for conversations, dates and status.
 
-    query ─▶ language ─▶ list? ─▶ spelling ─▶ time ─▶ content words ─▶ compounds ─▶ prefix of a name? ─▶ follow-up? ─┐
-      ┌────────────────────────────────────────────────────────────────────────────────────────────────────────────────┘
-      ├─▶ words ─────┐
+    query ─▶ language ─▶ list? ─▶ spelling ─▶ time ─▶ content words ─▶ compounds ─▶ prefix of a name? ─▶ follow-up?
+      ├─▶ time ──────┐
+      ├─▶ words ─────┤
       ├─▶ trigrams ──┤
-      ├─▶ vectors ───┼─▶ blend by kind of text ─▶ × speaker ─▶ × role ─▶ × dates ─▶ × answer likelihood ─┐
-      ├─▶ history ───┤                                                                                   │
-      └─▶ tokens ────┘                                                                                   │
-      ┌─ × confidence, strength ◀─ × status ◀─ × recency ◀─ × conversation resume ◀─ + best of the session ◀┘
-      └─▶ + related names ─▶ + linked memories ─▶ statement of the right time first ─▶ × contradictions ─▶ best k
+      ├─▶ vectors ───┼─▶ blend by kind of text ─▶ stages, in the order below ─▶ best k
+      ├─▶ history ───┤
+      └─▶ tokens ────┘
 
 The language of the query decides about stop words, stems and compounds. A name that is looked up also matches as a
 prefix. Trigrams look up only words that no memory has: typos and parts of words. Tokens compare word by word in
