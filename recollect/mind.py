@@ -171,14 +171,20 @@ class Mind:
         return summarize(self._writer.write("remember", memories, progress))
 
     def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
-        """Change a memory in place. The earlier version stays in its history and is no longer found."""
+        """Change a memory in place. The earlier version stays in its history and is no longer found.
+
+        A forgotten memory cannot be changed, except by a ``status`` that restores it.
+        """
         (full_id,) = self._store.resolve([id])
         fields: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
         self._writer.edit(full_id, fields)
         return self.show(full_id)
 
     def forget(self, *ids: str, reason: str = "") -> int:
-        """Mark memories as forgotten: no recall returns them. ``undo`` restores them."""
+        """Mark memories as forgotten: no recall returns them. ``undo`` restores them.
+
+        Returns how many this call forgot: those that were forgotten before do not count and stay as they are.
+        """
         full_id = self._store.resolve(ids)
         with self._store.transaction("forget", check.string(reason, "reason")) as transaction:
             written = [transaction.revise(id, lambda memory: replace(memory, status="forgotten")) for id in full_id]

@@ -134,7 +134,7 @@ def find_redundant(memories: Sequence[Memory], vectors: NDArray[np.float32] | No
         cosines = np.full(len(kept), np.nan) if vectors is None else vectors[kept] @ vectors[at]
         for other, cosine in zip(kept, cosines.tolist(), strict=True):
             similarity, reason = compare_texts(texts[at], texts[other], cosine)
-            if similarity and _covers(memories[other], memories[at]):
+            if similarity and covers(memories[other], memories[at]):
                 redundant[memories[at].id] = NearDuplicate(memories[other], reason)
                 break
         else:
@@ -142,8 +142,10 @@ def find_redundant(memories: Sequence[Memory], vectors: NDArray[np.float32] | No
     return redundant
 
 
-def _covers(memory: Memory, other: Memory) -> bool:
-    return memory.kind == other.kind and is_subset(other.context, memory.context)
+def covers(memory: Memory, other: Memory) -> bool:
+    """Does a memory whose text says the same make the other one superfluous?"""
+    alike = all(getattr(memory, name) == getattr(other, name) for name in ("user", "agent", "kind"))
+    return alike and is_subset(other.context, memory.context)
 
 
 def _precedence(memory: Memory) -> tuple[int, float, float]:
