@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 from uuid import uuid4
 
-import numpy as np
-from numpy.typing import NDArray
-
-from recollect.embed import embed_texts
-from recollect.errors import EmbeddingError, InvalidInput, NotFound
-from recollect.ingest.near_duplicates import ComparedText, compare_texts, covers, find_near_duplicate, find_redundant
+from recollect.errors import InvalidInput, NotFound
+from recollect.ingest.near_duplicates import covers, find_near_duplicate, find_redundant
 from recollect.ingest.sessions import SESSION_KIND, end_session, session_record
 from recollect.mind import Mind
 from recollect.model import Changes, Filter, Memory
 from recollect.model import validation as check
 from recollect.model.memory import make_memory
 from recollect.recall.results import Recall
-from recollect.store.text_fields import embedding_text
+from recollect.text.paraphrases import Paraphrase
 
-log = logging.getLogger("recollect")
 Perception = Literal["visual", "tactile", "auditory", "proprioceptive", "procedural"]
 PERCEPTIONS: tuple[Perception, ...] = get_args(Perception)
 Context = Mapping[str, Any] | str  # an object, the JSON text of one, or free text
@@ -113,7 +107,7 @@ class Robot:
         ``details`` are further fields of a memory: confidence, entities, files, tags, …
         """
         memory = self._insight(insight, context, session_id, details)
-        duplicate = find_near_duplicate(self.mind.store, memory, self.mind.clock(), self._vector(memory))
+        duplicate = find_near_duplicate(self.mind.store, memory, self.mind.clock())
         if duplicate is not None:
             return LearnResult(duplicate.memory, True, duplicate.reason)
         return LearnResult(self.mind.remember(memory))
@@ -125,21 +119,18 @@ class Robot:
         same as an earlier one is its duplicate. What is new is stored in one operation, which ``undo`` takes back.
         """
         memories = [self._batch_item(number, item, session_id) for number, item in enumerate(_checked_items(items), 1)]
-        vectors = self._vectors(memories)
-        texts = [ComparedText(memory.text) for memory in memories]
+        texts = [Paraphrase(memory.text) for memory in memories]
         new: list[int] = []
         results: dict[int, LearnResult] = {}
         same: dict[int, tuple[int, str]] = {}  # an item: the earlier one that it repeats, and the reason
         for at, memory in enumerate(memories):
-            vector = None if vectors is None else vectors[at]
-            duplicate = find_near_duplicate(self.mind.store, memory, self.mind.clock(), vector)
+            duplicate = find_near_duplicate(self.mind.store, memory, self.mind.clock())
             if duplicate is not None:
                 results[at] = LearnResult(duplicate.memory, True, duplicate.reason)
                 continue
-            cosines = np.full(len(new), np.nan) if vectors is None else vectors[new] @ vectors[at]
-            for earlier, cosine in zip(new, cosines.tolist(), strict=True):
-                similarity, reason = compare_texts(texts[at], texts[earlier], cosine)
-                if similarity and covers(memories[earlier], memory):
+            for earlier in new:
+                reason = texts[at].says_the_same(texts[earlier])
+                if reason and covers(memories[earlier], memory):
                     same[at] = earlier, reason
                     break
             else:
@@ -263,7 +254,7 @@ class Robot:
         if not existing and not memories:
             raise NotFound(f"There is no session {session_id!r} in the collection {self.collection!r}.")
         record = existing[0] if existing else self._begin(session_id, {})
-        merged = find_redundant(memories, self._vectors(memories))
+        merged = find_redundant(memories)
         end_session(self.mind.store, record.id, self.mind.clock(), score, merged, error)
         duplicates = {id: original.memory.id for id, original in merged.items()}
         return EndedSession(session_id, score, len(memories) - len(duplicates), duplicates)
@@ -297,20 +288,6 @@ class Robot:
 
     def _place(self, session_id: str | None) -> dict[str, Any]:
         return {"collection": self.collection, "session": session_id or ""}
-
-    def _vector(self, memory: Memory) -> NDArray[np.float32] | None:
-        vectors = self._vectors([memory])
-        return None if vectors is None else vectors[0]
-
-    def _vectors(self, memories: Sequence[Memory]) -> NDArray[np.float32] | None:
-        """Vectors to compare memories by, or None without an embedder or when it fails."""
-        if self.mind.embedder is None or not memories:
-            return None
-        try:
-            return embed_texts(self.mind.embedder, [embedding_text(memory) for memory in memories])
-        except EmbeddingError as error:
-            log.warning("%s Memories are compared by their words.", error)
-            return None
 
 
 def _checked_items(items: Iterable[str | Mapping[str, Any]]) -> list[str | Mapping[str, Any]]:
