@@ -31,7 +31,9 @@ def silence(asker: RecallRunner, labelled: LabelledSet, recipe: str) -> dict[str
             kept = {f"{level:g}": [_share(sure >= level), _share(unsure >= level)] for level in LEVELS}
             told["kinds"][kind] = {"questions": [len(sure), len(unsure)], "auc": roc_auc(sure, unsure), "kept": kept}
             if measure is not None:
-                told["kinds"][kind] |= _at_threshold(_share(sure < measure.threshold), _share(unsure < measure.threshold))
+                told["kinds"][kind] |= _at_threshold(
+                    _share(sure < measure.threshold), _share(unsure < measure.threshold)
+                )
     return told
 
 

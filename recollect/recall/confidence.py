@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from recollect.store.base import Rows, Term
 from recollect.text.classify import count_statements
 from recollect.text.entity_names import find_names
 from recollect.text.trigrams import edit_distance, word_trigrams
-from recollect.text.words import stems, words
+from recollect.text.words import is_spaceless, stems, words
 
 ALIKE = 0.8  # token similarity from which on a word counts as found
 UNLIKE = 0.45  # token similarity below which nothing resembles a word
@@ -30,27 +30,33 @@ CAPITALISED_NOUNS = frozenset({"de"})  # languages in which a capital letter doe
 CANNOT_TELL = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What speaks for and against the first hits; each number is shown in the trace."""
-
-    cosine: float  # the highest of the first hits
-    found: int  # words of the query that a first hit has, in any form or meaning
-    missing: int  # words of the query that no memory has in any form, and that nothing in the first hits resembles
-    unknown_name: bool  # one of the words that no memory has is a name
-    in_time: bool  # a first hit is of the time that the query names
-    statements: int  # sentences of a long message after the first
-    size: float  # ln of the number of memories that were searched
+# What speaks for and against the first hits, and how much: see ``Confidence``.
+WITH_VECTORS: Mapping[str, float] = {
+    "cosine": 7.2,  # the highest of the first hits
+    "found": 0.22,  # words of the query that a first hit has, in any form or meaning
+    "missing": -0.53,  # words of the query that no memory has in any form, and that nothing in the first hits resembles
+    "unknown name": -0.88,  # 1 if one of the words that no memory has is a name
+    "in time": 1.27,  # 1 if a first hit is of the time that the query names
+    "statements": 0.66,  # sentences of a message after the first
+    "size": -0.52,  # ln of the number of memories that were searched
+    "bias": 0.0,
+}
+WORDS_ALONE: Mapping[str, float] = {
+    "covered": 20.3,  # the share of the query's words, weighted by idf, that one of the first hits has
+    "missing": -0.57,
+    "in time": 2.6,
+    "size": -0.2,
+    "bias": -1.85,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """1 ÷ (1 + e^−x), where x is the sum of the numbers of ``Evidence``, each × its coefficient, and a bias.
+    """1 ÷ (1 + e^−x), where x is the sum of the evidence, each × its coefficient, and a bias; the trace shows it.
 
-    Where the query has no vector, or one that means little, x = share × (the share of the query's words, weighted by
-    idf, that one of the first hits has) + missing_alone × missing + in_time_alone × in time + bias_alone. A query that is only a time has confidence 1 if anything
-    is found, as what is of that time is what was asked for. When the embedder can read the query but none of the first
-    hits, they cannot be compared: the confidence is one half.
+    Where the query has no vector, or one that means little, the words decide alone, with coefficients of their own.
+    A query that is only a time has confidence 1 if anything is found, as what is of that time is what was asked for.
+    When the embedder can read the query but none of the first hits, they cannot be compared, and it is one half.
 
     A word is found in any of its forms: its stem, a part of a compound, a similar spelling, a similar meaning (token
     similarity), and, for a follow-up, the words of its subject. In a small collection less evidence is needed, as it is
@@ -62,19 +68,9 @@ class Confidence:
     something else are recognised well, questions on the topic without an answer badly: docs/quality.md has the figures.
     """
 
-    cosine: float = 8.3
-    found: float = 0.45
-    missing: float = -0.55
-    unknown_name: float = -1.1
-    in_time: float = 1.5
-    statements: float = 0.65
-    size: float = -0.7
-    bias: float = 0.1
-    share: float = 12.0
-    missing_alone: float = -0.3
-    in_time_alone: float = 0.8
-    bias_alone: float = -1.0
-    first: int = 5
+    with_vectors: Mapping[str, float] = field(default_factory=lambda: WITH_VECTORS)
+    words_alone: Mapping[str, float] = field(default_factory=lambda: WORDS_ALONE)
+    first: int = 5  # hits that are judged
     threshold: float = 0.2
     tokens: TokensCue = TokensCue()  # by which words are compared, where the embedder has token vectors
 
@@ -85,44 +81,33 @@ class Confidence:
             return 0.0
         if run.query.only_time:
             return 1.0
-        matches = QueryWords.of(run, rows)
         cosine = self._cosine(run, rows)
-        if cosine is None:
-            return self._by_words_alone(run, rows, matches)
-        if not any(run.embedder_reads(memory.text) for memory in run.memories(rows)):
+        if cosine is not None and not any(run.embedder_reads(memory.text) for memory in run.memories(rows)):
             run.log("cannot tell", "the embedder was not trained on the script of the first results")
             return CANNOT_TELL
-        evidence = self._evidence(run, rows, cosine, matches)
-        x = self.bias
-        for field in fields(evidence):
-            value = getattr(evidence, field.name)
-            run.log(field.name.replace("_", " "), round(value, 4) if isinstance(value, float) else value)
-            x += getattr(self, field.name) * value
-        return _logistic(x)
-
-    def _by_words_alone(self, run: Run, rows: Rows, matches: QueryWords) -> float:
-        share, missing, in_time = matches.share_of_one_hit(), len(matches.unknown), _in_time(run, rows)
-        run.log("share", round(share, 4))
-        run.log("missing", missing)
-        run.log("in time", in_time)
-        x = self.share * share + self.missing_alone * min(missing, MAX_MISSING) + self.in_time_alone * in_time
-        return _logistic(x + self.bias_alone)
-
-    def _evidence(self, run: Run, rows: Rows, cosine: float, matches: QueryWords) -> Evidence:
+        matches = QueryWords.of(run, rows)
         similarity = self._word_similarity(run, rows)
-        found = matches.found | {word for word, value in similarity.items() if value >= ALIKE}
-        unknown = [word for word in matches.unknown if word not in found]
+        alike = {word for word, value in similarity.items() if value >= ALIKE}
+        found = alike | (matches.found - similarity.keys())  # where it is known, the similarity tells more
+        unknown = [word for word in matches.unknown if word not in alike]
         missing = [word for word in unknown if similarity.get(word, 0.0) < UNLIKE]
         run.log("words missing", ", ".join(missing[:MAX_MISSING]) or "none")
-        return Evidence(
-            cosine=cosine,
-            found=min(len(found), MAX_FOUND),
-            missing=min(len(missing), MAX_MISSING),
-            unknown_name=_has_name(run, unknown),
-            in_time=_in_time(run, rows),
-            statements=min(max(count_statements(run.query.text) - 1, 0), MAX_STATEMENTS),
-            size=math.log(min(run.scope.count, MAX_SIZE)),
-        )
+        evidence: dict[str, float] = {} if cosine is None else {"cosine": cosine}
+        evidence |= {
+            "covered": matches.covered(),
+            "found": min(len(found), MAX_FOUND),
+            "missing": min(len(missing), MAX_MISSING),
+            "unknown name": _has_name(run, unknown),
+            "in time": _in_time(run, rows),
+            "statements": min(max(count_statements(run.query.text) - 1, 0), MAX_STATEMENTS),
+            "size": math.log(min(run.scope.count, MAX_SIZE)),
+        }
+        coefficients = self.words_alone if cosine is None else self.with_vectors
+        x = coefficients["bias"]
+        for name, value in evidence.items():
+            run.log(name, round(value, 4) if isinstance(value, float) else value)
+            x += coefficients.get(name, 0.0) * value
+        return _logistic(x)
 
     def _cosine(self, run: Run, rows: Rows) -> float | None:
         if "vectors" not in run.found or not len(run.found["vectors"].keys) or not run.embedder_reads_query():
@@ -173,7 +158,12 @@ class QueryWords:
         subject = {term.word for term in run.query.subject}.difference(run.query.words)
         own = [match for match in main if match.term.word not in subject]
         whole = set(words(run.query.text, whole=True))  # without the bigrams by which Chinese is looked up
-        absent = [match.term.word for match in own if match.term.word not in occurs and match.term.word in whole]
+        absent = [
+            word
+            for match in own
+            # Where words are not separated, what is a word is a guess.
+            if (word := match.term.word) not in occurs and word in whole and not is_spaceless(word)
+        ]
         similar = _similar_spellings(run, absent, rows)
         by_hit |= similar
         unknown = [word for word in absent if word not in similar]
@@ -183,7 +173,7 @@ class QueryWords:
     def found(self) -> set[str]:
         return {word for word, hits in self.by_hit.items() if hits.any()}
 
-    def share_of_one_hit(self) -> float:
+    def covered(self) -> float:
         """The highest share of the words, weighted by idf, that one hit has; for a follow-up also of its subject."""
         return max(self._share(self.terms), self._share(self.subject))
 

@@ -61,10 +61,8 @@ def test_it_is_surer_of_a_question_about_what_it_knows(which: str, request: pyte
 
 def test_it_is_the_formula_of_the_evidence_in_the_trace(mind: Mind) -> None:
     detail = evidence(mind, OURS)
-    x = NUMBERS.bias + sum(
-        getattr(NUMBERS, name) * detail[name.replace("_", " ")]
-        for name in ("cosine", "found", "missing", "unknown_name", "in_time", "statements", "size")
-    )
+    x = sum(coefficient * detail.get(name, 1) for name, coefficient in NUMBERS.with_vectors.items())
+    assert NUMBERS.with_vectors.keys() - detail.keys() == {"bias"}
     assert (detail["found"], detail["missing"], detail["words missing"]) == (2, 0, "none")
     assert detail["size"] == pytest.approx(math.log(len(KITCHEN)), abs=1e-4)
     assert sure(mind, OURS) == pytest.approx(1 / (1 + math.exp(-x)), abs=1e-3)
@@ -73,9 +71,10 @@ def test_it_is_the_formula_of_the_evidence_in_the_trace(mind: Mind) -> None:
 
 def test_without_vectors_words_decide_alone(plain: Mind) -> None:
     detail = evidence(plain, OURS)
-    assert detail.keys() == {"share", "missing", "in time", "confidence"}
-    assert (detail["share"], detail["missing"]) == (1, 0)
-    assert sure(plain, OURS) == pytest.approx(1 / (1 + math.exp(-(NUMBERS.share + NUMBERS.bias_alone))), abs=1e-6)
+    x = sum(coefficient * detail.get(name, 1) for name, coefficient in NUMBERS.words_alone.items())
+    assert "cosine" not in detail
+    assert (detail["covered"], detail["missing"]) == (1, 0)
+    assert sure(plain, OURS) == pytest.approx(1 / (1 + math.exp(-x)), abs=1e-3)
 
 
 def test_a_misspelt_word_that_was_found_is_not_missing(mind: Mind, plain: Mind) -> None:
@@ -95,7 +94,10 @@ def test_an_unknown_name_lowers_it_more_than_another_unknown_word(mind: Mind) ->
     assert not evidence(mind, "where did Hannah put the cup?")["unknown name"]
     assert evidence(mind, "where did Roberto put the cup?")["unknown name"]
     assert not evidence(mind, "where did giraffes put the cup?")["unknown name"]
-    strange_name, strange_word = sure(mind, "where did Roberto put the cup?"), sure(mind, "where did giraffes put the cup?")
+    strange_name, strange_word = (
+        sure(mind, "where did Roberto put the cup?"),
+        sure(mind, "where did giraffes put the cup?"),
+    )
     assert strange_name < strange_word < sure(mind, "where did Hannah put the cup?")
 
 
@@ -262,7 +264,7 @@ def _minds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.mark.parametrize("which", ["mind", "plain"])
 def test_to_a_strange_question_it_says_nothing(which: str, request: pytest.FixtureRequest) -> None:
     mind: Mind = request.getfixturevalue(which)
-    mind.remember("north")  # something to find
+    mind.remember_many(["north", *(f"box {n} stands in the garage" for n in range(40))])  # something to find
     assert len(mind.recall(STRANGE)) > 0
     silent = mind.recall(STRANGE, abstain=True)
     assert list(silent) == []
