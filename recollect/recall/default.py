@@ -22,6 +22,7 @@ from recollect.recall.confidence import Confidence
 from recollect.recall.cues import AllCues, TokensCue, TrigramsCue, VectorsCue, WordsCue
 from recollect.recall.followups import FollowUp, HistoryCue
 from recollect.recall.fusion import Blend, BlendByTextKind, CueWeight
+from recollect.recall.identifiers import IdentifierFactor, IdentifierReader
 from recollect.recall.language_readers import CompoundParts, DetectLanguage
 from recollect.recall.query_parsing import ContentWords, PrefixLookup, Spelling
 from recollect.recall.recipe import Recipe, paged
@@ -63,7 +64,16 @@ def default(
         name="default",
         about="Words and meaning together, with the memories just before and after.",
         statuses=("active", "superseded", "contradicted"),
-        read=[DetectLanguage(), Spelling(), TimeReader(), ContentWords(), CompoundParts(), PrefixLookup(), FollowUp()],
+        read=[
+            DetectLanguage(),
+            Spelling(),
+            TimeReader(),
+            ContentWords(),
+            CompoundParts(),
+            PrefixLookup(),
+            IdentifierReader(),
+            FollowUp(),
+        ],
         cues=TimeFirst(
             TimeCue(depth=paged(PAGE)),
             AllCues(
@@ -86,6 +96,7 @@ def default(
             SpeakerFactor(check.fraction(speaker, "speaker")),
             RoleFactor(dict.fromkeys(("assistant", "system", "tool"), check.fraction(assistant, "assistant"))),
             TimeFactor(),
+            IdentifierFactor(),
             AnswerLikelihood(),
             SessionScore(check.fraction(session, "session")),
             ContinuedConversation(check.fraction(resuming, "resuming")),
