@@ -1,8 +1,8 @@
 """A vault of 300 generated notes: how often `search` and `recall` have the right note first, or among five.
 
-``python bench/notes.py`` prints the table; ``--misses`` lists the queries whose note is not first, and ``--keep FOLDER``
-writes the vault there. Ticket ids are in file names, headings, front matter, lists and code blocks, and other notes have
-the same number with another prefix, or mention the ticket in passing. Each natural question has one note that answers it.
+``python bench/notes.py`` prints the table; ``--misses`` lists the queries whose note is not first, and ``--keep
+FOLDER`` writes the vault there. Ticket ids are in file names, headings, front matter, lists and code blocks; others
+have the same number with another prefix, or mention the ticket in passing. A question has one note that answers it.
 """
 
 import argparse
@@ -40,31 +40,96 @@ ASIDES = (
     "The customer was informed by phone and is fine with waiting.",
 )
 
-# A question, the passage that answers it, and the path of its note.
-FACTS = (
-    ("what did we decide about authentication?", "Decision: sessions use signed tokens that expire after a day; passwords are no longer stored by us.", "decisions/login.md"),
-    ("how do I restore the database from a backup?", "To bring the data back, stop the writers, unpack the newest dump and replay the log until the time of the failure.", "runbooks/restore.md"),
-    ("who is the contact at the hosting company?", "Our account manager at the data centre is Frida Holm, phone extension 4410.", "people/suppliers.md"),
-    ("where is the spare key of the server room?", "The second key of the rack room hangs in the grey cabinet behind reception.", "office/keys.md"),
-    ("why did we drop the mobile app?", "The phone client was given up because only two percent used it and each release took a month.", "decisions/mobile.md"),
-    ("what does Petra prefer for code reviews?", "Petra wants small pull requests and comments in writing, not in a call.", "people/petra.md"),
-    ("how many days of vacation do new employees get?", "Everybody starts with 28 days off a year, plus the week after Christmas.", "office/holidays.md"),
-    ("which coffee machine did we order?", "We bought the two-group espresso maker by Rocket; it is descaled on the first Monday of a month.", "office/kitchen.md"),
-    ("what is the budget for the conference?", "For the trip to the summit in Lisbon there are 6,500 euros, hotel included.", "projects/lisbon.md"),
-    ("how do we deploy to production?", "A release goes live when the tag is pushed: the pipeline builds, runs the smoke tests and switches the traffic.", "runbooks/release.md"),
-    ("what caused the outage in March 2025?", "Root cause of the downtime on 12 March: the certificate of the load balancer had run out.", "incidents/2025-03-12.md"),
-    ("who takes over the on-call shift from Tom?", "From the first of May Ines carries the pager instead of Tom.", "people/on-call.md"),
-    ("how large may uploads be?", "Files above 25 megabytes are refused with status 413.", "projects/uploads.md"),
-    ("which font do we use in presentations?", "Slides are set in Source Sans, headlines in semibold, never below 18 points.", "office/slides.md"),
-    ("how do I rotate the API keys?", "Create the second credential, put it into the vault, redeploy, and revoke the first one a day later.", "runbooks/credentials.md"),
-    ("when does the contract with the cleaning company end?", "The agreement about cleaning runs until 30 September 2026 with three months notice.", "office/contracts.md"),
-    ("what was the feedback of the beta testers?", "Those who tried the preview liked the speed and missed an undo button.", "projects/preview.md"),
-    ("why are invoices sent twice?", "Customers got the bill two times because a retry did not check whether the first mail had gone out.", "incidents/double-invoice.md"),
-    ("how do I set up a new laptop?", "For a fresh machine: encrypt the disk, install the profile, join the network with the blue card, then run bootstrap.", "runbooks/laptop.md"),
-    ("what did the lawyer say about storing addresses?", "Legal advice: postal data must be erased two years after the last order unless the customer objects.", "decisions/privacy.md"),
-    ("which test environment has real payments?", "Only the sandbox called Heron is connected to the live card processor.", "projects/sandboxes.md"),
-    ("what is Yusuf allergic to?", "For lunch orders: Yusuf cannot eat hazelnuts, and Mara eats no fish.", "people/lunch.md"),
-)  # fmt: skip
+# The path of a note, a question, and the passage that answers it.
+FACTS = """
+decisions/login.md
+what did we decide about authentication?
+Decision: sessions use signed tokens that expire after a day; passwords are no longer stored by us.
+
+runbooks/restore.md
+how do I restore the database from a backup?
+To bring the data back, stop the writers, unpack the newest dump and replay the log up to the failure.
+
+people/suppliers.md
+who is the contact at the hosting company?
+Our account manager at the data centre is Frida Holm, phone extension 4410.
+
+office/keys.md
+where is the spare key of the server room?
+The second key of the rack room hangs in the grey cabinet behind reception.
+
+decisions/mobile.md
+why did we drop the mobile app?
+The phone client was given up because only two percent used it and each release took a month.
+
+people/petra.md
+what does Petra prefer for code reviews?
+Petra wants small pull requests and comments in writing, not in a call.
+
+office/holidays.md
+how many days of vacation do new employees get?
+Everybody starts with 28 days off a year, plus the week after Christmas.
+
+office/kitchen.md
+which coffee machine did we order?
+We bought the two-group espresso maker by Rocket; it is descaled on the first Monday of a month.
+
+projects/lisbon.md
+what is the budget for the conference?
+For the trip to the summit in Lisbon there are 6,500 euros, hotel included.
+
+runbooks/release.md
+how do we deploy to production?
+A release goes live when the tag is pushed: the pipeline builds, runs the smoke tests and switches the traffic.
+
+incidents/2025-03-12.md
+what caused the outage in March 2025?
+Root cause of the downtime on 12 March: the certificate of the load balancer had run out.
+
+people/on-call.md
+who takes over the on-call shift from Tom?
+From the first of May Ines carries the pager instead of Tom.
+
+projects/uploads.md
+how large may uploads be?
+Files above 25 megabytes are refused with status 413.
+
+office/slides.md
+which font do we use in presentations?
+Slides are set in Source Sans, headlines in semibold, never below 18 points.
+
+runbooks/credentials.md
+how do I rotate the API keys?
+Create the second credential, put it into the vault, redeploy, and revoke the first one a day later.
+
+office/contracts.md
+when does the contract with the cleaning company end?
+The agreement about cleaning runs until 30 September 2026 with three months notice.
+
+projects/preview.md
+what was the feedback of the beta testers?
+Those who tried the preview liked the speed and missed an undo button.
+
+incidents/double-invoice.md
+why are invoices sent twice?
+Customers got the bill two times because a retry did not check whether the first mail had gone out.
+
+runbooks/laptop.md
+how do I set up a new laptop?
+For a fresh machine: encrypt the disk, install the profile, join the network, then run bootstrap.
+
+decisions/privacy.md
+what did the lawyer say about storing addresses?
+Legal advice: postal data must be erased two years after the last order unless the customer objects.
+
+projects/sandboxes.md
+which test environment has real payments?
+Only the sandbox called Heron is connected to the live card processor.
+
+people/lunch.md
+what is Yusuf allergic to?
+For lunch orders: Yusuf cannot eat hazelnuts, and Mara eats no fish.
+"""
 UNANSWERED = (
     "how tall is the lighthouse of the island?",
     "which violin concerto did the orchestra play?",
@@ -88,7 +153,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         root = options.keep or Path(temporary) / "vault"
         queries = write_vault(root)
-        searches = {"search": SearchSettings(recipe="default"), "search, openclaw": SearchSettings(recipe="openclaw")}
+        searches = {"search": SearchSettings(), "search, openclaw": SearchSettings(recipe="openclaw")}
         ways: dict[str, Callable[[str], Any]] = {}
         with Workspace(root, db=Path(temporary) / "notes.db", settings=FolderSettings(layout="vault")) as first:
             report = first.sync()
@@ -143,7 +208,7 @@ def write_vault(root: Path, size: int = SIZE, seed: int = 7) -> list[tuple[str, 
         notes[path] = text
         query = id if at % 2 else f"what is the state of {id}?"
         queries.append((f"id in {place}", query, path))
-    for question, passage, path in FACTS:
+    for path, question, passage in (fact.split("\n") for fact in FACTS.strip().split("\n\n")):
         notes[path] = _note(random_of, Path(path).stem.capitalize(), passage)
         queries.append(("question", question, path))
     while len(notes) < size:
@@ -193,7 +258,8 @@ def _note(random_of: random.Random, title: str, passage: str) -> str:
     """A note with the passage in one of its sections."""
     sections = [
         f"## {heading}\n\n{random_of.choice(ASIDES)} {random_of.choice(ASIDES)}\n\n"
-        f"- {random_of.choice(PEOPLE)}: {random_of.choice(ACTIONS)}\n- {random_of.choice(PEOPLE)}: {random_of.choice(ACTIONS)}"
+        f"- {random_of.choice(PEOPLE)}: {random_of.choice(ACTIONS)}\n"
+        f"- {random_of.choice(PEOPLE)}: {random_of.choice(ACTIONS)}"
         for heading in random_of.sample(("Background", "Next steps", "Open points", "Notes", "Log"), 3)
     ]
     sections.insert(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from recollect.recall.expressions import leaf, product
 from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Term
+from recollect.store.base import Flags, Rows, Term
 from recollect.text.classify import find_identifiers
 from recollect.text.words import words
 
@@ -51,10 +51,7 @@ class IdentifierFactor:
         terms = tuple(term for term in run.query.terms if term.match == "phrase")
         if not terms:
             raise Skip("the query names no identifier")
-        has, names = (
-            (run.snapshot.term_frequencies(terms, fields, hits.keys) > 0).any(axis=0)
-            for fields in (ALL_FIELDS, NAMING_FIELDS)
-        )
+        has, names = (_have(run, terms, fields, hits.keys) for fields in (ALL_FIELDS, NAMING_FIELDS))
         first = hits.page == hits.page.min(initial=0)
         if not has[first].any():
             raise Skip("no candidate has the identifier")
@@ -68,6 +65,11 @@ class IdentifierFactor:
             return f"{identifiers}: {'in its name' if names[at] else 'in its text' if has[at] else 'not in it'}"
 
         return [Rescore(product("after identifier", hits.score, leaf(factor, label)))]
+
+
+def _have(run: Run, terms: Sequence[Term], fields: Mapping[str, float], rows: Rows) -> Flags:
+    """Which memories have one of the terms in these fields."""
+    return np.asarray((run.snapshot.term_frequencies(terms, fields, rows) > 0).any(axis=0))
 
 
 def _share(run: Run) -> float:

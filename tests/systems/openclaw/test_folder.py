@@ -14,8 +14,9 @@ import pytest
 from recollect import InvalidInput, Mind, NotFound
 from recollect.ingest.folder import FolderSettings
 from recollect.recall.query_cache import QueryCache
+from recollect.systems.openclaw.search import SearchSettings
 from recollect.systems.openclaw.tools import prompt_section
-from recollect.systems.openclaw.workspace import SearchSettings, Workspace
+from recollect.systems.openclaw.workspace import Workspace
 from tests.ingest.kit import chunks, write
 from tests.store.looking import sql
 from tests.systems.openclaw.test_search import Topics
@@ -363,19 +364,32 @@ def test_a_result_has_the_shape_of_the_document(root: Path, space: Workspace) ->
     assert result["score"] == space.recall("what did we decide about the cup in the dock?", 1)[0].score
 
 
-@pytest.mark.contract("O15")
-def test_the_recipe_is_openclaws_with_its_settings(root: Path, path: Path) -> None:
-    with Workspace(root, db=path, embedder=Topics()) as space:
+@pytest.mark.contract("O11")
+def test_openclaw_searches_with_its_own_settings_when_it_is_named(root: Path, path: Path) -> None:
+    with Workspace(root, db=path, embedder=Topics(), search=SearchSettings(recipe="openclaw")) as space:
         assert space.recall("cup").trace.recipe == "openclaw"
         low = space.search("cup", min_score=0.0)["results"]
         high = space.search("cup", min_score=0.6)["results"]
         assert len(high) < len(low)
         assert all(each["score"] >= 0.6 for each in high)
-    asking = SearchSettings(max_results=1, min_score=0.0, vector_weight=0.0, text_weight=1.0)
+        assert "lowConfidence" not in space.search("zebra")
+    asking = SearchSettings(max_results=1, min_score=0.0, vector_weight=0.0, text_weight=1.0)  # a setting of its own
     with Workspace(root, db=path, embedder=Topics(), search=asking) as space:
+        assert space.recall("the").trace.recipe == "openclaw"
         assert len(space.search("the")["results"]) == 1
-    with Workspace(root, db=path, embedder=Topics(), search=SearchSettings(recipe="qmd")) as space:
-        assert space.recall("cup").trace.recipe == "qmd"
+
+
+@pytest.mark.contract("O15")
+def test_other_recipes_answer_in_the_same_shape_with_scores_from_0_to_1(root: Path, path: Path) -> None:
+    for settings in (SearchSettings(), SearchSettings(recipe="openclaw"), SearchSettings(recipe="qmd")):
+        with Workspace(root, db=path, embedder=Topics(), search=settings) as space:
+            assert space.recall("cup").trace.recipe == settings.recipe_name
+            told = space.search("what did we decide about the cup in the dock?")
+            assert {"results", "provider", "model", "citations"} <= set(told) <= {*told, "lowConfidence"}
+            first = told["results"][0]
+            assert set(first) == {"path", "startLine", "endLine", "text", "score", "snippet", "citation"}
+            assert (first["path"], first["startLine"], first["endLine"]) == ("memory/2024-01.md", 7, 10)
+            assert all(0 <= each["score"] <= 1 for each in told["results"])
 
 
 @pytest.mark.contract("O23")
