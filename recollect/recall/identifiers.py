@@ -44,7 +44,7 @@ class IdentifierFactor:
     """
 
     absent: float = 0.9
-    mentioned: float = 0.8
+    mentioned: float = 0.7
     name: str = "identifier"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:

@@ -113,14 +113,14 @@ class ConfidenceScale:
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         best = float(hits.score.values[hits.page == hits.page.min(initial=0)].max(initial=0.0))
-        if run.recipe.confidence is None or best <= 0:
-            raise Skip("no score is above 0")
-        confidence = leaf(run.recipe.confidence.of(run, hits.keys), "confidence that a result is about the query")
+        confidence = run.confidence(hits.keys)
+        if confidence is None or best <= 0:
+            raise Skip("there is no measure of confidence" if confidence is None else "no score is above 0")
         share = ratio("÷ best score", hits.score, leaf(best, "best score"))
         share = largest("at least 0", smallest("at most 1", share, leaf(1.0, "1")), leaf(0.0, "0"))
         reason = "its score is too small a share of the best"
         return [
-            Rescore(product("share of the confidence", share, confidence)),
+            Rescore(product("share of the confidence", share, leaf(confidence, "confidence"))),
             Drop(share.values >= self.min_share, share.values, self.min_share, reason),
         ]
 
