@@ -116,7 +116,7 @@ def search(
     ] = None,
     no_sync: Annotated[bool, typer.Option("--no-sync", help="Do not sync first.")] = False,
 ) -> int:
-    """Search the synced folders. Changed files are read first."""
+    """Search the synced folders, by default as recall does. Changed files are read first."""
     from recollect.model import validation as check
 
     text = " ".join(query)
