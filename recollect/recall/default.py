@@ -89,7 +89,7 @@ def default(
             ),
         ),
         fuse=BlendByTextKind(
-            short=_blend(factors, words=0.22, vectors=0.22, tokens=0.56),
+            short=_blend(factors, words=0.16, vectors=0.20, tokens=0.64),
             long=_blend(factors, words=0.16, vectors=0.44, tokens=0.40),
             code=_blend(factors, words=0.10, vectors=0.65, tokens=0.25),
             lookup=_blend(factors, words=0.40, vectors=0.25, tokens=0.35),
