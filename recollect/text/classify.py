@@ -20,7 +20,7 @@ CODE_LINE = re.compile(
 # Letters and digits that are joined by punctuation: OPS-1234, caspase-11, src/base64.py. A number or a date begins with
 # a digit. Each is tried from its beginning only, and its length is limited.
 IDENTIFIER = re.compile(
-    r"(?<![\w\-./:#])(?=[^\s\d]{0,80}\d)[A-Za-z]\w{0,79}(?:[-./:#]\w{1,80}){1,8}(?![\w\-#])", re.ASCII
+    r"(?<![\w\-./:#])[A-Za-z](?=[^\s\d]{0,80}\d)\w{0,79}(?:[-./:#]\w{1,80}){1,8}(?![\w\-#])", re.ASCII
 )
 MAX_LINES = 30  # of a text that are examined
 MAX_LOOKUP_WORDS = 4
