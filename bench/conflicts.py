@@ -1,13 +1,17 @@
 """Possible conflicts of the everyday sets: precision and recall against changed facts that were labelled by hand.
 
-A fact is the ids of the statements that give it, oldest first. A change is found when the statement is reported together
-with an earlier one of its fact; a reported pair is right when both state the same fact. All reported pairs count.
+A fact is the ids of the statements that give it, oldest first. A change is found when the statement is reported
+together with an earlier one of its fact;
+a reported pair is right when both state the same fact. All reported pairs count.
 """
 
 import argparse
+import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 HOME = Path(__file__).resolve().parent
 FACTS = {
@@ -63,10 +67,8 @@ def main() -> int:
     return 0
 
 
-def _by_label(folder, dataset):
+def _by_label(folder: Path, dataset: Any) -> Iterator[tuple[str, Any]]:
     """The labels of the memories, in the order of the corpus."""
-    import json
-
     texts = {memory.text: memory for memory in dataset.labelled.memories}
     for line in (folder / "corpus.jsonl").read_text("utf-8").splitlines():
         record = json.loads(line)
@@ -74,7 +76,7 @@ def _by_label(folder, dataset):
             yield record["_id"], texts[record["text"]]
 
 
-def _print_row(name, counts):
+def _print_row(name: str, counts: list[int]) -> None:
     pairs, right, changes, found = counts
     rates = f"{right / max(1, pairs):>11.3f}{found / max(1, changes):>8.3f}"
     print(f"{name:<18}{pairs:>8}{right:>8}{changes:>9}{found:>8}{rates}")

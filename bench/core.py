@@ -3,7 +3,7 @@
 from argparse import Namespace
 from pathlib import Path
 
-from bench import recall_speed, startup_speed, write_speed
+from bench import recall_speed, startup, write_speed
 from bench.peers.client import compare_with_peers
 from bench.report import Report
 
@@ -24,4 +24,4 @@ def run(options: Namespace, cache: Path, folder: Path, report: Report) -> None:
     if "writes" in parts:
         write_speed.compare_with_transactions(folder, options.sizes[0], 60 * rounds, rounds, report)
     if "start" in parts:
-        startup_speed.compare_with_bare_python(3 * rounds, report)
+        startup.compare_with_bare_python(3 * rounds, folder, report)

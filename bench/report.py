@@ -42,7 +42,9 @@ class Measurement:
 
     @property
     def added(self) -> float | None:
-        return self.ours.wall - self.reference.wall if self.ours and self.reference else None
+        if not (self.ours and self.reference):
+            return None
+        return self.ours.cpu - self.reference.cpu if self.by_cpu else self.ours.wall - self.reference.wall
 
     @property
     def met(self) -> bool | None:
@@ -55,7 +57,7 @@ class Measurement:
         ours, reference = _shown(self.ours, self.by_cpu), _shown(self.reference, self.by_cpu)
         if self.ours and self.reference and self.adds:
             added, cpu = self.ours.wall - self.reference.wall, self.ours.cpu - self.reference.cpu
-            ratio = f"+{added * 1e3:.0f} ms (cpu +{cpu * 1e3:.0f})"
+            ratio = f"+{cpu * 1e3:.0f} ms by cpu" if self.by_cpu else f"+{added * 1e3:.0f} ms (cpu +{cpu * 1e3:.0f})"
         elif self.ours and self.reference and self.by_cpu:
             ratio = f"{self.ours.cpu / self.reference.cpu:.2f} by cpu"
         elif self.ours and self.reference:

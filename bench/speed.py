@@ -1,4 +1,4 @@
-"""The speed benchmark: ``python bench/speed.py [core|recipes|end_to_end|folders|embed]``.
+"""The speed benchmark: ``python bench/speed.py [core|recipes|end_to_end|folders|embed|startup]``.
 
 Prints a table, and keeps it in bench/results/.
 """
@@ -12,7 +12,14 @@ from importlib import import_module
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parent
-AREAS = ("core", "recipes", "end_to_end", "folders", "embed")  # each a module beside this one, with a function run
+AREAS = (
+    "core",
+    "recipes",
+    "end_to_end",
+    "folders",
+    "embed",
+    "startup",
+)  # each a module beside this one, with a function run
 
 
 def main() -> int:

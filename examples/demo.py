@@ -1,4 +1,4 @@
-"""A tour in one screen: a household robot's memories, three questions, and the reasons for the answers.
+"""A tour in one screen: a household robot's memories, five questions, and the reasons for the answers.
 
 The memories are stored in examples/demo.db, which is created again each time, or in a new file: demo.py memory.db
 """
@@ -16,6 +16,7 @@ from recollect.cli.app import run
 FOLDER = Path(__file__).parent
 DEFAULT = FOLDER / "demo.db"
 DATABASE = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT
+AFTER = ("--after", "user: When does Grandmother visit?", "--after", "assistant: On the first Sunday of the month.")
 WEAK_GRIP = '{"params.force.value": {"$lt": 8}}'
 
 
@@ -53,6 +54,15 @@ def main() -> None:
         about="Consider only grips below 8 newtons:",
     )
     recollect("recall", "where is the chargin dok?", "-k", "2", about="Mistype two words:")
+    recollect(
+        "recall",
+        "where does she live now?",
+        "-k",
+        "2",
+        *AFTER,
+        about="Continue a conversation about a fact that has changed:",
+    )
+    recollect("recall", "what happened last week?", "-k", "3", "--now", "2026-03-18", about="Ask for a time:")
     sofa = find_id("behind the sofa")
     recollect("why", "where is the chargin dok?", sofa, about="Why is the sofa only second?")
     rim = find_id("rim at 9 N")

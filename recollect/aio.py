@@ -27,6 +27,8 @@ from recollect.recall.expressions import Explanation
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Verdict
 from recollect.store.base import UndoResult
+from recollect.tools import Tool
+from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.consolidate import Period
 from recollect.upkeep.probes import Probes
 
@@ -76,6 +78,9 @@ class AsyncMind:
     async def why_not(self, query: str, id: str, k: int | None = None, **options: Any) -> Verdict:
         return await asyncio.to_thread(self.sync.why_not, query, id, k, **options)
 
+    async def tools(self) -> Sequence[Tool]:
+        return self.sync.tools()
+
     async def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
         return await asyncio.to_thread(self.sync.edit, id, text=text, **changes)
 
@@ -117,6 +122,9 @@ class AsyncMind:
 
     async def entity_edges(self) -> Sequence[EntityEdge]:
         return await asyncio.to_thread(self.sync.entity_edges)
+
+    async def conflicts(self, filter: Any = None, **options: Any) -> Sequence[Conflict]:
+        return await asyncio.to_thread(self.sync.conflicts, filter, **options)
 
     async def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
         return await asyncio.to_thread(self.sync.history, id)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from recollect.store.base import Bound, Store, StoreStatus, Transaction, UndoResult, WriteResult
     from recollect.store.sqlite import SqliteStore
     from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
+    from recollect.tools import Tool
     from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.consolidate import Period, Summarise
     from recollect.upkeep.markdown_export import ExportResult
@@ -279,7 +280,8 @@ class Mind:
         ``now`` is the moment of the query, if not that of the clock, and ``tz`` the time zone in which its days begin
         (“yesterday”): a name such as "Europe/Berlin", or a tzinfo.
         ``history`` is the conversation before the query, oldest first: a follow-up such as “and what did it cost?”
-        takes its subject from there. ``as_of`` returns what was valid at a moment; ``track=False`` records no use; ``deadline`` is in seconds.
+        takes its subject from there. ``as_of`` returns what was valid at a moment; ``track=False`` records no use;
+        ``deadline`` is in seconds.
         ``abstain`` returns nothing when the recall's ``confidence`` is below the recipe's threshold, or below a number
         of your own. Further keywords are settings of the recipe, by name.
         """
@@ -345,6 +347,12 @@ class Mind:
         """Recall again, without recording use, and name the step that leaves a memory out, and by how much."""
         (full_id,) = self._store.resolve([id])
         return self.recall(query, k, **{**options, "track": False}).why_not(full_id)
+
+    def tools(self) -> Sequence[Tool]:
+        """``remember``, ``recall`` and ``forget`` as tools for a language model: name, JSON schema, function."""
+        from recollect.tools import make_tools
+
+        return make_tools(self)
 
     # Reading.
 
@@ -616,11 +624,14 @@ class Mind:
         if embedder is None or wanted is False:
             return embedder
         from recollect.embed import CachedByDefault, cache_embeddings
+
+        is_cached = isinstance(embedder, CachedByDefault) and embedder.cached_by_default
+        if wanted is None and not is_cached:
+            return embedder
         from recollect.store.sqlite import SqliteStore
         from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 
-        is_cached = isinstance(embedder, CachedByDefault) and embedder.cached_by_default
-        if wanted is None and not (is_cached and isinstance(self._store, SqliteStore)):
+        if wanted is None and not isinstance(self._store, SqliteStore):
             return embedder
         if isinstance(wanted, SqliteEmbeddingCache):
             return cache_embeddings(embedder, wanted)

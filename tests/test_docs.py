@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-COMPLETE = ("README", "robots", "filters", "time", "boundaries", "explanations", "openmem", "abmind")
+COMPLETE = ("README", "robots", "filters", "time", "changing-facts", "boundaries", "explanations", "openmem", "abmind")
 CODE = re.compile(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", re.S)
 BLOCKS = [  # every block of a complete page; of the others, those that show what they print
     pytest.param(*block, id=f"{page.relative_to(ROOT)} {number}")
@@ -38,13 +38,17 @@ def test_the_python_of_a_page_runs_and_prints_what_it_says(code: str, printed: s
         assert shape(finished.stdout) == shape(printed)
 
 
-def test_the_demo_answers_three_questions(tmp_path: Path) -> None:
+def test_the_demo_answers_five_questions(tmp_path: Path) -> None:
     wide = {**os.environ, "COLUMNS": "120"}
     demo = [sys.executable, "examples/demo.py", str(tmp_path / "demo.db")]
     finished = subprocess.run(demo, cwd=ROOT, capture_output=True, text=True, env=wide)
     assert finished.returncode == 0, finished.stderr
-    for answer in ("on the top shelf", "Wine glasses break above 6 N", "the charging dock is now in the hallway"):
-        assert answer in finished.stdout
+    answers = re.findall(r"^1 \d.*$", finished.stdout, re.MULTILINE)
+    expected = (
+        *("on the top shelf", "Wine glasses break above 6 N", "the charging dock is now in the hallway"),
+        *("she lives at 4 Harbour Street now", "The dishwasher leaked yesterday"),
+    )
+    assert [text in answer for text, answer in zip(expected, answers, strict=True)] == [True] * len(expected)
     again = subprocess.run(demo, cwd=ROOT, capture_output=True, text=True, env=wide)
     assert (again.returncode, "exists already" in again.stderr) == (1, True)  # a user's file is never overwritten
 

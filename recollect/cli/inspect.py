@@ -1,4 +1,4 @@
-"""The commands that read and change nothing: show, list and status."""
+"""The commands that read and change nothing: show, list, conflicts and status."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from recollect.cli.terminal import (
     print_renderable,
     print_result,
     printable,
+    progress,
     short_id,
     snippet,
     styled_text,
@@ -125,6 +126,26 @@ def list_(
     print_renderable(_table(memories))
     if len(found) > limit:
         print_line((f"There are more: --offset {offset + limit}", "dim"))
+    return 0
+
+
+def conflicts(
+    options: GlobalOptions,
+    filters: FilterOptions,
+    limit: Annotated[int, typer.Option("-k", "--limit", help="Maximum number of pairs.", min=1)] = 20,
+) -> int:
+    """List pairs of memories that may state different values of the same thing. Nothing is changed."""
+    with options.open() as mind, progress("Comparing memories", "memories") as update:
+        found = mind.conflicts(filters.filter(), limit=limit, progress=update)
+    if options.json or not found:
+        print_result(options.json, [pair.as_dict() for pair in found], "No two memories seem to conflict.")
+        return 0
+    for pair in found:
+        for word, memory in (("older", pair.older), ("newer", pair.newer)):
+            head = f"{word}  {printable(memory.id)}  {format_age(memory.created)}  "
+            print_line((head, "cyan"), snippet(memory.text, 200))
+        print_line((f"       {pair.reason}", "dim"))
+    print_line(("Decide with supersede OLDER NEWER or contradict OLDER NEWER, or keep both.", "dim"))
     return 0
 
 

@@ -263,6 +263,14 @@ class RecallOptions:
         recall_option("The time zone in which days begin, such as Europe/Berlin; by default this machine's."),
     ] = None
     deadline: Annotated[float | None, recall_option("Maximum number of seconds.")] = None
+    after: Annotated[
+        Texts,
+        recall_option(
+            'A turn before the query, as in --after "user: Which car did I buy?"; may be given several times, oldest '
+            "first. A follow-up takes its subject from there.",
+            "--after",
+        ),
+    ] = None
     abstain: Annotated[bool, recall_option("Return nothing when no memory seems to be about the query.")] = False
     set_: Annotated[
         Texts,
@@ -290,6 +298,7 @@ class RecallOptions:
         arguments["abstain"] = self.abstain
         arguments["now"] = None if self.now is None else parse_moment(self.now, "--now")
         arguments["tz"] = self.tz or datetime.now().astimezone().tzinfo
+        arguments["history"] = [_turn(each) for each in self.after or ()]
         settings = dict(parse_setting(each) for each in self.set_ or ())
         if reserved := settings.keys() & {*arguments, "filter", "track", "query", "self", "id"}:
             raise InvalidInput(f"{min(reserved)!r} is not a setting of a recipe; see recollect recipes.")
@@ -300,6 +309,12 @@ class RecallOptions:
             about = str(error).partition(" ")[0]
             raise InvalidInput(f"--set {error}") if about in settings else error from None
         return {**arguments, "recipe": recipe, "filter": filters.filter()}
+
+
+def _turn(text: str) -> tuple[str, str]:
+    """“user: Which car?” as a role and a text; without a role of one word it is all text."""
+    role, colon, rest = text.partition(":")
+    return (role.strip(), rest.strip()) if colon and role.strip().isalpha() else ("", text)
 
 
 def expand_options(command: Callable[..., int | None]) -> Callable[..., int | None]:

@@ -32,6 +32,7 @@ from recollect.recall.trace import Trace
 SCORE_BAR, WHY_BAR = 6, 24  # characters
 SNIPPET_LINES = 3
 QUOTED = re.compile("“(.+)”")
+OCCASIONAL = ("trigrams", "time", "history")  # cues that serve some queries only
 OUTCOME = {"ran": "", "skipped": "dim", "failed": "yellow"}
 
 
@@ -183,14 +184,14 @@ def render_footer(found: Recall) -> Text:
     size = pluralize(len(found), "result", "results")
     confidence = "" if found.confidence is None else f", confidence {found.confidence:.2f}"
     line = styled_text((f"{size} in {trace.milliseconds:.0f} ms, recipe {trace.recipe}{confidence}", "dim"))
-    # Stages that had nothing to do, and the look-up of unknown words, are shown by --explain only.
-    skipped = [
-        f"{step.name} ({step.reason})"
-        for step in trace.steps
-        if step.outcome == "skipped" and (step.kind == "cue" or "rerank" in step.name) and step.name != "trigrams"
-    ]
+    # Stages that had nothing to do, and cues that serve some queries only, are shown by --explain only.
+    skipped: dict[str, list[str]] = {}  # by reason: the steps
+    for step in trace.steps:
+        if step.outcome == "skipped" and (step.kind == "cue" or "rerank" in step.name) and step.name not in OCCASIONAL:
+            skipped.setdefault(step.reason, []).append(step.name)
     if skipped:
-        line.append(printable("\nskipped: " + ", ".join(skipped)), "dim")
+        reasons = (f"{', '.join(names)} ({reason})" for reason, names in skipped.items())
+        line.append(printable("\nskipped: " + ", ".join(reasons)), "dim")
     for step in trace.failures:
         line.append(printable(f"\n{step.name} failed: {step.reason}"), "yellow")
     return line

@@ -19,10 +19,11 @@ from recollect.evaluation.dataset import LabelledQuestion, LabelledSet
 from recollect.model import Filter, Memory
 from recollect.model import validation as check
 from recollect.model.filter import as_filter
+from recollect.recall.history import as_turns
 
 Unit = Literal["session", "turn"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
-FIELDS = ("query", "relevant", "category", "filter", "as_of", "note")  # of a user's own question
+FIELDS = ("query", "relevant", "category", "filter", "as_of", "history", "note")  # of a user's own question
 LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 LOCOMO_TURN = re.compile(r"D:?(\d+):(\d+)")  # evidence in LoCoMo, including its typos
 DATE_FORMATS = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d %H:%M", "%Y/%m/%d")
@@ -71,6 +72,7 @@ def read_own_questions(file: Path) -> LabelledSet:
                 category=check.string(record.get("category", ""), "category"),
                 filter=as_filter(record.get("filter")),
                 as_of=None if record.get("as_of") is None else check.moment(record["as_of"], "as_of"),
+                history=tuple((turn.role, turn.text) for turn in as_turns(record.get("history"))),
             )
         except InvalidInput as problem:
             raise InvalidInput(f"{where}: {problem}") from None

@@ -1,13 +1,12 @@
 """The default recipe: words, trigrams, vectors and tokens, blended, with stages for conversations, dates and status.
 
-    query ─▶ language ─▶ spelling ─▶ content words ─▶ parts of compounds ─▶ prefix of a name? ─┐
-      ┌────────────────────────────────────────────────────────────────────────────────────────┘
-      ├─▶ words ─────┐
+    query ─▶ language ─▶ list? ─▶ spelling ─▶ time ─▶ content words ─▶ compounds ─▶ prefix of a name? ─▶ follow-up?
+      ├─▶ time ──────┐
+      ├─▶ words ─────┤
       ├─▶ trigrams ──┤
-      ├─▶ vectors ───┼─▶ blend by kind of text ─▶ × speaker ─▶ × role ─▶ × dates ─▶ × answer likelihood ─┐
-      └─▶ tokens ────┘                                                                                   │
-      ┌─ × confidence, strength ◀─ × status ◀─ × recency ◀─ × conversation resume ◀─ + best of the session ◀┘
-      └─▶ + related names ─▶ + linked memories ─▶ statement of the right time first ─▶ × contradictions ─▶ best k
+      ├─▶ vectors ───┼─▶ blend by kind of text ─▶ stages, in the order below ─▶ best k
+      ├─▶ history ───┤
+      └─▶ tokens ────┘
 
 The language of the query decides about stop words, stems and compounds. A name that is looked up also matches as a
 prefix. Trigrams look up only words that no memory has: typos and parts of words. Tokens compare word by word in
@@ -22,13 +21,18 @@ from recollect.recall.confidence import Confidence
 from recollect.recall.cues import AllCues, TokensCue, TrigramsCue, VectorsCue, WordsCue
 from recollect.recall.followups import FollowUp, HistoryCue
 from recollect.recall.fusion import Blend, BlendByTextKind, CueWeight
+from recollect.recall.identifiers import IdentifierFactor, IdentifierReader
 from recollect.recall.language_readers import CompoundParts, DetectLanguage
-from recollect.recall.query_parsing import ContentWords, PrefixLookup, Spelling
+from recollect.recall.query_parsing import ContentWords, ListQuestion, PrefixLookup, Spelling
 from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
     AnswerLikelihood,
+    AssistantReplies,
+    ConfirmedStatements,
     ContinuedConversation,
     Contradictions,
+    Coverage,
+    PolarityFactor,
     RecencyFactor,
     RecordUse,
     RelatedNames,
@@ -63,7 +67,17 @@ def default(
         name="default",
         about="Words and meaning together, with the memories just before and after.",
         statuses=("active", "superseded", "contradicted"),
-        read=[DetectLanguage(), Spelling(), TimeReader(), ContentWords(), CompoundParts(), PrefixLookup(), FollowUp()],
+        read=[
+            DetectLanguage(),
+            ListQuestion(),
+            Spelling(),
+            TimeReader(),
+            ContentWords(),
+            CompoundParts(),
+            PrefixLookup(),
+            IdentifierReader(),
+            FollowUp((DetectLanguage(), ContentWords())),
+        ],
         cues=TimeFirst(
             TimeCue(depth=paged(PAGE)),
             AllCues(
@@ -75,7 +89,7 @@ def default(
             ),
         ),
         fuse=BlendByTextKind(
-            short=_blend(factors, words=0.22, vectors=0.22, tokens=0.56),
+            short=_blend(factors, words=0.16, vectors=0.20, tokens=0.64),
             long=_blend(factors, words=0.16, vectors=0.44, tokens=0.40),
             code=_blend(factors, words=0.10, vectors=0.65, tokens=0.25),
             lookup=_blend(factors, words=0.40, vectors=0.25, tokens=0.35),
@@ -84,9 +98,13 @@ def default(
         ),
         stages=[
             SpeakerFactor(check.fraction(speaker, "speaker")),
+            AssistantReplies(),
+            ConfirmedStatements(),
             RoleFactor(dict.fromkeys(("assistant", "system", "tool"), check.fraction(assistant, "assistant"))),
             TimeFactor(),
+            IdentifierFactor(),
             AnswerLikelihood(),
+            PolarityFactor(),
             SessionScore(check.fraction(session, "session")),
             ContinuedConversation(check.fraction(resuming, "resuming")),
             RecencyFactor(share=check.fraction(recency, "recency"), half_life=30),
@@ -96,6 +114,7 @@ def default(
             SpreadingActivation(pages=True),
             StatementTime(),
             Contradictions(),
+            Coverage(),
             ChronologicalOrder(),
         ],
         after=[RecordUse(("access",))],

@@ -12,7 +12,9 @@ from recollect.protocols import supports
 from recollect.recall.bm25 import frequencies
 from recollect.store.base import Term
 from recollect.store.text_fields import TEXT_FIELDS
-from recollect.text.classify import is_lookup
+from recollect.text.classify import asks_about_assistant, is_lookup
+from recollect.text.polarity import asks_for_negative
+from recollect.text.question_kinds import asks_for_all, strip_list_frame
 from recollect.text.stopwords import stop_words
 from recollect.text.times import TimeSpan
 from recollect.text.trigrams import edit_distance
@@ -27,7 +29,7 @@ WORD = re.compile(r"(?<!\w)[A-Za-z][a-z]+(?!\w)")  # no identifier, nor a part o
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """The text of a query, its words, and the terms to look up; for a follow-up also what it is about."""
+    """The text of a query, its words, the terms to look up, and what kind of question it is."""
 
     text: str
     words: tuple[str, ...] = ()
@@ -35,12 +37,36 @@ class ParsedQuery:
     times: tuple[TimeSpan, ...] = ()  # that the query names
     only_time: bool = False  # it asks for nothing in particular but what is of that time
     language: str = "en"  # code of ISO 639-1
+    asks_for_all: bool = False  # of something: a list
     subject: tuple[Term, ...] = ()  # of a follow-up: what the turns before it are about
 
 
 @dataclass(frozen=True, slots=True)
+class ListQuestion:
+    """Recognises a question that asks for all of something, and drops the words by which it does so (“list all the …
+    I've told you about”). Where the caller gave no k, it gets ``k`` results. A question for what was
+    not done or liked, or for what an assistant said, is no such question: a few memories answer it."""
+
+    k: int = 30
+
+    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
+        if not asks_for_all(query.text) or asks_for_negative(query.text) or asks_about_assistant(query.text):
+            return query
+        text = strip_list_frame(query.text)
+        run.log("asks for all", text)
+        if run.k_is_default and run.recipe.clamp is None:
+            run.k = max(run.k, self.k)
+        return replace(query, text=text, asks_for_all=True)
+
+
+@dataclass(frozen=True, slots=True)
 class ContentWords:
-    """The words of the query without the stop words of its language, unless it has no others."""
+    """The words of the query without the stop words of its language, unless it has no others.
+
+    Of a query that is a whole document, the first ``max_words`` that memories have are looked up, in bounded time.
+    """
+
+    max_words: int = 2000
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
         every, stop = tuple(dict.fromkeys(words(query.text))), stop_words(query.language)
@@ -48,7 +74,12 @@ class ContentWords:
         run.log("words", _listed(about) or "none")
         if len(about) < len(every):
             run.log("stop words dropped", _listed([word for word in every if word in stop]))
-        terms = tuple(Term(word, language=query.language) for word in _by_stem(about, query.language))
+        looked_up = _by_stem(about, query.language)
+        if len(looked_up) > self.max_words:
+            known = [word for word, having in zip(looked_up, _documents(looked_up, "stem", run), strict=True) if having]
+            run.log("words not looked up", len(looked_up) - len(known[: self.max_words]))
+            looked_up = known[: self.max_words]
+        terms = tuple(Term(word, language=query.language) for word in looked_up)
         return replace(query, words=every, terms=terms)
 
 

@@ -85,6 +85,7 @@ class Run:
     embedder: Embedder | None
     deadline: float | None = None  # on the clock of time.perf_counter
     filter: FilterExpression | None = None  # what the scope was compiled from; external results are checked against it
+    k_is_default: bool = False  # the caller gave none: a step may raise it
     history: tuple[Turn, ...] = ()  # the turns before the query, oldest first
     found: dict[str, Candidates] = field(default_factory=dict)  # by the name of the cue
     notes: dict[int, list[str]] = field(default_factory=dict)  # by key: what stages say about a hit
@@ -194,6 +195,15 @@ class Run:
             return of_stored(keys)
         stored = iter(of_stored(keys[keys > 0]))
         return [next(stored) if key > 0 else of_external(self.external[-key - 1]) for key in keys.tolist()]
+
+    def confidence(self, keys: Rows) -> float | None:
+        """How likely the first of these hits are about the query; computed once, by the first step that needs it."""
+        if self.recipe.confidence is None:
+            return None
+        if "confidence" not in self.cache:
+            self.cache["confidence"] = self.recipe.confidence.of(self, keys)
+        confidence: float = self.cache["confidence"]
+        return confidence
 
     def check_deadline(self) -> None:
         """Skip the step when the deadline has passed."""

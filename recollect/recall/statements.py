@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from recollect.store.base import Floats, Rows, Snapshot
 from recollect.text.entity_names import find_names
 from recollect.text.statements import (
-    MAX_CHARACTERS,
     find_values,
     is_correction,
     is_negative,
@@ -28,11 +27,13 @@ from recollect.text.stopwords import STOP
 from recollect.text.words import stem, words
 
 NOT_STATED = frozenset({"assistant", "system", "tool"})  # roles that repeat what a user stated
+MAX_CHARACTERS = 300  # of a statement: a longer text states many things
+FEW_PAIRS, FEW_MEDIAN = 45, 0.2  # ten memories; the usual cosine of English ones
 MINUTE = 60e6  # microseconds
 DAY_WORDS = frozenset("yesterday today tomorrow tonight gestern heut heute morgen 昨天 今天 明天 前天".split())
 OWNER_FIELDS = ("collection", "user", "speaker")
 
-Difference = Literal["value", "name", "change"]  # what differs between two statements of the same thing
+Difference = Literal["value", "name"]  # what differs between two statements of the same thing
 ConflictRule = Literal["correction", "change", "value", "polarity"]
 
 
@@ -62,7 +63,7 @@ class Statements:
         owners = list(zip(*(snapshot.strings(name, rows) for name in OWNER_FIELDS), strict=True))
         roles, paths = (snapshot.strings(name, rows) for name in ("role", "path"))
         stated = [
-            role not in NOT_STATED and not path and not is_question(text)
+            role not in NOT_STATED and not path and len(text) <= MAX_CHARACTERS and not is_question(text)
             for role, path, text in zip(roles, paths, texts, strict=True)
         ]
         begins = snapshot.numbers("valid_from", rows)
@@ -77,30 +78,31 @@ class Statements:
     def difference(self, at: int, other: int) -> Difference | None:
         """What differs, if both state the same thing at different times; None if they do not."""
         near = float(self.nearness[at, other])
-        if not (
-            self.stated[at]
-            and self.stated[other]
-            and self.owners[at] == self.owners[other]
-            and self.moments[at] != self.moments[other]
-            and near >= self.near
-        ):
+        if not self._comparable(at, other):
             return None
         (values, names, content), (other_values, other_names, other_content) = self._parts(at), self._parts(other)
         if content.isdisjoint(other_content) and near < self.very_near:
             return None
         if values and other_values and values != other_values:
             return "value"
-        if names - other_names and other_names - names:
-            return "name"
-        newer = max(at, other, key=self.moments.__getitem__)
-        return "change" if near >= self.very_near and tells_change(self.texts[newer]) else None
+        return "name" if names - other_names and other_names - names else None
+
+    def _comparable(self, at: int, other: int) -> bool:
+        """Are both statements of the same owner, of different times, and near in meaning?"""
+        return (
+            self.stated[at]
+            and self.stated[other]
+            and self.owners[at] == self.owners[other]
+            and bool(self.moments[at] != self.moments[other])
+            and bool(self.nearness[at, other] >= self.near)
+        )
 
     def conflict(self, newer: int, older: int) -> ConflictRule | None:
-        """The rule by which two statements may conflict; stricter than ``difference``, as no query says what is meant."""
+        """The rule by which two statements may conflict; stricter than ``difference``: no query says what is meant."""
         if self.corrects(newer, older):
             return "correction"
         near = float(self.nearness[newer, older])
-        if near < self.near or self.difference(newer, older) is None:
+        if not self._comparable(newer, older):
             return None
         (values, names, content), (old_values, old_names, old_content) = self._parts(newer), self._parts(older)
         common = len((content & old_content) - values - old_values - DAY_WORDS)
@@ -121,7 +123,7 @@ class Statements:
         if at not in self._values:
             text = self.texts[at]
             content = frozenset(stem(word) for word in words(text) if len(word) > 1 and word not in STOP)
-            names = frozenset(name.casefold() for name in find_names(text[:MAX_CHARACTERS]))
+            names = frozenset(name.casefold() for name in find_names(text))
             self._values[at] = find_values(text), names, content
         return self._values[at]
 
@@ -150,7 +152,11 @@ def nearness(vectors: NDArray[np.float32], median: float | None = None) -> NDArr
 
 
 def median_cosine(cosines: NDArray[np.float64]) -> float:
-    """The median of a square of cosines without its diagonal; at most .95, so that equal texts do not hide others."""
+    """The median of a square of cosines without its diagonal; at most .95, so that equal texts do not hide others.
+
+    A few memories do not show what is usual: there it is at most FEW_MEDIAN.
+    """
     known = cosines[np.triu_indices(len(cosines), 1)]
     known = known[~np.isnan(known)]
-    return min(float(np.median(known)), 0.95) if len(known) else 0.0
+    highest = 0.95 if len(known) >= FEW_PAIRS else FEW_MEDIAN
+    return min(float(np.median(known)), highest) if len(known) else 0.0

@@ -22,7 +22,7 @@ from recollect.recall.similarity import nearest
 from recollect.recall.stages.factors import DAY
 from recollect.store.base import Flags, Floats, Rows, Scope
 from recollect.store.told_times import as_intervals
-from recollect.text.classify import asks_about_assistant
+from recollect.text.classify import SENTENCE, asks_about_assistant
 from recollect.text.framing import asks_what_was_said, frames_only
 from recollect.text.stopwords import STOP, stop_words
 from recollect.text.times import TimeSpan, find_times
@@ -33,10 +33,18 @@ MAX_QUERY_CHARACTERS = 10_000  # a time that is named later in a query is not re
 
 @dataclass(frozen=True, slots=True)
 class TimeReader:
-    """Reads the times that a query names (“last week”, “on 4 March”), and takes their words out of it."""
+    """Reads the times that a query names (“last week”, “on 4 March”), and takes their words out of it.
+
+    In a message of several sentences only the questions count, and in a long one only the last of them: what else is
+    told (“lovely weather today”) is not asked for.
+    """
+
+    long: int = 3  # sentences
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
-        times = find_times(query.text[:MAX_QUERY_CHARACTERS], run.as_of)
+        asked = self._questions(query.text[:MAX_QUERY_CHARACTERS])
+        found = find_times(query.text[:MAX_QUERY_CHARACTERS], run.as_of)
+        times = [each for each in found if any(each.begin < end and start < each.end for start, end in asked)]
         if not times:
             return query
         text, kept = query.text, 0
@@ -49,6 +57,14 @@ class TimeReader:
         spans = tuple(each.span for each in times)
         run.log("time", "; ".join(f"“{each.text}”: {format_span(each.span)}" for each in times))
         return replace(query, text=query.text if only_time else rest, times=spans, only_time=only_time)
+
+    def _questions(self, text: str) -> list[tuple[int, int]]:
+        """The places of the sentences that are questions; of all, if none is."""
+        sentences = [(found.start(), found.end(), found[0]) for found in SENTENCE.finditer(text)]
+        questions = [(start, end) for start, end, sentence in sentences if "?" in sentence or "？" in sentence]
+        if len(sentences) > self.long:
+            questions = questions[-1:]
+        return questions or [(0, len(text))]
 
 
 def format_span(span: TimeSpan) -> str:

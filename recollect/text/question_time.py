@@ -20,9 +20,10 @@ EINHEIT += r"|november|dezember)\w{0,2}\b"
 ORDINAL_NAME = r"(?:names?|floor|aid|class|language|half|person|lady|vornamen?)\b"
 
 FIRST = re.compile(
-    rf"\bfirst\b(?!\s+(?:{ORDINAL_NAME}|(?:(?:few|\d+|two|three|four|five|six)\s+)?{UNIT}))|\b(?:originally|initially|earliest|original|to begin with)\b"
+    rf"\bfirst\b(?!\s+(?:{ORDINAL_NAME}|(?:(?:few|\d+|two|three|four|five|six)\s+)?{UNIT}))"
+    r"|\b(?:originally|initially|earliest|original|to begin with)\b"
     r"|\b(?:in|at) the (?:very )?(?:beginning|start|outset)\b"
-    rf"|\b(?:zuerst|anfangs|anfänglich\w*|ursprünglich\w*|zu (?:aller)?erst|als erstes|am anfang|zu (?:beginn|anfang))\b"
+    r"|\b(?:zuerst|anfangs|anfänglich\w*|ursprünglich\w*|zu (?:aller)?erst|als erstes|am anfang|zu (?:beginn|anfang))\b"
     rf"|\b(?:aller)?erste[rsnm]?\b(?!\s+(?:{ORDINAL_NAME}|{EINHEIT}))"
     r"|最初|最开始|最開始|一开始|一開始|起初|最先|最早|第一(?:次|个|個|家|本|份|台|部|条|條|位|名|间|間|款|辆|輛|只|隻)",
     re.IGNORECASE,
@@ -36,7 +37,7 @@ LAST = re.compile(
 )
 BEFORE = re.compile(
     r"\b(?:before|previous(?:ly)?|former(?:ly)?|used to|prior|back then|in the past|until recently|no longer)\b"
-    r"|(?<!how )\bold\b(?! (?:is|are|am|was|were)\b)|\b(?:years|months|weeks|days)\s+old\b(?!)"
+    r"|(?<!how )\bold\b(?! (?:is|are|am|was|were)\b)"
     r"|\b(?:früher\w*|vorher\w*|zuvor|ehemalig\w*|damals|bisherig\w*|einst|alte[rsnm]?|bevor)\b"
     r"|\bvor (?:de[rmn]|meine[rmn]|unsere[rmn]|ihre[rmn]|seine[rmn])\b"
     r"|以前|之前|原来|原來|原先|过去|過去|从前|從前|曾经|曾經|旧|舊|老(?:的|号|號|地址)|(?:涨|搬|换|換|改|变|變)前",
@@ -55,6 +56,8 @@ COMPARISON = re.compile(
     r"|\b(?:zuerst|zuletzt|früher|später|eher|vorher)\b[^?!]{0,200}\boder\b|哪个在(?:前|后|先)|哪個在(?:前|後|先)",
     re.IGNORECASE,
 )
+# “Have I ever been there before?” asks for any, not for an earlier one.
+EVER = re.compile(r"\bever\b|\b(?:jemals|schon (?:ein)?mal)\b|曾经.*[吗嗎]|曾經.*嗎", re.IGNORECASE)
 # The first finite verb of an English question gives its tense; "have" and "has" begin a perfect.
 AUXILIARY = re.compile(
     r"\b(?:(?P<present>is|isn|are|aren|am|do|don|does|doesn|can|may|must|should|will)|"
@@ -89,6 +92,8 @@ def question_time(question: str) -> QuestionTime:
     """
     text = question[:MAX_CHARACTERS]
     if COMPARISON.search(text):
+        return ""
+    if EVER.search(text):
         return ""
     for pattern, time in ((FIRST, "first"), (LAST, "last"), (BEFORE, "before"), (NOW, "now")):
         if pattern.search(text):

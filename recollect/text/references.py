@@ -72,22 +72,27 @@ NAME = re.compile(r"(?<=\s)[A-ZÄÖÜ][\w'’]+")
 # Always about something else than the question itself names, unless an earlier clause has it.
 DEMONSTRATIVES = re.compile(
     r"\b(?:(?:the|that|this|a|an)\s+(?:\w+\s+)?ones?(?!\s+(?:of|that|who|which|with|from|in|on|at|for|I|we|my)\b)\b|"
-    r"that(?=\s*(?:[?.!,;]|$))|(?:after|before|about|for|with|from|by|like|than|of|is|was|did|does|do) that(?=\s*(?:[?.!,;]|$|again|happen))|"
+    r"that(?=\s*(?:[?.!,;]|$))|(?:after|before|about|for|with|from|by|like|than|of|is|was|did|does|"
+    r"do) that(?=\s*(?:[?.!,;]|$|again|happen))|"
     r"(?:is|was|did|does|has|had|will|would|can) that (?=\w+\W*$)|"
-    r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!been )(?<!be )there(?=\s*(?:[?.!,;]|$|then|again|before|at|on|in|and|with|for)\b)|"
+    r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!been )(?<!be )there(?=\s*(?:[?.!,;]|$|then|again|before|at|on|in|and|"
+    r"with|for)\b)|"
     r"there(?=\W*$)|afterwards|afterward|thereafter|instead(?=\W*$)|"
-    r"dafür|davon|damit|dazu|daran|darauf|daraus|darin|darüber|darunter|darum|dabei|dagegen|dadurch|danach|davor|dahin|"
+    r"dafür|davon|damit|dazu|daran|darauf|daraus|darin|darüber|darunter|darum|dabei|dagegen|dadurch|danach|davor|"
+    r"dahin|"
     r"dorthin|dorther|dort|anschließend|hinterher|stattdessen)\b",
     re.IGNORECASE,
 )
 # A German article that stands alone is a pronoun: no noun, which would have a capital, follows within three words.
-GERMAN_ARTICLE = re.compile(r"(?<![,\w])\s(?:das|der|den|dem)(?=\s*[?.!]|(?:\s+[a-zäöüß]+){1,3}\s*[?.!,])")
+GERMAN_ARTICLE = re.compile(r"(?<!,)\s(?:das|der|den|dem)(?=\s*[?.!]|(?:\s+[a-zäöüß]+){1,3}\s*[?.!,])")
 
 # “It” that refers to nothing.
 EXPLETIVES = re.compile(
     r"\b(?:what (?:time|day|date) (?:is|was) it|(?:does|did|will|would|do) it (?:take|rain|snow)|(?:is|was) it "
-    r"(?:that|true|ok|okay|possible|worth|raining|snowing|who|my|your|our)|it (?:is|was|takes|took|seems|rains|rained)|"
-    r"(?:is|was|be|has|had) it \w+ (?:that|for|to|since)|it(?:'s|’s) \w+ (?:that|for|to)|ma[dk]e it (?:to|in|through|on)|"
+    r"(?:that|true|ok|okay|possible|worth|raining|snowing|who|my|your|our)|it (?:is|was|takes|took|seems|rains|"
+    r"rained)|"
+    r"(?:is|was|be|has|had) it \w+ (?:that|for|to|since)|it(?:'s|’s) \w+ (?:that|for|to)|ma[dk]e it (?:to|in|"
+    r"through|on)|"
     r"(?:gibt|gab|gäbe|geht|ging|war|ist|halte|hält|regnet|regnete|schneit) es|es (?:gibt|gab|geht|ging|regnet|mit)|"
     r"wie spät ist es|wie geht es)\b",
     re.IGNORECASE,
@@ -98,7 +103,8 @@ CHINESE_OTHERS = frozenset("其他 其它".split())
 YES_OR_NO = re.compile("[吗嗎]")
 CHINESE_CLAUSE = re.compile("[，。？！；,?!;]")
 CHINESE_DEMONSTRATIVE = re.compile(
-    r"(?:那里|那儿|那边|那时候?|那次|那天|那个|那家|那位|那些|那本|那部|那件|那种|这里|这儿|这次|这个|这家|这些|这位|那裡|那個|這個|這裡)"
+    r"(?:那里|那儿|那边|那时候?|那次|那天|那个|那家|那位|那些|那本|那部|那件|那种|这里|这儿|这次|这个|这家|这些|"
+    r"这位|那裡|那個|這個|這裡)"
 )
 
 
@@ -120,7 +126,7 @@ def depends_on_history(question: str) -> str:
         return f"it begins with “{begins[0].strip()}”"
     if ELLIPSIS_CHINESE.match(text) or ELIDED_VERB.search(text):
         return "its verb is left out"
-    every = [word for word in words(text, whole=True)]
+    every = words(text, whole=True)
     if every and all(names_no_subject(word) for word in every) and not _speaks_of_speakers(every):
         return "it names no subject"
     return _unresolved(text)

@@ -22,11 +22,11 @@ DAY = re.compile(
     r"周|星期|礼拜|禮拜|.*(?:day|tag|mittwoch|sonnabend|abend)$|.*(?:ry|ril|mber|ber|uar|jun|jul|mai|märz|august).*"
 )
 CHANGE = re.compile(
-    r"\b(?:now|new|mov(?:es?|ed|ing)|changed|instead|from (?:today|tomorrow|now)|no longer|any ?more|switched|updated|again"
-    r"|back (?:to|on|up|down)|(?:up|down) to|raised?|lowered|increased|reduced|doubled|halved|renewed|replaced|postponed"
-    r"|cancelled|after all|since (?:yesterday|today|this|last))\b"
-    r"|\b(?:jetzt|neue?[rsnm]?|ab (?:sofort|heute|morgen)|verschoben|geändert|umgezogen|inzwischen|statt(?:dessen)?|wieder"
-    r"|erhöht|gesenkt|verdoppelt|halbiert|verlängert|ersetzt|abgesagt|doch)\b"
+    r"\b(?:now|new|mov(?:es?|ed|ing)|changed|instead|from (?:today|tomorrow|now)|no longer|any ?more|switched|updated"
+    r"|again|back (?:to|on|up|down)|(?:up|down) to|raised?|lowered|increased|reduced|doubled|halved|renewed|replaced"
+    r"|postponed|cancelled|after all|since (?:yesterday|today|this|last))\b"
+    r"|\b(?:jetzt|neue?[rsnm]?|ab (?:sofort|heute|morgen)|verschoben|geändert|umgezogen|inzwischen|statt(?:dessen)?"
+    r"|wieder|erhöht|gesenkt|verdoppelt|halbiert|verlängert|ersetzt|abgesagt|doch)\b"
     r"|改[到成为為了]|[换換][了成到]|搬[到完进進]|现在|現在|不再|[涨漲升降调調]到|加量|减量|減量|又|其实|其實|戒了|重新",
     re.IGNORECASE,
 )
@@ -38,8 +38,8 @@ CORRECTION = re.compile(
 )
 OPINION = re.compile(
     r"\b(?:i|we|i'm|i've|we're)\b.{0,40}\b(?:like|love|hate|dislike|prefer|enjoy|want|need|eat|drink|take|think|trust|believe"
-    r"|back on|given up|gave up|stopped|started)\b|\b(?:ich|wir)\b.{0,40}\b(?:\w*mag|liebe|hasse|will|esse|trinke|nehme|finde"
-    r"|halte|glaube)\b|\b(?:mag|liebe|hasse|esse|trinke|nehme|finde) (?:ich|wir)\b"
+    r"|back on|given up|gave up|stopped|started)\b|\b(?:ich|wir)\b.{0,40}\b(?:\w*mag|liebe|hasse|will|esse|trinke|nehme"
+    r"|finde|halte|glaube)\b|\b(?:mag|liebe|hasse|esse|trinke|nehme|finde) (?:ich|wir)\b"
     r"|我.{0,10}(?:喜欢|喜歡|爱|愛|讨厌|討厭|吃|喝|想|觉得|覺得|认为|認為)",
     re.IGNORECASE,
 )

@@ -69,7 +69,7 @@ class Conflict:
 def find_conflicts(
     store: Store, now: datetime, filter: FilterExpression | None, limit: int | None, report: Report | None = None
 ) -> list[Conflict]:
-    """The pairs that may conflict, nearest in meaning first. Each memory is compared with its nearest neighbours only."""
+    """The pairs that may conflict, nearest in meaning first. Each memory is compared with its nearest ones only."""
     with store.snapshot() as snapshot:
         scope = snapshot.scope(filter, ("active",), now)
         rows = snapshot.page(scope, "stored", scope.count)
@@ -81,7 +81,7 @@ def find_conflicts(
             if report is not None:
                 report(min(start + BATCH, len(rows)), len(rows))
         _keep_nearest_correction(snapshot, found)
-        for pair in _linked(snapshot, {row for pair in found for row in pair}):
+        for pair in _linked(snapshot, {row for ends in found for row in ends}):
             found.pop(pair, None)
         best = sorted(found.items(), key=lambda item: (-item[1][1], snapshot.ids(np.array(item[0]))))[:limit]
         memories = snapshot.memories(np.array([row for pair, _ in best for row in pair], dtype=np.int64))
@@ -99,14 +99,14 @@ def _compare(
     one = np.array([row], dtype=np.int64)
     owner = _owners(snapshot, one)[0]
     vector = snapshot.vectors(one)
-    if owner not in medians or not vector.size or np.isnan(vector).any():
-        return
-    near, _ = nearest(snapshot, vector[0], scope, NEIGHBOURS + 1)
+    near: Rows = np.empty(0, dtype=np.int64)
+    if vector.size and not np.isnan(vector).any():
+        near, _ = nearest(snapshot, vector[0], scope, NEIGHBOURS + 1)
     after = snapshot.neighbours(one, 3)[0, 3:]
     after = after[after > 0]
     others = np.unique(np.concatenate([near, after[scope.contains(after)]]))
     rows = np.concatenate([one, others[others != row]])
-    statements = Statements.of(snapshot, rows, medians[owner])
+    statements = Statements.of(snapshot, rows, medians.get(owner))
     for at in range(1, len(rows)):
         older, newer = (0, at) if statements.moments[0] <= statements.moments[at] else (at, 0)
         rule = statements.conflict(newer, older)

@@ -179,3 +179,17 @@ def test_reembed_makes_vectors_with_the_local_model(recollect: Command, keep: Ke
 def test_reembed_without_a_model_is_bad_input(recollect: Command, keep: Keep) -> None:
     keep("x")
     assert recollect("reembed", "--embedder", "none").code == 2
+
+
+@pytest.mark.contract("B17")
+def test_conflicts_lists_pairs_with_their_reason_and_what_to_do(recollect: Command, keep: Keep) -> None:
+    older = keep("My locker is number 27.", "--session", "monday", "--position", "0", "--created", "2025-01-01T10:00")
+    newer = keep("Sorry, 31.", "--session", "monday", "--position", "1", "--created", "2025-01-01T10:02")
+    shown = recollect("conflicts").out
+    for part in (older, newer, "My locker is number 27.", "corrects what was said", "supersede OLDER NEWER"):
+        assert part in shown
+    (pair,) = recollect("conflicts", "--json").json
+    assert (pair["older"]["id"], pair["newer"]["id"], pair["rule"]) == (older, newer, "correction")
+    recollect("supersede", older, newer)
+    assert recollect("conflicts", "--json").json == []
+    assert "No two memories seem to conflict." in recollect("conflicts").out

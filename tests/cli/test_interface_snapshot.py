@@ -101,7 +101,7 @@ def _json_outputs(folder: Path) -> Iterator[tuple[str, list[str]]]:
     yield "recall --explain", _keys(_run("recall", "blue cup", "--explain"))
     yield "context", _keys(_run("context", "blue cup"))
     yield "why", _keys(_run("why", "blue cup", ids[0]))
-    yield "why-not", _keys(_run("why-not", "sink", ids[0]))
+    yield "why-not", _keys(_run("why-not", "sink", ids[0], "-k", "1"))
     yield "compare", _keys(_run("compare", "blue cup", "-r", "default", "-r", "openmem"))
     yield "recipes", _keys(_run("recipes"))
     yield "list", _keys(_run("list"))

@@ -322,6 +322,10 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
         ById(lambda mind, id: mind.supersede(id, "A jug.")),
         Refused(lambda mind, world: mind.supersede("note-own", Memory("A jug.", id=FOREIGN)), (FOREIGN,)),
     ),
+    "conflicts": (
+        Reads(lambda mind, world: mind.conflicts()),
+        Reads(lambda mind, world: mind.conflicts({world.bound: "zanzibar"})),
+    ),
     "contradict": (
         ById(lambda mind, id: mind.contradict("note-own", id)),
         ById(lambda mind, id: mind.contradict(id, OTHER, loser=OTHER)),
@@ -366,6 +370,7 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
         ById(lambda mind, id: mind.history(id)),
     ),
     "status": (Reads(lambda mind, world: mind.status()),),
+    "tools": (Reads(lambda mind, world: {tool.name: tool for tool in mind.tools()}["recall"].call(query=QUERY, k=20)),),
     "probe": (Reads(lambda mind, world: mind.probe()),),
     "consolidate": (
         Reads(lambda mind, world: list(mind.consolidate(world.folder / "notes", "weekly"))),

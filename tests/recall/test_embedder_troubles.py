@@ -42,7 +42,14 @@ def test_a_deadline_of_nothing_still_gives_a_sound_answer(tmp_path: Path) -> Non
         recall = mind.recall("red cup", deadline=0)
     assert set(texts(recall)) <= set(CUPS)
     late = [each for each in recall.trace.steps if "deadline" in each.reason]
-    assert [each.name for each in late if each.kind == "cue"] == ["words", "trigrams", "vectors", "tokens"]
+    assert [each.name for each in late if each.kind == "cue"] == [
+        "time",
+        "words",
+        "trigrams",
+        "vectors",
+        "history",
+        "tokens",
+    ]
     assert all(each.outcome == "skipped" for each in late)
 
 

@@ -24,9 +24,11 @@ def test_the_trace_has_every_step_in_order_with_its_time(tmp_path: Path) -> None
     assert [(each.kind, each.name) for each in trace.steps] == [
         ("filter", "mask"),
         *(("read", type(reading).__name__) for reading in recipe.read),
+        ("cue", "time"),
         ("cue", "words"),
         ("cue", "trigrams"),
         ("cue", "vectors"),
+        ("cue", "history"),
         ("cue", "tokens"),
         ("fuse", "blend"),
         *(("stage", stage.name) for stage in recipe.stages),

@@ -87,7 +87,7 @@ def test_a_memory_that_no_cue_found_hears_each_cue_out(tmp_path: Path) -> None:
         mind.remember("door", id="door")
         verdict = mind.why_not("cup", "door")
         assert (verdict.returned, verdict.step) == (False, "cues")
-        assert set(verdict.cues) == {"words", "trigrams", "vectors", "tokens"}
+        assert set(verdict.cues) == {"time", "words", "trigrams", "vectors", "history", "tokens"}
         assert "nothing in common" in verdict.cues["words"]
         assert "every word has a match" in verdict.cues["trigrams"]
         assert "no embedder" in verdict.cues["vectors"]

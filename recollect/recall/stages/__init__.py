@@ -2,20 +2,28 @@
 
 from recollect.recall.stages.conversation import (
     AnswerLikelihood,
+    AssistantReplies,
+    ConfirmedStatements,
     ContinuedConversation,
     RoleFactor,
     SessionScore,
     SpeakerFactor,
 )
+from recollect.recall.stages.coverage import Coverage
 from recollect.recall.stages.factors import ConditionalStage, RecencyFactor, RecordUse, StatusFactor
 from recollect.recall.stages.links import Contradictions, RelatedNames, SpreadingActivation, TrustFactor
+from recollect.recall.stages.polarity import PolarityFactor
 from recollect.recall.stages.statements import StatementTime
 
 __all__ = [
     "AnswerLikelihood",
+    "AssistantReplies",
     "ConditionalStage",
+    "ConfirmedStatements",
     "ContinuedConversation",
     "Contradictions",
+    "Coverage",
+    "PolarityFactor",
     "RecencyFactor",
     "RecordUse",
     "RelatedNames",

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from recollect.model.validation import micros
 from recollect.recall.expressions import leaf, product, total
-from recollect.recall.hits import HitOperation, Hits, Rescore
+from recollect.recall.hits import Add, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.stages.factors import DAY
+from recollect.store.base import Rows
 from recollect.text.classify import (
     asks_about_assistant,
     asks_about_past,
@@ -25,6 +26,7 @@ from recollect.text.classify import (
     mentions_time,
     question_share,
 )
+from recollect.text.statements import find_values
 from recollect.text.words import fold, words
 
 WITH_SESSION = "with its session"
@@ -109,6 +111,77 @@ class RoleFactor:
 
 
 @dataclass(frozen=True, slots=True)
+class AssistantReplies:
+    """Where the query is about what an assistant said: the reply to a hit gets at least a share of that hit's score.
+
+    “What did you advise about the plug?”: the user's turn names the plug, the reply need not.
+    """
+
+    share: float = 0.95
+    name: str = "replies"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        if not asks_about_assistant(run.trace.query):
+            raise Skip("the query is not about what an assistant said")
+        asked = _turns_of(run, hits, assistant=False)
+        replies = run.snapshot.neighbours(hits.keys[asked], 1)[:, 1]
+        answers = _are_assistants(run, replies)
+        return _lend(run, hits, asked[answers], replies[answers], self.share, "reply to")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmedStatements:
+    """What an assistant repeats counts for the statement that it confirms: that one gets at least the same score.
+
+    “It's 75 again from today.” – “Noted: 75 micrograms of levothyroxine.”: the statement need not name the drug. It
+    does so only where both have a value in common, such as a number.
+    """
+
+    name: str = "confirmed statements"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        if asks_about_assistant(run.trace.query):
+            raise Skip("the query is about what an assistant said")
+        echoes = _turns_of(run, hits, assistant=True)
+        stated = run.snapshot.neighbours(hits.keys[echoes], 1)[:, 0]
+        echoes, stated = echoes[stated > 0], stated[stated > 0]
+        pairs = zip(run.texts(hits.keys[echoes]), run.texts(stated), strict=True)
+        confirms = np.array([bool(find_values(echo) & find_values(text)) for echo, text in pairs], dtype=np.bool_)
+        confirms &= ~_are_assistants(run, stated)
+        return _lend(run, hits, echoes[confirms], stated[confirms], 1.0, "repeated by")
+
+
+def _turns_of(run: Run, hits: Hits, assistant: bool, head: int = 20) -> NDArray[np.int64]:
+    """The places of an assistant's turns, or of the others, among the first hits."""
+    first = _first_page(hits)
+    first = first[hits.keys[first] > 0][:head]
+    return np.asarray(first[_are_assistants(run, hits.keys[first]) == assistant])
+
+
+def _are_assistants(run: Run, rows: Rows) -> NDArray[np.bool_]:
+    return np.array([role == "assistant" for role in run.snapshot.strings("role", rows)], dtype=np.bool_)
+
+
+def _lend(
+    run: Run, hits: Hits, sources: NDArray[np.int64], targets: Rows, share: float, relation: str
+) -> list[HitOperation]:
+    """Give memories at least a share of the score of the hit that each belongs to; they may be hits already."""
+    first = _first_page(hits)
+    scores, own = (
+        hits.score.values,
+        dict(zip(hits.keys[first].tolist(), hits.score.values[first].tolist(), strict=True)),
+    )
+    better = np.array([own.get(key, 0.0) for key in targets.tolist()]) < share * scores[sources]
+    better &= run.scope.contains(targets)
+    if not better.any():
+        raise Skip("no candidate has such a neighbour that it would raise")
+    sources, targets = sources[better], targets[better]
+    ids = run.ids(hits.keys[sources])
+    lent = product(lambda at: f"{relation} {ids[at]}", hits.score.take(sources), leaf(share, "share"))
+    return [Add(targets, lent)]
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerLikelihood:
     """Lowers the score of texts that are unlikely to be an answer, among the first ``head`` hits.
 
@@ -163,8 +236,8 @@ class ContinuedConversation:
     name: str = "resuming"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        count = count_statements(run.query.text)
-        if count < self.statements or asks_about_past(run.query.text, run.query.language):
+        count = count_statements(run.trace.query)
+        if count < self.statements or asks_about_past(run.trace.query, run.query.language):
             raise Skip("the query is not a message that continues a conversation")
         in_session = np.array([session != "" for session in run.snapshot.strings("session", hits.keys)], dtype=np.bool_)
         if not in_session[_first_page(hits)].any():

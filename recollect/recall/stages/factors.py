@@ -52,7 +52,7 @@ class StatusFactor:
         if question_time(run.trace.query) in ("before", "first"):
             statuses = ["active" if status == "superseded" else status for status in statuses]
         if self.factors.keys().isdisjoint(statuses):
-            raise Skip("all candidates are active, or superseded where the query is about the past")
+            raise Skip("all candidates are active")
         factor = np.array([self.factors.get(status, 1.0) for status in statuses])
         stored = run.snapshot.strings("status", hits.keys)
 

@@ -171,7 +171,7 @@ def _trust(run: Run, keys: Rows) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class RelatedNames:
-    """Adds memories about a name that is related to one in the query: “Who is Ana's boss?” finds what Bo's memories say.
+    """Adds memories about a name that is related to one in the query: for Ana, who works with Bo, also those about Bo.
 
     Each gets share × weight of the relation × the best score × its BM25 score ÷ the best, if that is more than it has.
     """

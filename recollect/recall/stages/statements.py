@@ -33,7 +33,7 @@ class StatementTime:
 
     head: int = 40
     # The share of the best score that a hit must have, by what differs: a number is a safer sign than a name.
-    ratios: Mapping[Difference, float] = field(default_factory=lambda: {"value": 0.3, "name": 0.5, "change": 0.6})
+    ratios: Mapping[Difference, float] = field(default_factory=lambda: {"value": 0.3, "name": 0.5})
     matched: float = 0.7  # of the words that the best hit matches; only where the embedder cannot read the query
     name: str = "statements"
 

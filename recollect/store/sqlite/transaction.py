@@ -211,9 +211,11 @@ class SqliteTransaction:
         return len(changed.rows)
 
     def reindex(self, row: int) -> None:
-        """Make the words of a memory again."""
-        values = (row, self._entries(self.stored(row)))
-        self.connection.execute("INSERT OR REPLACE INTO words VALUES (?, ?)", values)
+        """Make the words of a memory again, and read the times that its text tells of."""
+        memory = self.stored(row)
+        self.connection.execute("INSERT OR REPLACE INTO words VALUES (?, ?)", (row, self._entries(memory)))
+        self.connection.execute("DELETE FROM told_times WHERE row = ?", (row,))
+        self._write_told_times(row, memory)
 
     def delete(self, rows: Sequence[int]) -> None:
         """Its history goes, too: the undo of an earlier operation has nothing left to restore."""

@@ -1,0 +1,53 @@
+"""Polarity: whether a text refuses, dislikes or denies something, and whether a question asks for that.
+
+General words of negation, dislike and refusal in English, German and Chinese.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_CHARACTERS = 2_000  # of a text that are read
+
+# After a question word, in the same sentence: “I'm not sure. Which film did I see?” asks for something else.
+ASKS_FOR_NEGATIVE = re.compile(
+    r"\b(?:which|what|where|who|whom|whose)\b[^.!?\n]{0,120}?\b(?:not|never|no longer|avoid|dislike[ds]?|hate[ds]?|"
+    r"refuse[ds]?|reject(?:ed)?|against|unhappy|turn(?:ed|ing)? down|"
+    r"worst|(?:did|do|does|have|has|had|was|were|is|are|should|would|could|ca|wo|can)n['’]?t)\b|"
+    r"\b(?:welche[mnrs]?|was|wo|wohin|wer|wen|wem)\b[^.!?\n]{0,120}?\b(?:nicht|nie|niemals|kein\w*|ungern|gegen|"
+    r"abgelehnt|vermeiden|meiden|hasse|schlechteste[nrs]?)\b|"
+    r"(?=[^。！？\n]{0,120}(?:哪|什么|什麼|谁|誰|啥))[^。！？\n]{0,120}?(?:不(?:喜欢|喜歡|想|要|能|爱|愛|好|吃|该|"
+    r"該|应|應|会|會|怎么样|"
+    r"怎麼樣|满意|滿意)|没(?!有?多久)|沒|讨厌|討厭|拒绝|拒絕|最差|避免)",
+    re.IGNORECASE,
+)
+NEGATIVE = re.compile(
+    r"\b(?:no|not|never|none|nothing|nobody|neither|nor|without|(?:ca|wo|do|does|did|is|are|was|were|have|has|had|"
+    r"would|"
+    r"could|should)n['’]?t|cannot|avoid\w*|hate[ds]?|dislike[ds]?|awful|terrible|horrible|useless|worst|worse|bad|"
+    r"badly|poor|"
+    r"disappoint\w*|regret\w*|refus\w*|reject\w*|cancel\w*|dead|gave up|given up|sick|unhappy|annoy\w*|wrong|fail\w*|"
+    r"sent? (?:it |them )?back|instead|stop(?:ped)?|last (?:time|order|visit))\b|"
+    r"\b(?:nicht|nichts|nie|niemals|niemand|kein\w*|ohne|leider|hass\w*|schlecht\w*|furchtbar\w*|schrecklich\w*|"
+    r"mies\w*|schlimm\w*|"
+    r"enttäusch\w*|bereu\w*|abgelehnt|abgesagt|abgebrochen|unzufrieden|eklig\w*|ärger\w*|statt\w*|trotzdem)\b|"
+    r"不(?!错|錯|过|過|管|仅|僅|但|少)|没|沒|无法|無法|从不|從不|讨厌|討厭|难吃|難吃|糟|差劲|差勁|一般|失望|后悔|"
+    r"後悔|拒绝|拒絕|可惜|别|別",
+    re.IGNORECASE,
+)
+
+
+def asks_for_negative(question: str) -> bool:
+    """
+    >>> [asks_for_negative(each) for each in ("Which film did I not like?", "Which film did I like?")]
+    [True, False]
+    """
+    return ASKS_FOR_NEGATIVE.search(question[:MAX_CHARACTERS]) is not None
+
+
+def is_negative(text: str) -> bool:
+    """
+    >>> [is_negative(each) for each in ("The soup was awful.", "I never went back.", "The soup was great.")]
+    [True, True, False]
+    """
+    return NEGATIVE.search(text[:MAX_CHARACTERS]) is not None

@@ -1,0 +1,63 @@
+"""What a question asks for: all of something, or what was not liked, taken or done. English, German and Chinese."""
+
+from __future__ import annotations
+
+import re
+
+MAX_CHARACTERS = 1_000  # of a question that are read
+
+# “Which tools”: a plural after the question word. Words in -ss, -us and -is are singular.
+PLURAL = r"(?!(?:was|has|does|\w*(?:ss|us|is))\b)\w{2,}s\b(?!['’])"
+# Up to now: “which tools have I bought” asks for all, “which tools did I use for the shelf” for those of one occasion.
+THEN = r"(?=(?:\s*,)?(?:\s+(?:and|or)\b)?(?:\s+\w+){0,3}\s+(?:have|has)\b)"
+ASKS_FOR_ALL = re.compile(
+    r"\b(?:list|name|show me|give me|tell me|what are|who are)\s+(?:me\s+)?(?:all|every|each|both)\b|"
+    r"\b(?:all|every(?:one|thing|where)?|each)\s+(?:of\s+)?(?:the\s+|my\s+|our\s+)?\w+(?:\s+\w+)?\s+(?:that\s+|"
+    r"who\s+|where\s+)?"
+    r"(?:i|we|you)(?:['’]ve|['’]d| have| had)?\b|\bwhat all\b|\b(?:who|where) all\b|\bso far\b|"
+    rf"^\W*(?:\w+\s+)?(?:which|what)\s+(?:(?:kinds|types|sorts) of\s+|(?:of\s+)?(?:my|our|the|other|different)\s+|"
+    rf"(?!(?:was|has|does|is|are|did|do|had|have|kind|type|sort)\b)\w+\s+)?{PLURAL}{THEN}|"
+    r"^\W*(?:what|who|where) (?:have|has) (?!been\b)\w+ (?!been\b|got\b)|"  # up to now
+    r"\b(?:alle|sämtliche|jede[sn]?|überall)\b|^\W*(?:nenne|liste|zähle)\b|"
+    r"^\W*welche\s+(?:\w+\s+)?\w+\s+(?:sind|waren|wurden|werden|können|gibt|gab|kamen|haben (?!wir|sie))|"
+    r"^\W*(?:an|auf|aus|bei|in|mit|nach|von|vor|zu)\s+welchen\b|"
+    r"哪些|哪几|哪幾|都有|都.{0,12}(?:什么|什麼|谁|誰|哪)|所有|全部|列出|一共有",
+    re.IGNORECASE,
+)
+
+
+def asks_for_all(question: str) -> bool:
+    """
+    >>> [asks_for_all(each) for each in ("Which films have I seen?", "List all my tools", "Which film did I like?")]
+    [True, True, False]
+    """
+    return ASKS_FOR_ALL.search(question[:MAX_CHARACTERS]) is not None
+
+
+# How a list is asked for, which says nothing about what is on it: “list all the … that I've told you about so far”.
+FRAME = re.compile(
+    r"^\W*(?:please\s+|bitte\s+)?(?:can you\s+|could you\s+)?(?:list|name|show me|give me|tell me|nenne|liste|"
+    r"zähle)\b(?:\s+(?:me|mir|auf))?|"
+    r"\b(?:(?:that|which|who|whom)\s+)?(?:(?:i|we)(?:['’]ve|['’]d|\s+have|\s+had)?|(?:have|had|did)\s+(?:i|"
+    r"we))\s+(?:ever\s+)?"
+    r"(?:told you(?:\s+about)?|tell you(?:\s+about)?|mentioned?(?:\s+to you)?|talked about|talk about|spoken (?:of|"
+    r"about)|brought up|named)\b|"
+    r"\b(?:so far|up to now|until now|to date|what all|all(?:\s+of)?\s+(?:the|my|our)|every|all)\b|"
+    r",?\s*(?:\w+\s+)?(?:denen|die|das|den)\s+ich\s+(?:dir\s+)?(?:erzählt|erwähnt|gesprochen|genannt|"
+    r"gesagt)\s+habe\b|"
+    r"\bhabe\s+ich\s+(?:dir\s+)?(?:bisher\s+)?(?:von\s+)?(?:erzählt|erwähnt|genannt)\b|\b(?:bisher|bislang|alle|"
+    r"sämtliche)\b|"
+    r"(?:我|我们|我們)?(?:跟你|和你|对你|對你)?(?:提到|说|說|提|讲|講|聊)(?:过|過|到过|到過)的?|都有哪些|有哪些|"
+    r"列出|所有的?|全部的?|到目前为止",
+    re.IGNORECASE,
+)
+
+
+def strip_list_frame(question: str) -> str:
+    """The question without the words by which it asks for a list; as it is if nothing would be left.
+
+    >>> strip_list_frame("List all the films I've told you about so far.")
+    'films .'
+    """
+    stripped = " ".join(FRAME.sub(" ", question[:MAX_CHARACTERS]).split()) + question[MAX_CHARACTERS:]
+    return stripped if re.search(r"\w{2}|[\u3400-\u9fff]", stripped) else question
