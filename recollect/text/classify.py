@@ -74,7 +74,7 @@ ASSISTANT_SAID = re.compile(
     r"|gemeint|genannt|gegeben)\b|\blaut dir\b|\bdeiner meinung\b"
     r"|\bdein(?:e[mnrs]?)? (?:rat|tipps?|vorschl\w+|empfehlung\w*"
     r"|antwort\w*|erklärung\w*|warnung\w*)\b"
-    r"|(?<![跟对對和向给給])你(?:之前|当时|當時|上次|那时|那時|曾经|曾經|以前|还|還|是)?(?:怎么|怎麼)?"
+    r"|(?<![跟对對和向给給请請])你(?:之前|当时|當時|上次|那时|那時|曾经|曾經|以前|还|還|是)?(?:怎么|怎麼)?"
     r"(?:说|說|建议|建議|推荐|推薦|让我|讓我|叫我|告诉|告訴|提醒|提到|教我|给我|給我|给的|給的|解释|解釋)"
     r"|你的(?:建议|建議|推荐|推薦|回答|解释|解釋|提醒)"
     r"|\b(?:m'as[- ]tu|tu m'as) (?:dit|conseillé|recommandé|suggéré|proposé|expliqué)\b|\b(?:ton|tes) conseils?\b"
