@@ -29,7 +29,7 @@ PATTERNS = {  # the document's, character for character
 }
 
 
-def factor(query: str, path: str, text: str, settings: dict[str, float] | None = None, **details: str) -> float:
+def factor(query: str, path: str, text: str, settings: Any = None, **details: Any) -> float:
     """What a note's score is multiplied by: it is the only one, so its rank is 0."""
     with shelf({"text": text, "path": path, **details}) as mind:
         (result,) = ask(mind, query, **(settings or {}))
