@@ -278,7 +278,8 @@ class _Splitter:
     def _overlap_start(self, start: int, end: int, unit_start: int, unit_end: int, unit_starts: list[int]) -> int:
         """Where the next chunk begins so that it repeats the end of the last: whole lines (or sentences of a long
         one), or also the end of a line if whole lines are less than two thirds of what fits."""
-        lowest = self._lowest_overlap(start, end, unit_end)
+        first_new = max(start + 1, unit_starts[0])  # nothing is repeated twice
+        lowest = self._lowest_overlap(first_new, end, unit_end)
         line = bisect_right(self.starts, end) - 1
         starts = [at for at in unit_starts if at >= lowest]
         while self.starts[line] >= lowest:
@@ -291,9 +292,9 @@ class _Splitter:
         return best if best < end else unit_start
 
     def _lowest_overlap(self, start: int, end: int, unit_end: int) -> int:
-        """The first offset after the start of the last chunk from which its end is no more than the overlap, and the
-        next chunk is not too large; the end of the last chunk if there is none."""
-        lowest = max(start + 1, end - self.overlap, unit_end - self.max_size)
+        """The first offset from which the end of the last chunk is no more than the overlap, and the next chunk is not
+        too large; the end of the last chunk if there is none."""
+        lowest = max(start, end - self.overlap, unit_end - self.max_size)
         while lowest < end:
             excess = max(self._size(lowest, end) - self.overlap, self._size(lowest, unit_end) - self.max_size)
             if excess <= 0:

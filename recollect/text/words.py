@@ -21,7 +21,7 @@ COMPOUND = re.compile(r"[A-Z0-9_](?:(?<=_)|(?<=[A-Za-z0-9][A-Z])|(?<=[A-Za-z][0-
 # Punctuation outside ASCII: English text with such quotes and dashes still takes the fast path.
 TYPOGRAPHY = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u00a0\u2022\u00b7"
 # Soft hyphens, zero-width spaces and joiners, and marks of direction: nobody sees or types them.
-INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 KANA = "\u3040-\u30ff\u31f0-\u31ff"
 # Scripts written without spaces (or, in Korean, with particles glued on): pairs of letters serve as words.
@@ -52,10 +52,7 @@ def visible(text: str) -> str:
     >>> visible("data\\u00adbase")
     'database'
     """
-    if not text.isascii():
-        for mark in INVISIBLE:
-            text = text.replace(mark, "")
-    return text
+    return text if text.isascii() else INVISIBLE.sub("", text)
 
 
 def _split_identifiers(text: str) -> str:

@@ -144,7 +144,7 @@ def passes(folder: Path, ids: Iterable[str]) -> bool:
     wanted = set(ids)
     files = sorted({str(TESTS / place.rpartition(":")[0]) for id, place in markers() if id in wanted})
     command = [sys.executable, "-c", RUN, str(folder), " ".join(sorted(wanted)), *files]
-    command += ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", ""]
+    command += ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
     environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(

@@ -121,6 +121,11 @@ def test_at_most_the_overlap_is_repeated(counts: list[int], chunk_size: ChunkSiz
         assert size(repeated(before, after)) <= chunk_size.overlap * CHARACTERS_PER_TOKEN
 
 
+def test_nothing_is_repeated_twice_even_if_nearly_a_whole_chunk_may_be() -> None:
+    source = " ".join(f"Sentence {number} ends." for number in range(2000))
+    assert sum(map(len, texts(source, ChunkSize(500, 499)))) < 2.2 * len(source)
+
+
 def repeated(before: str, after: str) -> str:
     """The longest end of a text with which another begins."""
     return next(before[at:] for at in range(len(before) + 1) if after.startswith(before[at:]))
