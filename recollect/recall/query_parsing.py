@@ -61,7 +61,12 @@ class ListQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ContentWords:
-    """The words of the query without the stop words of its language, unless it has no others."""
+    """The words of the query without the stop words of its language, unless it has no others.
+
+    Of a query that is a whole document, the first ``max_words`` that memories have are looked up, in bounded time.
+    """
+
+    max_words: int = 2000
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
         every, stop = tuple(dict.fromkeys(words(query.text))), stop_words(query.language)
@@ -69,7 +74,12 @@ class ContentWords:
         run.log("words", _listed(about) or "none")
         if len(about) < len(every):
             run.log("stop words dropped", _listed([word for word in every if word in stop]))
-        terms = tuple(Term(word, language=query.language) for word in _by_stem(about, query.language))
+        looked_up = _by_stem(about, query.language)
+        if len(looked_up) > self.max_words:
+            known = [word for word, having in zip(looked_up, _documents(looked_up, "stem", run), strict=True) if having]
+            run.log("words not looked up", len(looked_up) - len(known[: self.max_words]))
+            looked_up = known[: self.max_words]
+        terms = tuple(Term(word, language=query.language) for word in looked_up)
         return replace(query, words=every, terms=terms)
 
 

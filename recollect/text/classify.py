@@ -17,6 +17,11 @@ CODE_LINE = re.compile(
     r"try|except|with|raise|#include|using|package|end)\b.*|"
     r".*(?:[;{}]|\)\s*:|\b\w+\([^()]*\)|\b\w+\s*[-+*/|&]?=\s*\S.*)"
 )
+# Letters and digits that are joined by punctuation: OPS-1234, caspase-11, src/base64.py. A number or a date begins with
+# a digit. Each is tried from its beginning only, and its length is limited.
+IDENTIFIER = re.compile(
+    r"(?<![\w\-./:#])[A-Za-z](?=[^\s\d]{0,80}\d)\w{0,79}(?:[-./:#]\w{1,80}){1,8}(?![\w\-#])", re.ASCII
+)
 MAX_LINES = 30  # of a text that are examined
 MAX_LOOKUP_WORDS = 4
 SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
@@ -105,6 +110,15 @@ def is_lookup(query: str, language: str = "en") -> bool:
     every = words(query, whole=spaceless)
     few = len(every) <= MAX_LOOKUP_WORDS
     return few and stop_words(language).isdisjoint(every) and not query.rstrip().endswith(("?", "？"))
+
+
+def find_identifiers(text: str) -> list[str]:
+    """The identifiers of several parts in a text, such as the numbers of tickets.
+
+    >>> find_identifiers("Is OPS-1234 fixed in v2.1.0 (see src/base64.py) since 2025-03-04, e.g. by 10am, well-known?")
+    ['OPS-1234', 'v2.1.0', 'src/base64.py']
+    """
+    return list(dict.fromkeys(IDENTIFIER.findall(text)))
 
 
 def question_share(text: str) -> float:
