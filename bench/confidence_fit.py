@@ -115,9 +115,7 @@ class Evidence:
         self.kinds = np.array([each["kind"] for each in judged])
         self.texts = [each["text"] for each in judged]
         # Recalls that no formula judges: only a time, other scripts, or nothing was found.
-        self.certain = [
-            (each["kind"], each["detail"]["confidence"]) for each in recalls if "size" not in each["detail"]
-        ]
+        self.certain = [(each["kind"], each["detail"]["confidence"]) for each in recalls if "size" not in each["detail"]]
 
     def scores(self, coefficients: Floats, kind: str) -> Floats:
         return np.asarray(self.rows[self.kinds == kind] @ coefficients)
