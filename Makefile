@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all contract check format speed quality everyday clean
+.PHONY: demo test test-all contract mutants check format speed quality everyday clean
 
 demo: $(READY)  ## fill a memory from examples/ and ask it three questions
 	@$(BIN)/python examples/demo.py
@@ -18,6 +18,9 @@ test-all: check  ## the slow tests too
 
 contract: $(READY)  ## every promise of the contract, with its tests
 	$(BIN)/python -m tests.contract.report
+
+mutants: $(READY)  ## change a number or word behind each promise and expect its tests to fail (ONLY="J12 A13" for some)
+	$(BIN)/python -m tests.contract.mutants $(ONLY)
 
 check: $(READY)
 	$(BIN)/ruff format --check .

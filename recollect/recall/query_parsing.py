@@ -18,7 +18,7 @@ from recollect.text.question_kinds import asks_for_all, strip_list_frame
 from recollect.text.stopwords import stop_words
 from recollect.text.times import TimeSpan
 from recollect.text.trigrams import edit_distance
-from recollect.text.words import stems, words
+from recollect.text.words import stems, visible, words
 
 if TYPE_CHECKING:
     from recollect.recall.run import Run
@@ -119,13 +119,14 @@ class Spelling:
             return query
         if is_lookup(query.text):  # identifiers are not typos
             return query
-        long = [word for word in dict.fromkeys(WORD.findall(query.text)) if len(word) >= self.min_length]
+        text = visible(query.text)
+        long = [word for word in dict.fromkeys(WORD.findall(text)) if len(word) >= self.min_length]
         unknown = _unknown([word for word in long if not embedder.knows_word(word.lower())], run)[: self.max_words]
         corrections = {word: other for word in unknown if (other := self._nearest(word, run))}
         if not corrections:
             return query
         run.log("corrected", ", ".join(f"{word} → {other}" for word, other in corrections.items()))
-        return replace(query, text=WORD.sub(lambda found: corrections.get(found[0], found[0]), query.text))
+        return replace(query, text=WORD.sub(lambda found: corrections.get(found[0], found[0]), text))
 
     def _nearest(self, word: str, run: Run) -> str | None:
         """The word with the fewest edits; of equals, one with the same letters (teh, the), then the most frequent."""
