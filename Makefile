@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all contract check format speed quality clean
+.PHONY: demo test test-all contract mutants check format speed quality everyday clean
 
 demo: $(READY)  ## fill a memory from examples/ and ask it three questions
 	@$(BIN)/python examples/demo.py
@@ -18,6 +18,9 @@ test-all: check  ## the slow tests too
 
 contract: $(READY)  ## every promise of the contract, with its tests
 	$(BIN)/python -m tests.contract.report
+
+mutants: $(READY)  ## change a number or word behind each promise and expect its tests to fail (ONLY="J12 A13" for some)
+	$(BIN)/python -m tests.contract.mutants $(ONLY)
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -35,6 +38,11 @@ speed: $(READY)  ## measure beside the raw parts and the peers (see bench/)
 quality: $(READY)  ## measure recall on labelled sets beside the peers, with tables and plots (DATA=folder, JOBS=2; see docs/quality.md)
 	@$(BIN)/python -m pip install --quiet -e ".[bench]"
 	$(BIN)/python bench/quality.py --all $(if $(DATA),--data $(DATA)) $(if $(JOBS),--jobs $(JOBS))
+
+everyday: $(READY)  ## everyday questions, time phrases, conflicts, and one set among all others (DATA=folder)
+	$(BIN)/python bench/everyday.py $(if $(DATA),--data $(DATA))
+	$(BIN)/python bench/conflicts.py $(if $(DATA),--data $(DATA))
+	$(BIN)/python bench/large.py --limit 200 $(if $(DATA),--data $(DATA))
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Recollect needs Python 3.11 or newer (make PYTHON=python3.12 …)")'

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from recollect.evaluation import LabelledQuestion, LabelledSet, RecallAnswer, RecallRunner, roc_auc
 from recollect.model import Filter
+from recollect.recall.registry import get_recipe
 
 MOST = 300  # questions of a kind: enough for two digits
 LEVELS = np.round(np.arange(0.0, 1.0001, 0.05), 2)
@@ -20,38 +20,33 @@ LEVELS = np.round(np.arange(0.0, 1.0001, 0.05), 2)
 
 def silence(asker: RecallRunner, labelled: LabelledSet, recipe: str) -> dict[str, Any]:
     """Questions with an answer against those without, and against questions put to somebody else's haystack."""
-    kinds = {"no answer": labelled.unanswerable, "other haystack": _crossed(labelled)}
-    able = _sample(labelled.answerable)
+    kinds = {"no answer": labelled.unanswerable, "other haystack": crossed(labelled)}
+    able = sample(labelled.answerable)
     sure = _confidences(asker.answers(able, recipe))
-    by = "confidence" if hasattr(asker.recall(able[0], recipe), "confidence") else "best score"
-    told: dict[str, Any] = {"by": by, "kinds": {}}
+    measure = get_recipe(recipe).confidence
+    told: dict[str, Any] = {"by": "best score" if measure is None else "confidence", "kinds": {}}
     for kind, unable in kinds.items():
         if unable:
             unsure = _confidences(asker.answers(unable, recipe))
             kept = {f"{level:g}": [_share(sure >= level), _share(unsure >= level)] for level in LEVELS}
             told["kinds"][kind] = {"questions": [len(sure), len(unsure)], "auc": roc_auc(sure, unsure), "kept": kept}
-            if "abstain" in signature(asker.mind.recall).parameters:
-                told["kinds"][kind] |= _at_threshold(asker, able, unable, recipe)
+            if measure is not None:
+                told["kinds"][kind] |= _at_threshold(
+                    _share(sure < measure.threshold), _share(unsure < measure.threshold)
+                )
     return told
 
 
-def _at_threshold(
-    asker: RecallRunner, able: Sequence[LabelledQuestion], unable: Sequence[LabelledQuestion], recipe: str
-) -> dict[str, Any]:
-    """How the product's own threshold does: of its silences, how many were right; of all due, how many came."""
-    wrong, right = (
-        sum(not answer.ids for answer in asker.answers(asked, recipe, abstain=True)) for asked in (able, unable)
-    )
-    # As if there were as many questions of one kind as of the other.
-    shares = wrong / len(able), right / len(unable)
-    return {
-        "precision": round(shares[1] / sum(shares), 4) if sum(shares) else None,
-        "recall": round(shares[1], 4),
-        "answers kept": round(1 - shares[0], 4),
-    }
+def _at_threshold(wrong: float, right: float) -> dict[str, Any]:
+    """How the recipe's own threshold does: of its silences, how many were right; of all due, how many came.
+
+    As if there were as many questions of one kind as of the other.
+    """
+    precision = round(right / (wrong + right), 4) if wrong + right else None
+    return {"precision": precision, "recall": right, "answers kept": round(1 - wrong, 4)}
 
 
-def _crossed(labelled: LabelledSet) -> list[LabelledQuestion]:
+def crossed(labelled: LabelledSet) -> list[LabelledQuestion]:
     """The same questions, each put to the haystack of another."""
     chance = random.Random(3)
     haystacks = sorted({memory.collection for memory in labelled.memories})
@@ -59,14 +54,14 @@ def _crossed(labelled: LabelledSet) -> list[LabelledQuestion]:
         return []
     homes = {memory.id: memory.collection for memory in labelled.memories}
     crossed = []
-    for question in _sample(labelled.answerable):
+    for question in sample(labelled.answerable):
         home = homes[next(iter(question.relevant))]
         other = chance.choice([each for each in haystacks if each != home])
         crossed.append(replace(question, relevant={}, filter=Filter(collection=other)))
     return crossed
 
 
-def _sample(questions: Sequence[LabelledQuestion]) -> Sequence[LabelledQuestion]:
+def sample(questions: Sequence[LabelledQuestion]) -> Sequence[LabelledQuestion]:
     return questions if len(questions) <= MOST else random.Random(5).sample(questions, MOST)
 
 

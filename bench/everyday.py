@@ -5,14 +5,19 @@ within five, with what came first. ``--history no`` ignores the turns before a q
 """
 
 import argparse
+import csv
 import os
 import sys
 from collections import defaultdict
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parent
 SETS = ("everyday_en_a", "everyday_en_b", "everyday_de_zh")
+PHRASES = "time_phrases.tsv"
+FIRST, LAST = datetime(1900, 1, 1), datetime(2100, 1, 1)  # in place of an open side
+OVERLAP = 0.5
 RIGHT = 2  # the grade of a memory that gives the answer; 1: it belongs to the answer
 
 
@@ -65,7 +70,36 @@ def main() -> int:
         print(f"{row:<24}{len(values):>10}{means[0]:>8.3f}{means[1]:>9.3f}{means[2]:>14.3f}")
     for answerable, (low, count) in silenced.items():
         print(f"{'answerable' if answerable else 'without an answer'}: {low} of {count} below the confidence threshold")
+    if (options.data / PHRASES).exists():
+        print(_time_phrases(options.data / PHRASES))
     return 0
+
+
+def _time_phrases(file: Path) -> str:
+    """How many spans overlap the labelled one by half, and how many questions that name no time are left alone."""
+    from recollect.text.times import find_times
+
+    spans, traps = [], []
+    with file.open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines, delimiter="\t"):
+            found = find_times(row["question"], datetime.fromisoformat(row["now"]))
+            if row["marker"] == "none":
+                traps.append(not found)
+            else:
+                wanted = tuple(_moment(row[side], far) for side, far in (("start", FIRST), ("end", LAST)))
+                read = [(each.span.start or FIRST, each.span.end or LAST) for each in found]
+                spans.append(len(read) == 1 and _overlap(read[0], wanted) >= OVERLAP)
+    return f"time phrases: {sum(spans)} of {len(spans)} spans, {sum(traps)} of {len(traps)} traps left alone"
+
+
+def _moment(text: str, open_side: datetime) -> datetime:
+    return datetime.fromisoformat(text) if text else open_side
+
+
+def _overlap(one: tuple[datetime, ...], other: tuple[datetime, ...]) -> float:
+    """The common part of two spans ÷ the whole that they cover."""
+    common = min(one[1], other[1]) - max(one[0], other[0])
+    return common / (max(one[1], other[1]) - min(one[0], other[0]))
 
 
 def _options() -> argparse.Namespace:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from recollect.recall.expressions import Explanation
     from recollect.recall.recipe import Recipe
     from recollect.recall.results import Recall, Result, Verdict
-    from recollect.systems.openclaw.workspace import SearchSettings, Workspace
+    from recollect.systems.jeffsbrain.rank_fusion import fuse
+    from recollect.systems.openclaw.search import SearchSettings
+    from recollect.systems.openclaw.workspace import Workspace
     from recollect.systems.robotmem.robot import Robot
     from recollect.text.times import TimeSpan
     from recollect.text.times.phrases import when
@@ -36,8 +38,10 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "recollect.recall.recipe": ("Recipe",),
     "recollect.recall.context": ("Context",),
     "recollect.recall.results": ("Recall", "Result", "Verdict"),
+    "recollect.systems.jeffsbrain.rank_fusion": ("fuse",),
     "recollect.systems.robotmem.robot": ("Robot",),
-    "recollect.systems.openclaw.workspace": ("SearchSettings", "Workspace"),
+    "recollect.systems.openclaw.search": ("SearchSettings",),
+    "recollect.systems.openclaw.workspace": ("Workspace",),
     "recollect.text.times": ("TimeSpan",),
     "recollect.text.times.phrases": ("when",),
 }
@@ -70,6 +74,7 @@ __all__ = [
     "Use",
     "Verdict",
     "Workspace",
+    "fuse",
     "open",
     "when",
 ]

@@ -86,8 +86,12 @@ class Mind:
         readonly: bool = False,
         embedding_cache: SqliteEmbeddingCache | str | PathLike[str] | bool | None = None,
         query_cache: QueryCache | None = None,
+        recipe_settings: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         """``store`` is an open store to use instead of a file; the mind does not close it.
+
+        ``recipe_settings`` are settings of recipes for all calls, as ``{"abmind": {"notes": "diary"}}``; those of a
+        call win.
 
         ``embedding_cache`` is a file that caches vectors, so that no text is embedded twice: True for one beside the
         memory, False for none. By default, remote embedders have one and local ones do not.
@@ -101,6 +105,7 @@ class Mind:
         self._temporary_folder: str | None = None
         self._embedding_cache: SqliteEmbeddingCache | None = None
         self._recall_cache = _recall_cache(query_cache)
+        self._recipe_settings = _checked_recipe_settings(recipe_settings)
         bound = Bound(
             *(
                 None if value is None else check.string(value, name)
@@ -294,6 +299,7 @@ class Mind:
         """
         from recollect.recall import pipeline
 
+        settings = self._with_recipe_settings(recipe, settings)
         asked = {"filter": filter, "as_of": as_of, "history": history, "now": now, "tz": tz}
         request = self._request(query, k, recipe, settings, track, abstain, deadline, **asked)
         if self._recall_cache is not None:
@@ -324,6 +330,7 @@ class Mind:
         from recollect.recall.packing import check_budget
 
         size = check_budget(budget, "budget")
+        settings = self._with_recipe_settings(recipe, settings)
         asked = {"filter": filter, "as_of": as_of, "history": history, "now": now, "tz": tz}
         request = self._request(query, CANDIDATES, recipe, settings, track, abstain, deadline, **asked)
         return context.context(self._store, request, size)
@@ -337,7 +344,7 @@ class Mind:
         from recollect.recall.registry import get_recipe
 
         names = [recipes] if isinstance(recipes, (str, Recipe)) else recipes
-        chosen = [get_recipe(recipe) for recipe in names]
+        chosen = [get_recipe(recipe, **self._with_recipe_settings(recipe, {})) for recipe in names]
         allowed = ("filter", "as_of", "history", "now", "tz", "track", "abstain", "deadline")
         unknown = [name for name in options if name not in allowed]
         if unknown:
@@ -615,6 +622,10 @@ class Mind:
 
     # Internals.
 
+    def _with_recipe_settings(self, recipe: str | Recipe, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of a call, and those of this mind for a recipe that is given by name."""
+        return {**self._recipe_settings.get(recipe, {}), **settings} if isinstance(recipe, str) else {**settings}
+
     def _request(
         self,
         query: str,
@@ -726,6 +737,21 @@ def open_mind(url: str | PathLike[str] = "memory.db", **options: Any) -> Mind:
 def _checked_clock(clock: Clock | None) -> Clock:
     tell = clock or (lambda: datetime.now(UTC))
     return lambda: check.moment(tell(), "the clock")
+
+
+def _checked_recipe_settings(given: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:
+    if given is None:
+        return {}
+    from recollect.recall.registry import get_recipe
+
+    if not isinstance(given, Mapping) or not all(isinstance(each, Mapping) for each in given.values()):
+        raise InvalidInput(
+            'recipe_settings must be settings by recipe, as in {"abmind": {"notes": "diary"}}, '
+            f"not {check.short_repr(given)}."
+        )
+    for recipe, settings in given.items():
+        get_recipe(recipe, **settings)  # unknown names and wrong values are errors now
+    return {recipe: dict(settings) for recipe, settings in given.items()}
 
 
 def _recall_cache(settings: QueryCache | None) -> RecallCache | None:

@@ -15,7 +15,8 @@ from recollect.config.embedder import select_embedder
 from recollect.embed import EmbedderChoice, embed_texts
 from recollect.errors import InvalidInput
 from recollect.ingest.folder import FolderSettings
-from recollect.systems.openclaw.workspace import SearchSettings, Workspace, followed_folders
+from recollect.systems.openclaw.search import SearchSettings
+from recollect.systems.openclaw.workspace import Workspace, followed_folders
 from tests.embed.kit import KEY, Gemini, Ollama, OpenAI, serving
 
 
@@ -94,7 +95,7 @@ def test_a_local_model_that_is_not_there_is_a_reason_to_fall_back(
 
 def test_without_a_file_folders_and_searches_are_as_usual(tmp_path: Path) -> None:
     assert folder_settings(load(tmp_path)) == FolderSettings()
-    assert search_settings(load(tmp_path)) == SearchSettings()
+    assert search_settings(load(tmp_path)) == SearchSettings(recipe="default")
 
 
 def test_a_folder_is_indexed_and_synced_as_the_file_says(tmp_path: Path) -> None:
@@ -201,6 +202,7 @@ def test_a_search_is_as_the_file_says(tmp_path: Path) -> None:
     said = {"enabled": False, "query": {"maxResults": 3, "minScore": 0.2, "hybrid": hybrid}}
     assert search_settings(configured(tmp_path, memorySearch=said, memory={"citations": "off"})) == SearchSettings(
         enabled=False,
+        recipe="openclaw",
         max_results=3,
         min_score=0.2,
         hybrid=False,
@@ -211,6 +213,47 @@ def test_a_search_is_as_the_file_says(tmp_path: Path) -> None:
     )
     qmd = configured(tmp_path, memory={"backend": "qmd", "qmd": {"limits": {"maxResults": 9}}})
     assert search_settings(qmd) == SearchSettings(recipe="qmd", max_results=9)
+
+
+@pytest.mark.parametrize(
+    ("sections", "recipe"),
+    [
+        ({}, "default"),
+        ({"memorySearch": {"query": {"maxResults": 3}}}, "default"),
+        ({"memorySearch": {"query": {"minScore": 0.35}}}, "openclaw"),
+        ({"memorySearch": {"query": {"hybrid": {"textWeight": 0.5}}}}, "openclaw"),
+        ({"memory": {"backend": "builtin"}}, "openclaw"),
+        ({"memory": {"backend": "qmd"}}, "qmd"),
+        ({"memory": {"backend": "qmd"}, "recollect": {"search": {"recipe": "openclaw"}}}, "openclaw"),
+        ({"memorySearch": {"query": {"minScore": 0.35}}, "recollect": {"search": {"recipe": "default"}}}, "default"),
+        ({"recollect": {"recipe": "openmem"}}, "default"),
+    ],
+)
+def test_a_file_asks_for_a_recipe_by_name_by_backend_or_by_a_key_of_openclaw(
+    tmp_path: Path, sections: dict[str, Any], recipe: str
+) -> None:
+    config = configured(tmp_path, **sections)
+    assert (config.search_recipe, search_settings(config).recipe_name) == (recipe, recipe)
+
+
+def test_the_settings_of_a_recipe_apply_to_searches(tmp_path: Path) -> None:
+    config = configured(tmp_path, recollect={"settings": {"default": {"words": 2.0}}})
+    assert search_settings(config).recipe_settings == {"words": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"recipe": "opnclaw"}, "There is no recipe 'opnclaw'"),
+        ({"recipe": "default", "hybrid": False}, "hybrid: only the recipe 'openclaw' has this, not 'default'"),
+        ({"recipe_settings": {"wrds": 1}}, "no setting 'wrds'"),
+        ({"recipe": "openclaw", "recipe_settings": {"min_score": 0.1}}, "not as recipe_settings"),
+        ({"recipe_settings": {"words": [1]}}, "words"),
+    ],
+)
+def test_a_search_has_a_known_recipe_and_the_settings_of_that_recipe(wrong: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem):
+        SearchSettings(**wrong)
 
 
 def test_answers_are_kept_when_the_file_says_so(tmp_path: Path) -> None:

@@ -111,44 +111,37 @@ def search(
     k: Annotated[
         int | None, typer.Option("-k", "--limit", help="How many passages; 6 by default.", min=1, show_default=False)
     ] = None,
-    min_score: Annotated[float | None, typer.Option(help="The minimum score, from 0 to 1.", show_default=False)] = None,
+    min_score: Annotated[
+        float | None, typer.Option(help="The minimum score, from 0 (all) to 1.", show_default=False)
+    ] = None,
     no_sync: Annotated[bool, typer.Option("--no-sync", help="Do not sync first.")] = False,
 ) -> int:
-    """Search the synced folders. Changed files are read first."""
+    """Search the synced folders, by default as recall does. Changed files are read first."""
     from recollect.model import validation as check
 
     text = " ".join(query)
     if min_score is not None:
         check.fraction(min_score, "--min-score")
     with _workspaces(options, on_search=not no_sync, skip_invalid=True) as spaces:
-        answers = {space.collection: _search(space, text, k, min_score, options.json) for space in spaces}
-        results = _best(answers, k or spaces[0].search_settings.max_results)
-        show_nearest = not results and min_score is None
-        nearest = (
-            _best({space.collection: space.search(text, NEAREST_COUNT, 0.0) for space in spaces}, NEAREST_COUNT)
-            if show_nearest
-            else []
-        )
+        for space in spaces:
+            _sync_for_search(space, options.json)
+        first = next((space for space in spaces if space.mind.embedder is not None), spaces[0])
+        others = [space for space in spaces if space is not first]
+        answer = first.search(text, k, min_score, others=others)
+        show_nearest = not answer["results"] and min_score is None
+        nearest = first.search(text, NEAREST_COUNT, 0.0, others=others)["results"] if show_nearest else []
+    results = answer["results"]
     if options.json:
-        shown = {**next(iter(answers.values())), "results": results}
-        print_result(True, {**shown, "nearest": nearest} if show_nearest else shown)
+        print_result(True, {**answer, "nearest": nearest} if show_nearest else answer)
     else:
         if not results:
             print_line("Nothing found for ", (f"“{snippet(text, 200)}”", "bold"), ".")
         if nearest:
             print_line(("No passage reached the minimum score; the nearest are:", "dim"))
+        elif results and answer.get("lowConfidence"):
+            print_line(("Low confidence: probably no passage answers this.", "yellow"))
         _print_passages(results or nearest)
     return 0 if results else 1
-
-
-def _best(answers: dict[str, dict[str, Any]], limit: int) -> list[dict[str, Any]]:
-    """The best passages of all folders; if there are several, with their collection."""
-    results = [
-        {**each, "collection": name} if len(answers) > 1 else each
-        for name, found in answers.items()
-        for each in found["results"]
-    ]
-    return sorted(results, key=lambda each: -each["score"])[:limit]
 
 
 def get(
@@ -301,13 +294,12 @@ def _sync(space: Workspace, as_json: bool) -> SyncReport:
         raise
 
 
-def _search(space: Workspace, query: str, k: int | None, min_score: float | None, as_json: bool) -> dict[str, Any]:
+def _sync_for_search(space: Workspace, as_json: bool) -> None:
     if space.settings.on_search and space.is_syncing_now:
         message = f"{space.folder.root} is being synced by another process; what is indexed so far is searched."
         print_line((message, "dim"), stderr=True)
     elif space.settings.on_search:
         _sync(space, as_json)
-    return space.search(query, k, min_score)
 
 
 def _read(spaces: list[Workspace], path: str, first: int | None, lines: int | None) -> dict[str, Any]:
@@ -388,7 +380,7 @@ def _watch(space: Workspace, options: GlobalOptions) -> FolderWatch:
 
 
 def _print_passages(results: list[dict[str, Any]]) -> None:
-    from recollect.systems.openclaw.workspace import citation
+    from recollect.systems.openclaw.search import citation
 
     for rank, each in enumerate(results, 1):
         source = citation(each["path"], each["startLine"], each["endLine"])

@@ -271,6 +271,10 @@ class RecallOptions:
             "--after",
         ),
     ] = None
+    translated: Annotated[
+        str | None,
+        recall_option("The query in the language of the memories, beside the original; for recipe abmind."),
+    ] = None
     abstain: Annotated[bool, recall_option("Return nothing when no memory seems to be about the query.")] = False
     set_: Annotated[
         Texts,
@@ -300,6 +304,8 @@ class RecallOptions:
         arguments["tz"] = self.tz or datetime.now().astimezone().tzinfo
         arguments["history"] = [_turn(each) for each in self.after or ()]
         settings = dict(parse_setting(each) for each in self.set_ or ())
+        if self.translated is not None:
+            settings["translated"] = self.translated
         if reserved := settings.keys() & {*arguments, "filter", "track", "query", "self", "id"}:
             raise InvalidInput(f"{min(reserved)!r} is not a setting of a recipe; see recollect recipes.")
         # Built here, as a setting may have the name of an argument: ``context`` also takes tokens.

@@ -55,8 +55,8 @@ def context(
     with options.open(embed=True) as mind:
         built = mind.context(" ".join(query), budget, **arguments, track=not no_track)
     if options.json:
-        shown = {"text": built.text, "tokens": built.tokens, "confidence": built.recall.confidence}
-        print_result(True, {"query": built.recall.trace.query, **shown, "memories": built.memories})
+        shown = {"text": built.text, "tokens": built.tokens, **_summary(built.recall)}
+        print_result(True, {**shown, "memories": built.memories})
     elif not built.text and built.best_needs > budget:
         print_line(
             f"Nothing fits into {pluralize(budget, 'token', 'tokens')}: the best needs {built.best_needs:,}.",
@@ -64,6 +64,8 @@ def context(
         )
     else:
         print_line(built.text or "Nothing found.")
+        if built.text and built.recall.low_confidence:
+            print_line(_warning(built.recall), stderr=True)  # the text itself goes into a prompt
     return 0 if built.memories else 1
 
 
@@ -74,7 +76,7 @@ def _print_results(found: Recall, explain: bool, stages: bool) -> None:
         print_line((line, "dim"))
     if found:
         if found.low_confidence:
-            print_line((f"Low confidence ({found.confidence:.2f}): probably no memory answers this.", "yellow"))
+            print_line((_warning(found), "yellow"))
         print_renderable(render_results(found))
     else:
         timed_out = any(step.reason.startswith("the deadline") for step in found.trace.steps)
@@ -98,8 +100,15 @@ def _as_json(found: Recall, explain: bool) -> dict[str, Any]:
         shown = {"rank": result.rank, "score": result.score, "id": result.memory.id}
         shown |= {"memory": result.memory, "summary": summarize(result.why), "notes": result.notes}
         results.append({**shown, "why": result.why.as_dict()} if explain else shown)
-    summary = {"query": found.trace.query, "confidence": found.confidence}
-    return {**summary, "results": results, "trace": found.trace.as_dict()}
+    return {**_summary(found), "results": results, "trace": found.trace.as_dict()}
+
+
+def _summary(found: Recall) -> dict[str, Any]:
+    return {"query": found.trace.query, "confidence": found.confidence, "low_confidence": found.low_confidence}
+
+
+def _warning(found: Recall) -> str:
+    return f"Low confidence ({found.confidence:.2f}): probably no memory answers this."
 
 
 def _print_memory(memory: Memory, before: str = "") -> None:

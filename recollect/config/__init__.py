@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.config.document import DEFAULTS, ConfigDocument, ConfigProblem, ConfigSetting, FileLine
-from recollect.config.schema import KEYS, PATH_SETTINGS
+from recollect.config.schema import KEYS, OPENCLAW_KEYS, PATH_SETTINGS
 from recollect.errors import InvalidInput
 
 WORKSPACE_FILES = ("recollect.yaml", ".recollect.yaml")
@@ -71,6 +71,15 @@ class Config:
             if isinstance(settings.get(name), str):
                 settings[name] = str(resolve_path(settings[name], self.workspace))
         return settings
+
+    @property
+    def search_recipe(self) -> str:
+        """The recipe that searches folders: as named, that of the backend, or openclaw if a file sets a key of it."""
+        if self["recollect.search.recipe"] is not None:
+            return str(self["recollect.search.recipe"])
+        if self["memory.backend"] == "qmd":
+            return "qmd"
+        return "openclaw" if any(map(self.is_set, OPENCLAW_KEYS)) else DEFAULT_RECIPE
 
     @property
     def notes(self) -> list[str]:

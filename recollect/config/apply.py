@@ -9,7 +9,8 @@ from recollect.config import Config
 from recollect.config.embedder import select_embedder
 from recollect.ingest.folder import FolderSettings
 from recollect.recall.query_cache import QueryCache
-from recollect.systems.openclaw.workspace import SearchSettings, Workspace
+from recollect.systems.openclaw.search import SearchSettings
+from recollect.systems.openclaw.workspace import Workspace
 
 
 def folder_settings(config: Config) -> FolderSettings:
@@ -40,19 +41,24 @@ def folder_settings(config: Config) -> FolderSettings:
 
 
 def search_settings(config: Config) -> SearchSettings:
-    """How memory_search searches: with the openclaw recipe or, with memory.backend: qmd, with the qmd recipe."""
+    """How folders are searched."""
     query, hybrid, limit = "memorySearch.query.", "memorySearch.query.hybrid.", "memory.qmd.limits.maxResults"
-    by_qmd = config["memory.backend"] == "qmd"
+    recipe = config.search_recipe
+    own: dict[str, Any] = {"recipe_settings": config.recipe_settings(recipe)}
+    if recipe == "openclaw":
+        own = {
+            "hybrid": config[f"{hybrid}enabled"],
+            "vector_weight": config[f"{hybrid}vectorWeight"],
+            "text_weight": config[f"{hybrid}textWeight"],
+            "candidate_multiplier": config[f"{hybrid}candidateMultiplier"],
+        }
     return SearchSettings(
         enabled=config["memorySearch.enabled"],
-        recipe="qmd" if by_qmd else "openclaw",
-        max_results=config[limit if by_qmd and config.is_set(limit) else f"{query}maxResults"],
+        recipe=recipe,
+        max_results=config[limit if recipe == "qmd" and config.is_set(limit) else f"{query}maxResults"],
         min_score=config[f"{query}minScore"] if config.is_set(f"{query}minScore") else None,
-        hybrid=config[f"{hybrid}enabled"],
-        vector_weight=config[f"{hybrid}vectorWeight"],
-        text_weight=config[f"{hybrid}textWeight"],
-        candidate_multiplier=config[f"{hybrid}candidateMultiplier"],
         citations=config["memory.citations"],
+        **own,
     )
 
 

@@ -139,7 +139,7 @@ MEMORY_SEARCH = {
     "sources": ConfigKey(list_of("memory", "sessions"), ["memory"], "What is indexed: notes, and session transcripts."),
     "extraPaths": ConfigKey(TEXTS, [], "More files and folders of Markdown.", merged=True),
     "query.maxResults": ConfigKey(integer(1), 6, "How many results."),
-    "query.minScore": ConfigKey(UNIT, 0.35, "The minimum score of a result."),
+    "query.minScore": ConfigKey(UNIT, 0.35, "The minimum score of a result; the default is that of openclaw."),
     "query.hybrid.enabled": ConfigKey(
         BOOLEAN, True, "Search by keywords as well as vectors; false searches by vectors only."
     ),
@@ -182,7 +182,9 @@ MEMORY_SEARCH = {
 }
 
 MEMORY = {
-    "backend": ConfigKey(one_of("builtin", "qmd"), "builtin", "Which recipe searches: openclaw (builtin) or qmd."),
+    "backend": ConfigKey(
+        one_of("builtin", "qmd"), "builtin", "When set, which recipe searches: openclaw (builtin) or qmd."
+    ),
     "citations": ConfigKey(one_of("auto", "on", "off"), "auto", "A source line, path#L45-L52, with each snippet."),
     "qmd.update.interval": ConfigKey(SECONDS, 300, "Time between syncs while a watcher runs; a number is seconds."),
     "qmd.update.onBoot": ConfigKey(BOOLEAN, True, "Sync when the workspace is opened."),
@@ -210,10 +212,16 @@ RECOLLECT = {
     "embedder": ConfigKey(EMBEDDER, None, "Such as openai:text-embedding-3-small; overrides provider and model."),
     "recipe": ConfigKey(RECIPE, None, "The recipe of 'recollect recall'."),
     "k": ConfigKey(integer(1), None, "How many results 'recollect recall' returns."),
+    "search.recipe": ConfigKey(RECIPE, None, "The recipe of 'recollect search' and memory_search."),
     "settings": ConfigKey(
         RECIPE_SETTINGS, {}, "Such as {default: {session: 0.1}}; 'recollect tune' searches for good ones."
     ),
 }
 
+# Without recollect.search.recipe, a file that sets one of these asks for the recipe that they belong to.
+OPENCLAW_KEYS = (
+    *(f"memorySearch.{name}" for name in MEMORY_SEARCH if name == "query.minScore" or name.startswith("query.hybrid.")),
+    "memory.backend",
+)
 SECTIONS = {"memorySearch": MEMORY_SEARCH, "memory": MEMORY, "recollect": RECOLLECT}
 KEYS = {f"{section}.{name}": key for section, keys in SECTIONS.items() for name, key in keys.items()}

@@ -44,14 +44,13 @@ class StatusReport:
 
 
 def build_status_report(store: Store, config: Config, choice: EmbedderChoice, now: datetime) -> StatusReport:
-    backend = config["memory.backend"]
     stored = store.status()
     folders = [_indexed_folder(store, name) for name in store.folders()]
     return StatusReport(
         enabled=config["memorySearch.enabled"],
-        backend=backend,
+        backend=config["memory.backend"],
         recipe=config.recipe_name or DEFAULT_RECIPE,
-        search_recipe="qmd" if backend == "qmd" else "openclaw",
+        search_recipe=config.search_recipe,
         provider=_provider(choice.embedder),
         model=choice.embedder.name if choice.embedder else None,
         why=choice.reason,

@@ -23,6 +23,7 @@ UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`]*$)|~{3,})")
 ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|[。！？]+")
+SPACE = re.compile(r"\s+")
 FENCED = re.compile(r"^[ \t>]*(```|~~~).*?(?:^[ \t>]*\1|\Z)", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[\[([^\[\]|#^\n]+)")
 TAG = re.compile(r"#(?<!\S#)([^\W\d_][\w/-]*)")  # starts with the literal #, which is searched fast
@@ -275,17 +276,41 @@ class _Splitter:
             yield start, end
 
     def _overlap_start(self, start: int, end: int, unit_start: int, unit_end: int, unit_starts: list[int]) -> int:
-        """Where the next chunk begins so that it repeats whole lines (or sentences of a long one) of the last."""
+        """Where the next chunk begins so that it repeats the end of the last: whole lines (or sentences of a long
+        one), or also the end of a line if whole lines are less than two thirds of what fits."""
+        first_new = max(start + 1, unit_starts[0])  # nothing is repeated twice
+        lowest = self._lowest_overlap(first_new, end, unit_end)
         line = bisect_right(self.starts, end) - 1
-        starts = [at for at in unit_starts if at > start]
-        while self.starts[line] > start and end - self.starts[line] <= self.overlap:
+        starts = [at for at in unit_starts if at >= lowest]
+        while self.starts[line] >= lowest:
             if self.lines[line].strip():
                 starts.append(self.starts[line])
             line -= 1
-        fitting = (
-            at for at in starts if self._size(at, end) <= self.overlap and self._size(at, unit_end) <= self.max_size
-        )
-        return min(fitting, default=unit_start)
+        best = min(starts, default=end)
+        if (end - best) * 3 < (end - lowest) * 2:
+            best = self._start_within_line(lowest, best)
+        return best if best < end else unit_start
+
+    def _lowest_overlap(self, start: int, end: int, unit_end: int) -> int:
+        """The first offset from which the end of the last chunk is no more than the overlap, and the next chunk is not
+        too large; the end of the last chunk if there is none."""
+        lowest = max(start, end - self.overlap, unit_end - self.max_size)
+        while lowest < end:
+            excess = max(self._size(lowest, end) - self.overlap, self._size(lowest, unit_end) - self.max_size)
+            if excess <= 0:
+                return lowest
+            lowest += max(1, excess // CHARACTERS_PER_TOKEN)
+        return end
+
+    def _start_within_line(self, lowest: int, end: int) -> int:
+        """The first sentence between two offsets, if it begins in the first half; or the first word; or the end."""
+        sentence = SENTENCE_END.search(self.text, max(0, lowest - 2), (lowest + end) // 2)
+        if sentence and lowest <= sentence.end():
+            return sentence.end()
+        if SPACELESS.match(self.text, lowest):
+            return lowest
+        space = SPACE.search(self.text, lowest - 1, end)
+        return space.end() if space else end
 
 
 def _fence(line: str) -> str | None:

@@ -30,7 +30,7 @@ from recollect.store.base import FileState, Store
 Layout = Literal["workspace", "vault"]
 Source = Literal["memory", "sessions"]
 RETRIES = 2  # restarts of a sync after a conflict with another process
-CHUNKER_VERSION, WORDS_VERSION = 3, 2  # increased when chunks, or their words, change: then everything is rebuilt
+CHUNKER_VERSION, WORDS_VERSION = 4, 3  # increased when chunks, or their words, change: then everything is rebuilt
 
 
 @dataclass(frozen=True, slots=True)

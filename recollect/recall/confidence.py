@@ -3,65 +3,113 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
-from recollect.recall.bm25 import Bm25Query, score
+from recollect.recall.bm25 import Bm25Query, TermScores, score
+from recollect.recall.cues.tokens import TokensCue
 from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import cosines
-from recollect.store.base import Rows
-from recollect.text.words import words
+from recollect.store.base import Rows, Term
+from recollect.text.classify import count_statements
+from recollect.text.entity_names import find_names
+from recollect.text.trigrams import edit_distance, word_trigrams
+from recollect.text.words import is_spaceless, stems, words
+
+ALIKE = 0.8  # token similarity from which on a word counts as found
+UNLIKE = 0.45  # token similarity below which nothing resembles a word
+COMMON_TRIGRAMS, LONG_WORD = 0.4, 6  # the share of 3-grams, and the letters of a word in which two edits are a typo
+MAX_FOUND, MAX_MISSING, MAX_STATEMENTS = 4, 5, 3
+MAX_SIZE = 1000  # memories
+MAX_SPELLINGS = 12  # words that are compared by their spelling; the trigrams cue looks up no more
+CAPITALISED_NOUNS = frozenset({"de"})  # languages in which a capital letter does not tell a name
+CANNOT_TELL = 0.5
+
+
+# What speaks for and against the first hits, and how much: see ``Confidence``.
+WITH_VECTORS: Mapping[str, float] = {
+    "cosine": 7.2,  # the highest of the first hits
+    "found": 0.22,  # words of the query that a first hit has, in any form or meaning
+    "missing": -0.53,  # words of the query that no memory has in any form, and that nothing in the first hits resembles
+    "unknown name": -0.88,  # 1 if one of the words that no memory has is a name
+    "in time": 1.27,  # 1 if a first hit is of the time that the query names
+    "statements": 0.66,  # sentences of a message after the first
+    "size": -0.52,  # ln of the number of memories that were searched
+    "bias": 0.0,
+}
+WORDS_ALONE: Mapping[str, float] = {
+    "covered": 20.3,  # the share of the query's words, weighted by idf, that one of the first hits has
+    "missing": -0.57,
+    "in time": 2.6,
+    "size": -0.2,
+    "bias": -1.85,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """1 ÷ (1 + e^−x), where x = cosine × (highest cosine of the first hits) + coverage × (covered) + bias.
+    """1 ÷ (1 + e^−x), where x is the sum of the evidence, each × its coefficient, and a bias; the trace shows it.
 
-    *Covered* is the share of the query's words, weighted by idf, that occur in any of the first hits. Where the query
-    has no vector, or one that means little, coverage is used alone.
+    Where the query has no vector, or one that means little, the words decide alone, with coefficients of their own.
+    A query that is only a time has confidence 1 if anything is found, as what is of that time is what was asked for.
+    When the embedder can read the query but none of the first hits, they cannot be compared, and it is one half.
 
-    The coefficients are a logistic regression over all open sets that have unanswered questions, equally weighted:
-    answered questions against unanswered ones and against the same questions put to other people's memories. It
-    recognises questions about something else well, and questions on the topic without an answer badly: docs/quality.md
-    has the figures. The threshold is below one half: withholding an answer is worse than giving one too many.
+    A word is found in any of its forms: its stem, a part of a compound, a similar spelling, a similar meaning (token
+    similarity), and, for a follow-up, the words of its subject. In a small collection less evidence is needed, as it is
+    likely to be about what is asked; of a message of several sentences only some words can be expected.
+
+    The coefficients were chosen by ``bench/confidence_fit.py``: that many questions put to another haystack are
+    recognised, while at least 95% of the answerable questions of every set stay above the threshold. So the threshold
+    is where withholding an answer is rarely wrong, not where both errors are equally frequent. Questions about
+    something else are recognised well, questions on the topic without an answer badly: docs/quality.md has the figures.
     """
 
-    cosine: float = 6.8
-    coverage: float = 1.5
-    bias: float = -3.6
-    coverage_alone: float = 4.0
-    bias_alone: float = -1.7
-    first: int = 5
-    threshold: float = 0.4
+    with_vectors: Mapping[str, float] = field(default_factory=lambda: WITH_VECTORS)
+    words_alone: Mapping[str, float] = field(default_factory=lambda: WORDS_ALONE)
+    first: int = 5  # hits that are judged
+    threshold: float = 0.2
+    tokens: TokensCue = TokensCue()  # by which words are compared, where the embedder has token vectors
 
     def of(self, run: Run, keys: Rows) -> float:
         """Between 0 and 1; 0 when nothing was found."""
         rows = keys[keys > 0][: self.first]
         if not len(rows):
             return 0.0
-        if run.query.only_time:  # what is of that time is what was asked for
+        if run.query.only_time:
             return 1.0
-        covered, nearest = self._covered(run, rows), self._nearest(run, rows)
-        run.log("covered", round(covered, 4))
-        if nearest is None:
-            return _logistic(self.coverage_alone * covered + self.bias_alone)
-        run.log("cosine", round(nearest, 4))
-        return _logistic(self.cosine * nearest + self.coverage * covered + self.bias)
+        cosine = self._cosine(run, rows)
+        if cosine is not None and not any(run.embedder_reads(memory.text) for memory in run.memories(rows)):
+            run.log("cannot tell", "the embedder was not trained on the script of the first results")
+            return CANNOT_TELL
+        matches = QueryWords.of(run, rows)
+        similarity = self._word_similarity(run, rows)
+        alike = {word for word, value in similarity.items() if value >= ALIKE}
+        found = alike | (matches.found - similarity.keys())  # where it is known, the similarity tells more
+        unknown = [word for word in matches.unknown if word not in alike]
+        missing = [word for word in unknown if similarity.get(word, 0.0) < UNLIKE]
+        run.log("words missing", ", ".join(missing[:MAX_MISSING]) or "none")
+        evidence: dict[str, float] = {} if cosine is None else {"cosine": cosine}
+        evidence |= {
+            "covered": matches.covered(),
+            "found": min(len(found), MAX_FOUND),
+            "missing": min(len(missing), MAX_MISSING),
+            "unknown name": _has_name(run, unknown),
+            "in time": _in_time(run, rows),
+            "statements": min(max(count_statements(run.query.text) - 1, 0), MAX_STATEMENTS),
+            "size": math.log(min(run.scope.count, MAX_SIZE)),
+        }
+        coefficients = self.words_alone if cosine is None else self.with_vectors
+        x = coefficients["bias"]
+        for name, value in evidence.items():
+            run.log(name, round(value, 4) if isinstance(value, float) else value)
+            x += coefficients.get(name, 0.0) * value
+        return _logistic(x)
 
-    def _covered(self, run: Run, rows: Rows) -> float:
-        if not run.query.terms:
-            return 0.0
-        matches = score(run.snapshot, run.scope, Bm25Query(run.query.terms, ALL_FIELDS, 1.2, 0.75), rows)
-        query_words = set(words(run.query.text, whole=True))  # without the bigrams by which Chinese is looked up
-        main = [match for match in matches.terms if match.term.match != "compound" and not match.term.part_of]
-        about = [match for match in main if match.term.word in query_words] or main
-        found = {match.term.part_of or match.term.word for match in matches.terms if match.saturation.any()}
-        idf_sum = sum(match.idf for match in about)
-        return sum(match.idf for match in about if match.term.word in found) / idf_sum if idf_sum else 0.0
-
-    def _nearest(self, run: Run, rows: Rows) -> float | None:
+    def _cosine(self, run: Run, rows: Rows) -> float | None:
         if "vectors" not in run.found or not len(run.found["vectors"].keys) or not run.embedder_reads_query():
             return None
         try:
@@ -70,6 +118,107 @@ class Confidence:
             return None
         known = similarity[~np.isnan(similarity)]
         return float(known.max()) if len(known) else None
+
+    def _word_similarity(self, run: Run, rows: Rows) -> dict[str, float]:
+        """By content word of the query: its highest token similarity to the first hits; empty without token vectors."""
+        if "tokens" not in run.found or not len(run.found["tokens"].keys):
+            return {}
+        language = run.query.language
+        forms = {form: term.word for term in run.query.terms for form in stems(term.word, language)}
+        highest: dict[str, float] = {}
+        for word, similarity in self.tokens.word_similarity(run, rows):
+            term = next((forms[form] for form in stems(word, language) if form in forms), None)
+            value = similarity.mean(axis=1)
+            if term is not None and not np.isnan(value).all():
+                highest[term] = max(highest.get(term, 0.0), float(np.nanmax(value)))
+        return highest
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWords:
+    """The words of a query, and which of them the first hits have."""
+
+    terms: Sequence[TermScores]  # those that are words of the query itself
+    subject: Sequence[TermScores]  # of a follow-up
+    by_hit: dict[str, NDArray[np.bool_]]  # by word: which of the first hits have it in any form
+    unknown: list[str]  # whole words that no memory in scope has in any form
+
+    @classmethod
+    def of(cls, run: Run, rows: Rows) -> QueryWords:
+        if not run.query.terms:
+            return cls((), (), {}, [])
+        matches = score(run.snapshot, run.scope, Bm25Query(run.query.terms, ALL_FIELDS), rows).terms
+        by_hit: dict[str, NDArray[np.bool_]] = {}
+        occurs = set()
+        for match in matches:
+            word = match.term.part_of or match.term.word
+            by_hit[word] = by_hit.get(word, np.zeros(len(rows), dtype=np.bool_)) | (match.saturation > 0)
+            occurs |= {word} if match.occurs else set()
+        main = [match for match in matches if match.term.match != "compound" and not match.term.part_of]
+        subject = {term.word for term in run.query.subject}.difference(run.query.words)
+        own = [match for match in main if match.term.word not in subject]
+        whole = set(words(run.query.text, whole=True))  # without the bigrams by which Chinese is looked up
+        absent = [
+            word
+            for match in own
+            # Where words are not separated, what is a word is a guess.
+            if (word := match.term.word) not in occurs and word in whole and not is_spaceless(word)
+        ]
+        similar = _similar_spellings(run, absent, rows)
+        by_hit |= similar
+        unknown = [word for word in absent if word not in similar]
+        return cls(own, [match for match in main if match.term.word in subject], by_hit, unknown)
+
+    @property
+    def found(self) -> set[str]:
+        return {word for word, hits in self.by_hit.items() if hits.any()}
+
+    def covered(self) -> float:
+        """The highest share of the words, weighted by idf, that one hit has; for a follow-up also of its subject."""
+        return max(self._share(self.terms), self._share(self.subject))
+
+    def _share(self, terms: Sequence[TermScores]) -> float:
+        idf = sum(match.idf for match in terms)
+        if not idf:
+            return 0.0
+        return float(np.max(sum(match.idf * self.by_hit[match.term.word] for match in terms)) / idf)
+
+
+def _similar_spellings(run: Run, absent: Sequence[str], rows: Rows) -> dict[str, NDArray[np.bool_]]:
+    """By word that no memory has: which hits have a word of similar spelling that the trigrams cue found."""
+    found = run.found.get("trigrams")
+    if found is None or not len(found.keys) or not absent:
+        return {}
+    variants = list(found.detail.get("instead", ()))
+    terms = tuple(Term(variant, language=run.query.language) for variant in variants)
+    has = run.snapshot.term_frequencies(terms, ALL_FIELDS, rows) > 0
+    similar: dict[str, NDArray[np.bool_]] = {}
+    for word in absent[:MAX_SPELLINGS]:
+        alike = [at for at, variant in enumerate(variants) if _spelled_alike(word, variant)]
+        if alike and has[alike].any():
+            similar[word] = np.asarray(has[alike].any(axis=0))
+    return similar
+
+
+def _spelled_alike(word: str, other: str) -> bool:
+    """One edit apart, two in longer words, or with many common 3-grams."""
+    if edit_distance(word, other, 2) <= (2 if len(word) >= LONG_WORD else 1):
+        return True
+    own, others = word_trigrams(word), word_trigrams(other)
+    return len(own & others) >= COMMON_TRIGRAMS * len(own | others)
+
+
+def _has_name(run: Run, unknown: Sequence[str]) -> bool:
+    if not unknown or run.query.language in CAPITALISED_NOUNS:
+        return False
+    named = {part for name in find_names(run.query.text) for part in words(name)}
+    return not named.isdisjoint(unknown)
+
+
+def _in_time(run: Run, rows: Rows) -> bool:
+    """Whether a first hit is of the time that the query names."""
+    found = run.found.get("time")
+    return found is not None and bool(run.query.times) and bool(np.isin(rows, found.keys).any())
 
 
 def _logistic(x: float) -> float:

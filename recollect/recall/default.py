@@ -21,6 +21,7 @@ from recollect.recall.confidence import Confidence
 from recollect.recall.cues import AllCues, TokensCue, TrigramsCue, VectorsCue, WordsCue
 from recollect.recall.followups import FollowUp, HistoryCue
 from recollect.recall.fusion import Blend, BlendByTextKind, CueWeight
+from recollect.recall.identifiers import IdentifierFactor, IdentifierReader
 from recollect.recall.language_readers import CompoundParts, DetectLanguage
 from recollect.recall.query_parsing import ContentWords, ListQuestion, PrefixLookup, Spelling
 from recollect.recall.recipe import Recipe, paged
@@ -74,6 +75,7 @@ def default(
             ContentWords(),
             CompoundParts(),
             PrefixLookup(),
+            IdentifierReader(),
             FollowUp((DetectLanguage(), ContentWords())),
         ],
         cues=TimeFirst(
@@ -87,7 +89,7 @@ def default(
             ),
         ),
         fuse=BlendByTextKind(
-            short=_blend(factors, words=0.22, vectors=0.22, tokens=0.56),
+            short=_blend(factors, words=0.16, vectors=0.20, tokens=0.64),
             long=_blend(factors, words=0.16, vectors=0.44, tokens=0.40),
             code=_blend(factors, words=0.10, vectors=0.65, tokens=0.25),
             lookup=_blend(factors, words=0.40, vectors=0.25, tokens=0.35),
@@ -100,6 +102,7 @@ def default(
             ConfirmedStatements(),
             RoleFactor(dict.fromkeys(("assistant", "system", "tool"), check.fraction(assistant, "assistant"))),
             TimeFactor(),
+            IdentifierFactor(),
             AnswerLikelihood(),
             PolarityFactor(),
             SessionScore(check.fraction(session, "session")),

@@ -254,3 +254,7 @@ def ratio(label: Label, a: Expression, b: Expression) -> Expression:
 
 def largest(label: Label, *parts: Expression) -> Expression:
     return _combine("max", label, parts)
+
+
+def smallest(label: Label, *parts: Expression) -> Expression:
+    return _combine("min", label, parts)

@@ -207,8 +207,8 @@ def _confidence(run: Run, hits: Hits) -> float | None:
     if run.recipe.confidence is None:
         return None
     with run.step("judge", "confidence") as step:
-        confidence = run.recipe.confidence.of(run, hits.keys)
-        step.detail["confidence"] = round(confidence, 4)
+        confidence = run.confidence(hits.keys)
+        step.detail["confidence"] = confidence and round(confidence, 4)
     return confidence
 
 

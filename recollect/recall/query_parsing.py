@@ -18,7 +18,7 @@ from recollect.text.question_kinds import asks_for_all, strip_list_frame
 from recollect.text.stopwords import stop_words
 from recollect.text.times import TimeSpan
 from recollect.text.trigrams import edit_distance
-from recollect.text.words import stems, words
+from recollect.text.words import stems, visible, words
 
 if TYPE_CHECKING:
     from recollect.recall.run import Run
@@ -61,7 +61,12 @@ class ListQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ContentWords:
-    """The words of the query without the stop words of its language, unless it has no others."""
+    """The words of the query without the stop words of its language, unless it has no others.
+
+    Of a query that is a whole document, the first ``max_words`` that memories have are looked up, in bounded time.
+    """
+
+    max_words: int = 2000
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
         every, stop = tuple(dict.fromkeys(words(query.text))), stop_words(query.language)
@@ -69,7 +74,12 @@ class ContentWords:
         run.log("words", _listed(about) or "none")
         if len(about) < len(every):
             run.log("stop words dropped", _listed([word for word in every if word in stop]))
-        terms = tuple(Term(word, language=query.language) for word in _by_stem(about, query.language))
+        looked_up = _by_stem(about, query.language)
+        if len(looked_up) > self.max_words:
+            known = [word for word, having in zip(looked_up, _documents(looked_up, "stem", run), strict=True) if having]
+            run.log("words not looked up", len(looked_up) - len(known[: self.max_words]))
+            looked_up = known[: self.max_words]
+        terms = tuple(Term(word, language=query.language) for word in looked_up)
         return replace(query, words=every, terms=terms)
 
 
@@ -109,13 +119,14 @@ class Spelling:
             return query
         if is_lookup(query.text):  # identifiers are not typos
             return query
-        long = [word for word in dict.fromkeys(WORD.findall(query.text)) if len(word) >= self.min_length]
+        text = visible(query.text)
+        long = [word for word in dict.fromkeys(WORD.findall(text)) if len(word) >= self.min_length]
         unknown = _unknown([word for word in long if not embedder.knows_word(word.lower())], run)[: self.max_words]
         corrections = {word: other for word in unknown if (other := self._nearest(word, run))}
         if not corrections:
             return query
         run.log("corrected", ", ".join(f"{word} → {other}" for word, other in corrections.items()))
-        return replace(query, text=WORD.sub(lambda found: corrections.get(found[0], found[0]), query.text))
+        return replace(query, text=WORD.sub(lambda found: corrections.get(found[0], found[0]), text))
 
     def _nearest(self, word: str, run: Run) -> str | None:
         """The word with the fewest edits; of equals, one with the same letters (teh, the), then the most frequent."""

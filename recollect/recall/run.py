@@ -202,6 +202,15 @@ class Run:
         stored = iter(of_stored(keys[keys > 0]))
         return [next(stored) if key > 0 else of_external(self.external[-key - 1]) for key in keys.tolist()]
 
+    def confidence(self, keys: Rows) -> float | None:
+        """How likely the first of these hits are about the query; computed once, by the first step that needs it."""
+        if self.recipe.confidence is None:
+            return None
+        if "confidence" not in self.cache:
+            self.cache["confidence"] = self.recipe.confidence.of(self, keys)
+        confidence: float = self.cache["confidence"]
+        return confidence
+
     def check_deadline(self) -> None:
         """Skip the step when the deadline has passed."""
         if self.seconds_left() == 0:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput, RecollectError
+from recollect.protocols import supports
 
 Scores = NDArray[np.float64]
 
@@ -34,12 +36,55 @@ class Reranker(Protocol):
         """One score per text, in order; higher is better, on any scale."""
 
 
+@dataclass(frozen=True, slots=True)
+class RerankDocument:
+    """A text to score and the id of its memory."""
+
+    id: str
+    text: str
+
+
+@runtime_checkable
+class DocumentReranker(Protocol):
+    """A reranker that also gets the ids: to cache its scores, or to read more of a memory than its text.
+
+    class Known:
+        name = "known scores"
+        def rerank_documents(self, query, documents):
+            return [SCORES[document.id] for document in documents]
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def rerank_documents(self, query: str, documents: Sequence[RerankDocument]) -> Sequence[float] | NDArray[Any]:
+        """One score per document, in order; higher is better, on any scale."""
+
+
+AnyReranker = Reranker | DocumentReranker
+
+
 def rerank_texts(reranker: Reranker, query: str, texts: Sequence[str]) -> Scores:
     """The reranker's scores, one finite number per text, or a RerankError."""
+    return _scores(reranker, lambda: reranker.rerank(query, texts), texts)
+
+
+def rerank_documents(reranker: AnyReranker, query: str, documents: Sequence[RerankDocument]) -> Scores:
+    """The same for texts with ids, which a DocumentReranker gets, too."""
+    texts = [document.text for document in documents]
+    if supports(reranker, DocumentReranker):
+        return _scores(reranker, lambda: reranker.rerank_documents(query, documents), texts)
+    assert isinstance(reranker, Reranker)
+    return rerank_texts(reranker, query, texts)
+
+
+def _scores(
+    reranker: AnyReranker, rerank: Callable[[], Sequence[float] | NDArray[Any]], texts: Sequence[str]
+) -> Scores:
     if not texts:
         return np.empty(0)
     try:
-        scores = np.asarray(reranker.rerank(query, texts), dtype=np.float64)
+        scores = np.asarray(rerank(), dtype=np.float64)
     except Exception as problem:
         raise RerankError(f"Reranker {reranker.name!r} failed: {str(problem) or type(problem).__name__}") from problem
     if scores.ndim != 1:
@@ -54,7 +99,7 @@ def rerank_texts(reranker: Reranker, query: str, texts: Sequence[str]) -> Scores
     return scores
 
 
-def resolve_reranker(reranker: Reranker | str | None) -> Reranker | None:
+def resolve_reranker(reranker: AnyReranker | str | None) -> AnyReranker | None:
     """``"late"`` compares token by token with the local model, None means none, else it must be a reranker."""
     if reranker is None:
         return None
@@ -62,8 +107,9 @@ def resolve_reranker(reranker: Reranker | str | None) -> Reranker | None:
         from recollect.rerank.late_interaction import LateInteraction
 
         return LateInteraction()
-    if isinstance(reranker, str | type) or not isinstance(reranker, Reranker):
+    if isinstance(reranker, str | type) or not isinstance(reranker, Reranker | DocumentReranker):
         raise InvalidInput(
-            f"reranker must be 'late', None or an object with name and rerank(query, texts), not {reranker!r}."
+            "reranker must be 'late', None or an object with name and rerank(query, texts) or "
+            f"rerank_documents(query, documents), not {reranker!r}."
         )
     return reranker

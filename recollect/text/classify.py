@@ -17,6 +17,11 @@ CODE_LINE = re.compile(
     r"try|except|with|raise|#include|using|package|end)\b.*|"
     r".*(?:[;{}]|\)\s*:|\b\w+\([^()]*\)|\b\w+\s*[-+*/|&]?=\s*\S.*)"
 )
+# Letters and digits that are joined by punctuation: OPS-1234, caspase-11, src/base64.py. A number or a date begins with
+# a digit. Each is tried from its beginning only, and its length is limited.
+IDENTIFIER = re.compile(
+    r"(?<![\w\-./:#])[A-Za-z](?=[^\s\d]{0,80}\d)\w{0,79}(?:[-./:#]\w{1,80}){1,8}(?![\w\-#])", re.ASCII
+)
 MAX_LINES = 30  # of a text that are examined
 MAX_LOOKUP_WORDS = 4
 SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
@@ -74,7 +79,7 @@ ASSISTANT_SAID = re.compile(
     r"|gemeint|genannt|gegeben)\b|\blaut dir\b|\bdeiner meinung\b"
     r"|\bdein(?:e[mnrs]?)? (?:rat|tipps?|vorschl\w+|empfehlung\w*"
     r"|antwort\w*|erklärung\w*|warnung\w*)\b"
-    r"|(?<![跟对對和向给給])你(?:之前|当时|當時|上次|那时|那時|曾经|曾經|以前|还|還|是)?(?:怎么|怎麼)?"
+    r"|(?<![跟对對和向给給请請])你(?:之前|当时|當時|上次|那时|那時|曾经|曾經|以前|还|還|是)?(?:怎么|怎麼)?"
     r"(?:说|說|建议|建議|推荐|推薦|让我|讓我|叫我|告诉|告訴|提醒|提到|教我|给我|給我|给的|給的|解释|解釋)"
     r"|你的(?:建议|建議|推荐|推薦|回答|解释|解釋|提醒)"
     r"|\b(?:m'as[- ]tu|tu m'as) (?:dit|conseillé|recommandé|suggéré|proposé|expliqué)\b|\b(?:ton|tes) conseils?\b"
@@ -105,6 +110,15 @@ def is_lookup(query: str, language: str = "en") -> bool:
     every = words(query, whole=spaceless)
     few = len(every) <= MAX_LOOKUP_WORDS
     return few and stop_words(language).isdisjoint(every) and not query.rstrip().endswith(("?", "？"))
+
+
+def find_identifiers(text: str) -> list[str]:
+    """The identifiers of several parts in a text, such as the numbers of tickets.
+
+    >>> find_identifiers("Is OPS-1234 fixed in v2.1.0 (see src/base64.py) since 2025-03-04, e.g. by 10am, well-known?")
+    ['OPS-1234', 'v2.1.0', 'src/base64.py']
+    """
+    return list(dict.fromkeys(IDENTIFIER.findall(text)))
 
 
 def question_share(text: str) -> float:

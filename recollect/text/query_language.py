@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from recollect.text.stopwords import ENGLISH
-from recollect.text.words import stem, words
+from recollect.text.words import stem, visible, words
 
 STOP = ENGLISH | frozenset(("de", "het", "een", "en", "of"))  # J12
 OPERATORS = ("AND", "OR", "NOT")
@@ -83,7 +83,7 @@ def parse_query(text: str, stop: frozenset[str] = STOP) -> QueryTree | None:
     >>> format_query(parse_query('"blue cup" kitch* NOT broken'))
     '("blue cup" OR kitch*) AND NOT broken'
     """
-    tokens = _tokens(unicodedata.normalize("NFC", text).translate(QUOTES))
+    tokens = _tokens(unicodedata.normalize("NFC", visible(text)).translate(QUOTES))
     bare = not any(kind == "phrase" or kind in OPERATORS for kind, _ in tokens)
     levels, ignored = [_Level(top=True)], 0
     for kind, token in tokens:
@@ -258,7 +258,7 @@ def _tiny(word: str) -> bool:
 
 
 def _key(word: str) -> str:
-    return unicodedata.normalize("NFKC", word).strip().lower()
+    return unicodedata.normalize("NFKC", visible(word)).strip().lower()
 
 
 def _any_of(trees: Iterable[QueryTree]) -> QueryTree:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.text.trigrams import TrigramIndex, word_trigrams
-from recollect.text.words import slug
+from recollect.text.words import slug, visible
 
 LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
 
@@ -26,7 +26,7 @@ def slug_text(path: str) -> str:
     >>> slug_text("memory/global/User-Preference_Tea.md")
     'user preference tea'
     """
-    last = unicodedata.normalize("NFC", path).lower().rpartition("/")[2].removesuffix(".md")
+    last = unicodedata.normalize("NFC", visible(path)).lower().rpartition("/")[2].removesuffix(".md")
     return " ".join(LETTERS_AND_DIGITS.findall(last))
 
 

@@ -20,6 +20,8 @@ PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 COMPOUND = re.compile(r"[A-Z0-9_](?:(?<=_)|(?<=[A-Za-z0-9][A-Z])|(?<=[A-Za-z][0-9])|(?<=[0-9])(?=[A-Za-z]))")
 # Punctuation outside ASCII: English text with such quotes and dashes still takes the fast path.
 TYPOGRAPHY = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u00a0\u2022\u00b7"
+# Soft hyphens, zero-width spaces and joiners, and marks of direction: nobody sees or types them.
+INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 KANA = "\u3040-\u30ff\u31f0-\u31ff"
 # Scripts written without spaces (or, in Korean, with particles glued on): pairs of letters serve as words.
@@ -36,11 +38,21 @@ def words(text: str, whole: bool = False) -> list[str]:
     ['set', 'maxretries', 'max', 'retries', 'in', 'httpserver', 'http', 'server']
     """
     if not text.isascii():
+        text = visible(text)
         for mark in TYPOGRAPHY:
             text = text.replace(mark, " ")
     if text.isascii():
         return _split_identifiers(text.encode().translate(SPACED).decode()).lower().split()
     return list(_split_any_script(unicodedata.normalize("NFKC", text), whole))
+
+
+def visible(text: str) -> str:
+    """A text without the characters that are not seen, so that what looks equal matches.
+
+    >>> visible("data\\u00adbase")
+    'database'
+    """
+    return text if text.isascii() else INVISIBLE.sub("", text)
 
 
 def _split_identifiers(text: str) -> str:
@@ -234,4 +246,4 @@ def _stem_all(words: Sequence[str], language: str) -> list[str]:
 
 def slug(text: str) -> str:
     """A text as a part of a path: its words joined by hyphens."""
-    return "-".join(re.findall(r"\w+", unicodedata.normalize("NFC", text).lower()))
+    return "-".join(re.findall(r"\w+", unicodedata.normalize("NFC", visible(text)).lower()))

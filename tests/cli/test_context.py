@@ -120,6 +120,17 @@ def test_a_recall_abstains_when_it_is_told_to(recollect: Command, kitchen: list[
     assert recollect("recall", "where is the blue cup?", "--abstain").code == 0
 
 
+def test_results_of_a_low_confidence_are_shown_as_such(recollect: Command, kitchen: list[str]) -> None:
+    warning = "Low confidence"
+    assert warning in recollect("recall", STRANGE).out
+    assert warning not in recollect("recall", "where is the blue cup?").out
+    strange, known = recollect("context", STRANGE), recollect("context", "where is the blue cup?")
+    assert (warning in strange.err, warning in strange.out, warning in known.err) == (True, False, False)
+    for command in ("recall", "context"):
+        assert recollect(command, STRANGE, "--json").json["low_confidence"] is True
+        assert recollect(command, "where is the blue cup?", "--json").json["low_confidence"] is False
+
+
 def test_why_not_tells_of_a_silence(recollect: Command, kitchen: list[str]) -> None:
     told = recollect("why-not", STRANGE, kitchen[1], "--abstain", "--json").json
     assert (told["returned"], told["step"]) == (False, "abstain")

@@ -34,7 +34,7 @@ def test_a_recall_says_which_file_to_read_on_in(
 
 def test_what_did_not_run_is_told_with_its_reason(recollect: Command, keep: Keep) -> None:
     keep("A cup.")
-    assert "vectors (there is no embedder)" in " ".join(recollect("recall", "cup").out.split())
+    assert "vectors, tokens (there is no embedder)" in " ".join(recollect("recall", "cup").out.split())
 
 
 def test_the_json_of_a_recall_holds_results_and_trace(recollect: Command, keep: Keep) -> None:

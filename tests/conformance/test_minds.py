@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 import recollect
 from recollect import InvalidInput, Mind, NotFound
 from recollect.recall.registry import BUILT_IN
+from recollect.store.base import Store
 from recollect.store.reference import ReferenceStore
 from tests.conformance.kit import NOON
 from tests.conftest import Clock
@@ -143,3 +144,26 @@ def test_two_minds_with_different_bounds_share_one_store(clock: Clock) -> None:
     ann.close()  # the store was given to it, so it stays open
     assert len(bob.recall("cup")) == 1
     store.close()
+
+
+@pytest.mark.parametrize("recipe", BUILT_IN)
+@pytest.mark.parametrize("stored_invisibly", [True, False])
+def test_characters_that_nobody_sees_do_not_hide_a_word(
+    recipe: str, stored_invisibly: bool, store_factory: Callable[[], Store], clock: Clock
+) -> None:
+    plain, invisible = "waterproof", "\ufeffwa\u00adter\u200bpro\u200dof\u2060"
+    stored, asked = (invisible, plain) if stored_invisibly else (plain, invisible)
+    with Mind(store=store_factory(), embedder=None, clock=clock) as mind:
+        mind.remember(f"The lamp is {stored}.", id="lamp")
+        mind.remember("The kettle is loud.")
+        assert [each.memory.id for each in mind.recall(asked, 1, recipe=recipe)] == ["lamp"]
+
+
+@pytest.mark.parametrize("query", ['"water\u00adproof lamp"', "waterp\u200b*", "lamp NOT ke\u00adttle"])
+def test_phrases_prefixes_and_operators_ignore_such_characters(query: str, store_factory: Callable[[], Store]) -> None:
+    with Mind(store=store_factory(), embedder=None) as mind:
+        mind.remember("A waterproof lamp.", id="lamp")
+        mind.remember("A lamp beside the kettle.")
+        found = mind.recall(query, recipe="jeffsbrain")
+        assert [each.memory.id for each in found] == ["lamp"]
+        assert len(found.trace.facts["attempts"]) == 1  # the first form of the query found it

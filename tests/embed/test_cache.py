@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recollect import Embedder, EmbeddingError, InvalidInput, Mind, StoreError
+from recollect import Embedder, EmbeddingError, InvalidInput, Mind, StoreError, Workspace
 from recollect.embed import (
     CachedEmbedder,
     GeminiEmbedder,
@@ -315,6 +315,23 @@ def test_the_local_model_has_a_cache_only_when_asked(tmp_path: Path) -> None:
     assert (tmp_path / "memory.db-vectors").exists()
 
 
+@pytest.mark.contract("O16")
+def test_notes_that_are_indexed_again_are_not_embedded_again_by_the_local_model(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "MEMORY.md").write_text("A walrus lives in the harbour.")
+    model = CountingLocal()
+    for _ in range(2):
+        with (
+            Mind(tmp_path / "memory.db", embedder=model, embedding_cache=True) as mind,
+            Workspace(tmp_path / "notes", mind=mind) as space,
+        ):
+            space.sync()
+            assert mind.recall("sea mammal")[0].memory.path == "MEMORY.md"
+        (tmp_path / "memory.db").unlink()
+    assert model.embedded == ["A walrus lives in the harbour.", "sea mammal"]
+
+
+@pytest.mark.contract("O16")
 def test_with_a_cache_the_local_model_embeds_no_text_twice(tmp_path: Path) -> None:
     model = CountingLocal()
     found = []

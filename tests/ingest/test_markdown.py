@@ -68,9 +68,10 @@ def test_a_chunk_is_the_text_of_its_lines(source: str, chunk_size: ChunkSize) ->
 
 
 def is_cut(chunk: Chunk, lines: list[str], chunk_size: ChunkSize) -> bool:
-    """Only a line that is too long for a chunk, or begins or ends one, may be there in part."""
+    """Only a line that is too long for a chunk, or of which the overlap repeats the end, may be there in part."""
     ends = {chunk.first, chunk.last}
-    return any(size(lines[number - 1]) > chunk_size.tokens * CHARACTERS_PER_TOKEN for number in ends)
+    too_long = any(size(lines[number - 1]) > chunk_size.tokens * CHARACTERS_PER_TOKEN for number in ends)
+    return too_long or "\n".join(lines[chunk.first - 1 : chunk.last]).endswith(chunk.text)
 
 
 @given(documents, chunk_sizes)
@@ -106,16 +107,65 @@ def test_no_chunk_is_larger_than_was_asked_for_nor_blank(source: str, chunk_size
 
 @given(documents, chunk_sizes)
 @settings(max_examples=300)
-def test_chunks_go_forward_and_repeat_at_most_the_overlap(source: str, chunk_size: ChunkSize) -> None:
-    chunks = parse_markdown(source, chunk_size).chunks
-    lines = split_lines(source)
-    for before, after in pairwise(chunks):
+def test_chunks_go_forward(source: str, chunk_size: ChunkSize) -> None:
+    for before, after in pairwise(parse_markdown(source, chunk_size).chunks):
         assert (after.first, after.last) >= (before.first, before.last)
-        repeated = "\n".join(lines[after.first - 1 : before.last]) if after.first <= before.last else ""
-        whole = all(
-            size(lines[n - 1]) <= chunk_size.tokens * CHARACTERS_PER_TOKEN for n in range(after.first, before.last + 1)
-        )
-        assert not whole or size(repeated) <= chunk_size.overlap * CHARACTERS_PER_TOKEN
+
+
+@given(st.lists(st.integers(0, 60), max_size=30), chunk_sizes)
+@settings(max_examples=300)
+def test_at_most_the_overlap_is_repeated(counts: list[int], chunk_size: ChunkSize) -> None:
+    numbers = iter(range(10_000))  # no two words are equal
+    source = "\n".join(" ".join(f"w{next(numbers)}" for _ in range(count)) for count in counts)
+    for before, after in pairwise(texts(source, chunk_size)):
+        assert size(repeated(before, after)) <= chunk_size.overlap * CHARACTERS_PER_TOKEN
+
+
+def test_nothing_is_repeated_twice_even_if_nearly_a_whole_chunk_may_be() -> None:
+    source = " ".join(f"Sentence {number} ends." for number in range(2000))
+    assert sum(map(len, texts(source, ChunkSize(500, 499)))) < 2.2 * len(source)
+
+
+def repeated(before: str, after: str) -> str:
+    """The longest end of a text with which another begins."""
+    return next(before[at:] for at in range(len(before) + 1) if after.startswith(before[at:]))
+
+
+def prose(paragraphs: int, sentences: int) -> str:
+    """One line for each paragraph, as editors that wrap lines write them; every sentence is another."""
+    return "\n\n".join(
+        " ".join(f"In paragraph {p} the sentence {n} says what nobody else says." for n in range(sentences))
+        for p in range(paragraphs)
+    )
+
+
+@pytest.mark.contract("O13")
+@pytest.mark.parametrize("sentences", [3, 6, 10, 20, 21, 40])  # a sentence has about 14 tokens
+def test_chunks_of_long_lines_overlap_too(sentences: int) -> None:
+    source = prose(12, sentences)
+    chunks = parse_markdown(source).chunks
+    assert len(chunks) > 1
+    for before, after in pairwise(chunks):
+        assert 80 - 15 <= len(repeated(before.text, after.text)) / CHARACTERS_PER_TOKEN <= 80
+        assert after.text.startswith("In paragraph")  # a whole sentence
+        assert after.text.split("\n")[0] in source.split("\n")[after.first - 1]
+
+
+@pytest.mark.contract("O13")
+def test_a_long_line_without_sentences_is_repeated_by_words() -> None:
+    words = [" ".join(f"word{p}x{n}" for n in range(100)) for p in range(6)]
+    for before, after in pairwise(parse_markdown("\n\n".join(words)).chunks):
+        assert 80 - 3 <= len(repeated(before.text, after.text)) / CHARACTERS_PER_TOKEN <= 80
+        assert after.text.startswith("word")
+
+
+def test_a_paragraph_that_nearly_fills_a_chunk_stays_whole_and_leaves_less_room_to_repeat() -> None:
+    source = prose(4, 27)  # about 380 tokens each
+    chunks = parse_markdown(source).chunks
+    assert len(chunks) == 4
+    for paragraph, chunk in zip(source.split("\n\n"), chunks, strict=True):
+        assert paragraph in chunk.text
+        assert len(chunk.text) <= 400 * CHARACTERS_PER_TOKEN
 
 
 @given(documents)

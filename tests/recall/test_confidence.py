@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,11 @@ def sure(mind: Mind, query: str, k: int | None = None, **options: Any) -> float:
     return confidence
 
 
+def evidence(mind: Mind, query: str, **options: Any) -> dict[str, Any]:
+    detail: dict[str, Any] = step(mind.recall(query, track=False, **options), "confidence")["detail"]
+    return detail
+
+
 # Confidence.
 
 
@@ -53,20 +59,91 @@ def test_it_is_surer_of_a_question_about_what_it_knows(which: str, request: pyte
     assert sure(mind, STRANGE) < NUMBERS.threshold < sure(mind, OURS)
 
 
-def test_it_is_the_formula_of_the_cosine_and_what_is_covered(mind: Mind) -> None:
-    detail = step(mind.recall(OURS), "confidence")["detail"]
-    x = NUMBERS.cosine * detail["cosine"] + NUMBERS.coverage * detail["covered"] + NUMBERS.bias
-    assert detail["covered"] == 1
-    assert sure(mind, OURS) == pytest.approx(1 / (1 + 2.718281828**-x), abs=1e-3)
+def test_it_is_the_formula_of_the_evidence_in_the_trace(mind: Mind) -> None:
+    detail = evidence(mind, OURS)
+    x = sum(coefficient * detail.get(name, 1) for name, coefficient in NUMBERS.with_vectors.items())
+    assert NUMBERS.with_vectors.keys() - detail.keys() == {"bias"}
+    assert (detail["found"], detail["missing"], detail["words missing"]) == (2, 0, "none")
+    assert detail["size"] == pytest.approx(math.log(len(KITCHEN)), abs=1e-4)
+    assert sure(mind, OURS) == pytest.approx(1 / (1 + math.exp(-x)), abs=1e-3)
     assert detail["confidence"] == pytest.approx(sure(mind, OURS), abs=1e-4)
 
 
-def test_without_vectors_coverage_speaks_alone(plain: Mind) -> None:
-    detail = step(plain.recall(OURS), "confidence")["detail"]
-    assert detail.keys() == {"covered", "confidence"}
-    assert sure(plain, OURS) == pytest.approx(
-        1 / (1 + 2.718281828 ** -(NUMBERS.coverage_alone + NUMBERS.bias_alone)), abs=1e-6
+def test_without_vectors_words_decide_alone(plain: Mind) -> None:
+    detail = evidence(plain, OURS)
+    x = sum(coefficient * detail.get(name, 1) for name, coefficient in NUMBERS.words_alone.items())
+    assert "cosine" not in detail
+    assert (detail["covered"], detail["missing"]) == (1, 0)
+    assert sure(plain, OURS) == pytest.approx(1 / (1 + math.exp(-x)), abs=1e-3)
+
+
+def test_a_misspelt_word_that_was_found_is_not_missing(mind: Mind, plain: Mind) -> None:
+    for each in (mind, plain):
+        assert evidence(each, "where is the kettel?")["missing"] == 0
+        assert evidence(each, "where is the submarine cup?")["missing"] == 1
+        assert sure(each, "where is the kettel?") > NUMBERS.threshold
+
+
+def test_a_word_of_the_same_meaning_is_not_missing(mind: Mind) -> None:
+    detail = evidence(mind, "where is the blue mug?")
+    assert (detail["found"], detail["missing"]) == (2, 0)
+
+
+def test_an_unknown_name_lowers_it_more_than_another_unknown_word(mind: Mind) -> None:
+    mind.remember("Hannah has the red umbrella")
+    assert not evidence(mind, "where did Hannah put the cup?")["unknown name"]
+    assert evidence(mind, "where did Roberto put the cup?")["unknown name"]
+    assert not evidence(mind, "where did giraffes put the cup?")["unknown name"]
+    strange_name, strange_word = (
+        sure(mind, "where did Roberto put the cup?"),
+        sure(mind, "where did giraffes put the cup?"),
     )
+    assert strange_name < strange_word < sure(mind, "where did Hannah put the cup?")
+
+
+def test_in_a_small_collection_less_evidence_is_needed(mind: Mind) -> None:
+    few = sure(mind, "where is the tin opener?")
+    mind.remember_many(f"box {n} is in the garage" for n in range(200))
+    assert few > sure(mind, "where is the tin opener?")
+
+
+def test_a_hit_of_the_time_that_was_named_is_evidence(mind: Mind) -> None:
+    mind.remember("we painted the fence", created="2025-05-20T10:00")
+    assert evidence(mind, "which work was done on 20 May 2025?")["in time"]
+    assert not evidence(mind, "which work was done on 20 May 1999?")["in time"]
+
+
+def test_of_a_message_of_several_sentences_not_every_word_is_expected(mind: Mind) -> None:
+    question = "Where is the blue cup on the shelf?"
+    message = "I came home late this evening. The tram broke down again today. Nobody told us the reason. "
+    assert evidence(mind, question)["statements"] == 0
+    assert evidence(mind, message + question)["statements"] == 3
+
+
+def test_german_words_are_found_in_other_forms_and_as_parts_of_compounds(plain: Mind) -> None:
+    plain.remember_many(["Die Gartenschlüssel hängen neben der Tür.", "Die Bücher haben wir im Frühling gekauft."])
+    assert evidence(plain, "Wo ist der Schlüssel für den Garten?")["missing"] == 0
+    assert evidence(plain, "Wann habe ich das Buch gekauft?")["missing"] == 0
+    assert evidence(plain, "Wann habe ich das Klavier gekauft?")["missing"] == 1
+    assert sure(plain, "Wann habe ich das Buch gekauft?") > sure(plain, "Wann habe ich das Klavier verkauft?")
+
+
+def test_the_subject_of_a_follow_up_counts_as_found(mind: Mind) -> None:
+    mind.remember("Marlene bought the violin in Cremona for 4200 euros")
+    before = [("user", "Which violin did Marlene buy in Cremona?"), ("assistant", "An old one.")]
+    assert sure(mind, "and what did it cost?", history=before) > sure(mind, "and what did it cost?")
+
+
+def test_a_query_that_cannot_be_compared_with_the_results_is_neither_sure_nor_unsure(path: Path) -> None:
+    class Latin(Woven):
+        def can_read(self, text: str) -> bool:
+            return text.isascii()
+
+    with open_mind(path, Latin()) as mind:
+        mind.remember_many(["杯子在厨房的架子上。", "猫在院子里睡觉。"])
+        assert sure(mind, "Where does the cat sleep?") == 0.5
+        assert "script" in evidence(mind, "Where does the cat sleep?")["cannot tell"]
+        assert mind.recall("Where does the cat sleep?", abstain=True)
 
 
 def test_a_rare_word_that_is_missing_counts_for_more_than_a_common_one(plain: Mind) -> None:
@@ -181,13 +258,19 @@ def _minds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         mind.close()
 
 
+def test_the_tools_for_agents_tell_of_a_low_confidence(mind: Mind) -> None:
+    recall = next(tool for tool in mind.tools() if tool.name == "recall")
+    assert {result["low_confidence"] for result in recall.call(query=STRANGE)} == {True}
+    assert {result["low_confidence"] for result in recall.call(query=OURS)} == {False}
+
+
 # Abstaining.
 
 
 @pytest.mark.parametrize("which", ["mind", "plain"])
 def test_to_a_strange_question_it_says_nothing(which: str, request: pytest.FixtureRequest) -> None:
     mind: Mind = request.getfixturevalue(which)
-    mind.remember("north")  # something to find
+    mind.remember_many(["north", *(f"box {n} stands in the garage" for n in range(40))])  # something to find
     assert len(mind.recall(STRANGE)) > 0
     silent = mind.recall(STRANGE, abstain=True)
     assert list(silent) == []

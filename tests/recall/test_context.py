@@ -210,7 +210,7 @@ def test_nothing_found_is_an_empty_text(mind: Mind) -> None:
 
 def test_it_can_abstain(mind: Mind) -> None:
     talk(mind, "hello there", "the cup")
-    made = mind.context("which submarine crossed the ocean with a cup?", abstain=True)
+    made = mind.context("which submarine crossed an ocean under northern ice?", abstain=True)
     assert (made.text, made.tokens) == ("", 0)
     assert made.recall.why_not(mind.list()[0].id).step in ("abstain", "cues")
     with pytest.raises(InvalidInput, match="no measure of confidence"):

@@ -291,7 +291,7 @@ def test_a_place_that_is_no_near_is_a_clear_error_inside_a_filter_too(mind: Mind
         Filter(classification="2"),  # type: ignore[arg-type]
         Filter(min_confidence=2),
         Filter(min_confidence="high"),  # type: ignore[arg-type]
-        Filter(since="yesterday"),
+        Filter(since="someday"),
         Filter(until=True),
     ],
 )

@@ -430,11 +430,6 @@ def test_asking_for_more_never_changes_the_first_though_few_have_tokens(many: Pa
 
 LATER: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "who is named": ("did anna see the cup of tea?", {"speaker": "Bob"}, {"speaker": "Anna"}),
-    "the time in question": (
-        "did anna see the cup of tea in May?",
-        {"created": NOON - timedelta(days=200)},
-        {"created": NOON - timedelta(days=15)},
-    ),
     "the session": ("did anna see the cup of tea?", {"session": "monday"}, {"session": "monday"}),
 }
 

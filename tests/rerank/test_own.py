@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from recollect import InvalidInput, RecollectError
-from recollect.rerank import LateInteraction, Reranker, RerankError, rerank_texts, resolve_reranker
+from recollect.rerank import (
+    LateInteraction,
+    RerankDocument,
+    Reranker,
+    RerankError,
+    rerank_documents,
+    rerank_texts,
+    resolve_reranker,
+)
 
 from .kit import Fixed, Liking
 
@@ -30,6 +38,22 @@ def test_a_reranker_gets_the_question_and_all_texts_at_once() -> None:
     scores = rerank_texts(liking, "which?", ["a red cup", "a blue cup"])
     assert scores.dtype == np.float64
     assert liking.asked == [("which?", ["a red cup", "a blue cup"])]
+
+
+def test_a_reranker_may_ask_for_the_ids_beside_the_texts() -> None:
+    class Known:
+        name = "known scores"
+
+        def rerank_documents(self, query: str, documents: Sequence[RerankDocument]) -> list[float]:
+            return [{"a": 1.0, "b": 2.0}[document.id] for document in documents]
+
+    known = Known()
+    assert resolve_reranker(known) is known
+    documents = [RerankDocument("b", "x"), RerankDocument("a", "y")]
+    assert rerank_documents(known, "q", documents).tolist() == [2.0, 1.0]
+    assert rerank_documents(Liking("y"), "q", documents).tolist() == rerank_texts(Liking("y"), "q", ["x", "y"]).tolist()
+    with pytest.raises(RerankError, match="known scores"):
+        rerank_documents(known, "q", [RerankDocument("c", "z")])
 
 
 def test_no_texts_need_no_opinion() -> None:

@@ -109,7 +109,7 @@ def test_a_mind_opened_for_reading_refuses_to_write(path: Path, verb: str) -> No
     with Mind(path, embedder=None, readonly=True) as reader:
         with pytest.raises(StoreError, match="read-only"):
             WRITES[verb](reader, a, b)
-        assert texts(reader, "cup") == ["a cup"]
+        assert texts(reader, "cup") == ["a cup", "a plate"]  # the other by their link
         assert reader.show(a).use.access_count == 0
         assert reader.status().store.readonly
     assert path.read_bytes() == before

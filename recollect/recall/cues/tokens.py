@@ -65,20 +65,25 @@ class TokensCue:
         return Candidates(self.name, rows[best], score.take(best), len(rows))
 
     def score(self, run: Run, rows: Rows) -> Expression:
-        self._check(run)
-        words, tokens = _join_pieces(run.tokens().tokens)
-        weights = self._weights(run, words)
-        similarity = self._cached_similarity(run, rows) ** 2
+        similarities = self.word_similarity(run, rows)
+        weights = self._weights(run, [word for word, _ in similarities])
         parts = []
-        for at, word in enumerate(words):
-            if weights[at]:
-                own = np.compress(tokens == at, similarity, axis=1)  # by row: sums do not depend on other rows
-                nearest = leaf(own.mean(axis=1), "similarity of the nearest word, squared")
-                parts.append(product(f"“{word}”", leaf(weights[at], "idf"), nearest))
+        for (word, similarity), weight in zip(similarities, weights, strict=True):
+            if weight:
+                nearest = leaf((similarity**2).mean(axis=1), "similarity of the nearest word, squared")
+                parts.append(product(f"“{word}”", leaf(weight, "idf"), nearest))
         if not parts:
             raise Skip("the query has no words to compare")
         score = ratio(f"{self.name}: late interaction", total("words", *parts), leaf(weights.sum(), "Σ idf"))
         return score.tag("token similarity", self.name)
+
+    def word_similarity(self, run: Run, rows: Rows) -> list[tuple[str, NDArray[np.float64]]]:
+        """Each word of the query with the similarity of its pieces (across) to the nearest of each row (down)."""
+        self._check(run)
+        words, tokens = _join_pieces(run.tokens().tokens)
+        similarity = self._cached_similarity(run, rows)
+        # By row: means do not depend on other rows.
+        return [(word, np.compress(tokens == at, similarity, axis=1)) for at, word in enumerate(words)]
 
     def _check(self, run: Run) -> None:
         if not run.embedder_reads_query():

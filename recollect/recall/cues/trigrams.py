@@ -49,7 +49,7 @@ class TrigramsCue:
         missing = [
             term.word
             for term in terms
-            if term.match != "prefix" and term.word not in found and not counts.get(format_term(term))
+            if term.match not in ("prefix", "phrase") and term.word not in found and not counts.get(format_term(term))
         ]
         unknown = [word for word in missing if (len(word) == 1 if is_spaceless(word) else len(word) > 2)][
             : self.max_words

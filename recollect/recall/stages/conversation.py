@@ -236,8 +236,8 @@ class ContinuedConversation:
     name: str = "resuming"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        count = count_statements(run.query.text)
-        if count < self.statements or asks_about_past(run.query.text, run.query.language):
+        count = count_statements(run.trace.query)
+        if count < self.statements or asks_about_past(run.trace.query, run.query.language):
             raise Skip("the query is not a message that continues a conversation")
         in_session = np.array([session != "" for session in run.snapshot.strings("session", hits.keys)], dtype=np.bool_)
         if not in_session[_first_page(hits)].any():

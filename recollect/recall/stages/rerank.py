@@ -13,16 +13,16 @@ from recollect.model import Memory
 from recollect.recall.expressions import Expression, difference, leaf, product, ratio, total
 from recollect.recall.hits import Annotate, HitOperation, Hits, Reorder, Rescore
 from recollect.recall.run import Run, Skip
-from recollect.rerank import Reranker, RerankError, rerank_texts, resolve_reranker
+from recollect.rerank import AnyReranker, RerankDocument, RerankError, rerank_documents, resolve_reranker
 from recollect.store.base import Floats, Rows
 
 SNIPPET_CHARACTERS = 280  # J6: of a memory that has neither title nor summary
 
 
-def rerank_text(memory: Memory) -> str:
+def rerank_text(memory: Memory, snippet_characters: int = SNIPPET_CHARACTERS) -> str:
     """The text for a reranker (J6): title and summary, or one of them, or the beginning of the text."""
     described = "\n".join(part for part in (memory.title.strip(), memory.summary.strip()) if part)
-    return described or memory.text.strip()[:SNIPPET_CHARACTERS]
+    return described or memory.text.strip()[:snippet_characters]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Rerank:
     Scores stay; the reranker's own are in notes and in the trace. When it fails or is late, the order stays, too.
     """
 
-    reranker: Reranker | str | None  # "late" for the local one
+    reranker: AnyReranker | str | None  # "late" for the local one
     head: int = 20  # J3
     text: Callable[[Memory], str] = rerank_text
     name: str = "rerank"
@@ -60,7 +60,7 @@ class PositionBlend:
     scores have one scale and the tail stays below the head.
     """
 
-    reranker: Reranker | str | None  # "late" for the local one
+    reranker: AnyReranker | str | None  # "late" for the local one
     head: int = 40
     weights: tuple[tuple[int | None, float], ...] = ((3, 0.75), (10, 0.60), (None, 0.40))  # up to this rank: w
     retrieval: Literal["score", "rank"] = "score"
@@ -126,26 +126,26 @@ class PositionBlend:
         return ratio("÷ range", above, leaf(high - low, "best − worst"))
 
 
-def _check(reranker: Reranker | str | None, head: int) -> None:
+def _check(reranker: AnyReranker | str | None, head: int) -> None:
     resolve_reranker(reranker)
     if head < 1:
         raise InvalidInput(f"head must be at least 1, not {head}.")
 
 
 def _rerank_head(
-    run: Run, hits: Hits, given: Reranker | str | None, head: int, text: Callable[[Memory], str]
-) -> tuple[Reranker, Floats]:
+    run: Run, hits: Hits, given: AnyReranker | str | None, head: int, text: Callable[[Memory], str]
+) -> tuple[AnyReranker, Floats]:
     """The reranker's scores of the head, which ends with its page: requesting more never changes the first results."""
     reranker = resolve_reranker(given)
     if reranker is None:
         raise Skip("there is no reranker")
     other = hits.page[:head] != hits.page[0]
     size = int(np.argmax(other)) if other.any() else len(other)
-    texts = [text(memory) for memory in run.memories(hits.keys[:size])]
+    documents = [RerankDocument(memory.id, text(memory)) for memory in run.memories(hits.keys[:size])]
     query = run.query.text
     run.log("reranker", reranker.name)
     run.log("head", size)
-    return reranker, run.within_deadline(lambda: rerank_texts(reranker, query, texts), "the head was reranked")
+    return reranker, run.within_deadline(lambda: rerank_documents(reranker, query, documents), "the head was reranked")
 
 
 def _head_then_tail(order: Rows, count: int) -> Rows:

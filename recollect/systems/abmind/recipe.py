@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
 from os import PathLike
 from typing import Any
@@ -27,8 +28,9 @@ from recollect.model.memory import When
 from recollect.recall.cues import AllCues, UntilFilled, VectorsCue, WordsCue
 from recollect.recall.cues.plans import DisabledCue, MinimumScoreCue
 from recollect.recall.fusion import FirstCueWins
-from recollect.recall.query_parsing import ContentWords
+from recollect.recall.query_parsing import ContentWords, ParsedQuery
 from recollect.recall.recipe import Cue, Recipe, fixed, times
+from recollect.recall.run import Run
 from recollect.recall.stages import RecordUse
 from recollect.systems.abmind.boosts import (
     ConfirmationPenalty,
@@ -43,6 +45,7 @@ from recollect.systems.abmind.full_text import FullTextCue, FullTextScore, Simil
 from recollect.systems.abmind.notes import NotesCue
 from recollect.systems.abmind.relations import RelationsCue
 from recollect.systems.abmind.signatures import SignatureCue
+from recollect.text.words import stem
 
 FULL_TEXT_CANDIDATES = 1000  # scored by A5
 ENVIRONMENT_PREFIX = "RECOLLECT_ABMIND_"  # followed by the documented name of a setting (A18)
@@ -50,8 +53,25 @@ MODES = {"hybrid": ("Sf", "Se", "Ss"), "keyword": ("Sf",), "embedding": ("Se",),
 DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 
 
+@dataclass(frozen=True, slots=True)
+class TranslatedQuery:
+    """The query in the language of the memories beside the original: vectors, signatures and names are those of the
+    translation, and the words of both are looked up."""
+
+    text: str
+
+    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
+        original = ContentWords().read(query, run)
+        run.log("translated", self.text)
+        translated = ContentWords().read(replace(query, text=self.text), run)
+        known = {stem(term.word) for term in translated.terms}
+        others = tuple(term for term in original.terms if stem(term.word) not in known)
+        return replace(translated, terms=(*translated.terms, *others))
+
+
 def abmind(
     *,
+    translated: str | None = None,
     current_context: Mapping[str, Any] | None = None,
     notes: str | PathLike[str] | None = None,
     user_id: str | None = None,
@@ -72,10 +92,13 @@ def abmind(
 ) -> Recipe:
     """Stages Sf → Se → Ss → S6 → S8 in order of priority, boosts, and a rerank for diversity.
 
-    ``notes`` is the folder with ``consolidation/{daily,weekly,quarterly}``; ``current_context`` may have ``hour``,
-    ``dayOfWeek`` (0 is Sunday) and ``topic``; ``timezone`` is the caller's (default: the machine's). Settings that are
-    None, from ``search_mode`` to ``emotion_boost``, are read from the environment.
+    ``translated`` is the query in the language of the memories' texts; ``notes`` is the folder with
+    ``consolidation/{daily,weekly,quarterly}``; ``current_context`` may have ``hour``, ``dayOfWeek`` (0 is Sunday) and
+    ``topic``; ``timezone`` is the caller's (default: the machine's). Settings that are None, from ``search_mode`` to
+    ``emotion_boost``, are read from the environment.
     """
+    if translated is not None and not check.string(translated, "translated").strip():
+        raise InvalidInput("translated is blank; leave it out, or give the query in the language of the memories.")
     zone = _check_timezone(timezone)
     mode = _mode(search_mode)
     embedding = _on(embedding_enabled, "EMBEDDING_ENABLED")
@@ -108,7 +131,7 @@ def abmind(
         about="Words first; meaning, signatures, notes and relations where needed; boosts and diversity.",
         k=5,
         filter=_filter(user_id, max_classification, time_start, time_end, topic, tier, include_expired),  # A4
-        read=[ContentWords()],
+        read=[ContentWords() if translated is None else TranslatedQuery(translated)],
         cues=AllCues(
             UntilFilled(
                 active(sf), active(se) if embedding else DisabledCue("Se", "embedding is off"), active(ss)
@@ -121,7 +144,7 @@ def abmind(
             ConfirmationPenalty(found_by="Sf", confirmed_by="Se", factor=0.5),  # A10
             ContextBoost(_check_context(current_context), zone, hour=0.02, day=0.015, topic=0.03),  # A11
             EmotionBoost(per_point=0.02, limit=0.10),  # A12
-            SpacingBoost(factors=((7, 1.3), (1, 1.15))),  # A13
+            SpacingBoost(factors=((7, 1.3), (1, 1.15)), last=20),  # A13
             DiversityRerank(relevance_weight=0.7),  # A14
             Enrichment(zone),  # A15
         ],

@@ -48,6 +48,22 @@ GLOBAL = "memory/global/"
 
 
 @dataclass(frozen=True, slots=True)
+class IntentFactors:
+    """The factors of all rules: of a query for advice (J8), and of one for facts (J9)."""
+
+    user_preference: float = 2.35
+    global_preference: float = 2.1
+    generic_for_preference: float = 0.82
+    rollup_for_preference: float = 0.9
+    single_fact: float = 2.2
+    rollup_for_fact: float = 0.45
+    generic_for_fact: float = 0.75
+
+
+FACTORS = IntentFactors()
+
+
+@dataclass(frozen=True, slots=True)
 class IntentText:
     """A memory as the patterns see it: its path, and path, title, summary and text joined, in lower case."""
 
@@ -74,37 +90,37 @@ def is_concrete_fact_query(query: str) -> bool:
     return bool(ENUMERATION_OR_TOTAL_QUERY_RE.search(text) or personal)
 
 
-def preference_rules(note: IntentText) -> list[Rule]:
+def preference_rules(note: IntentText, factors: IntentFactors = FACTORS) -> list[Rule]:
     """J8: the rules that apply. The first two exclude each other."""
     rules: list[Rule] = []
     is_global = GLOBAL in note.path
     if is_global and "user-preference-" in note.path:
-        rules.append((2.35, "a user's preference"))
+        rules.append((factors.user_preference, "a user's preference"))
     elif is_global and PREFERENCE_NOTE_RE.search(note.text):
-        rules.append((2.1, "a global note of a preference"))
+        rules.append((factors.global_preference, "a global note of a preference"))
     if not is_global and GENERIC_NOTE_RE.search(note.text):
-        rules.append((0.82, "a generic note"))
+        rules.append((factors.generic_for_preference, "a generic note"))
     if ROLLUP_NOTE_RE.search(note.text):
-        rules.append((0.9, "a roll-up"))
+        rules.append((factors.rollup_for_preference, "a roll-up"))
     return rules
 
 
-def concrete_fact_rules(note: IntentText) -> list[Rule]:
+def concrete_fact_rules(note: IntentText, factors: IntentFactors = FACTORS) -> list[Rule]:
     """J9: the rules that apply. The documented table wins over its prose: 0.75 needs the generic pattern."""
     rules: list[Rule] = []
     rollup = bool(ROLLUP_NOTE_RE.search(note.text))
     dated = DATE_TAG_RE.search(note.text) or ATOMIC_EVENT_NOTE_RE.search(note.text)
     concrete = "user-fact-" in note.path or "milestone-" in note.path or bool(not rollup and dated)
     if concrete:
-        rules.append((2.2, "a single fact"))
+        rules.append((factors.single_fact, "a single fact"))
     if rollup:
-        rules.append((0.45, "a roll-up"))
+        rules.append((factors.rollup_for_fact, "a roll-up"))
     if not concrete and GLOBAL not in note.path and GENERIC_NOTE_RE.search(note.text):
-        rules.append((0.75, "a generic note"))
+        rules.append((factors.generic_for_fact, "a generic note"))
     return rules
 
 
-INTENTS: tuple[tuple[str, Callable[[str], bool], Callable[[IntentText], list[Rule]]], ...] = (
+INTENTS: tuple[tuple[str, Callable[[str], bool], Callable[[IntentText, IntentFactors], list[Rule]]], ...] = (
     ("preference", is_preference_query, preference_rules),
     ("concrete fact", is_concrete_fact_query, concrete_fact_rules),
 )
@@ -114,6 +130,7 @@ INTENTS: tuple[tuple[str, Callable[[str], bool], Callable[[IntentText], list[Rul
 class Intent:
     """× the factors of the rules of each intent of the query; ties keep their order (J10)."""
 
+    factors: IntentFactors = FACTORS
     name: str = "intent"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
@@ -122,7 +139,7 @@ class Intent:
             raise Skip("the query shows no intent")
         run.log("intents", [name for name, _ in intents])
         notes = [IntentText.of(memory) for memory in run.memories(hits.keys)]
-        factors = [self._factor(name, [rules(note) for note in notes]) for name, rules in intents]
+        factors = [self._factor(name, [rules(note, self.factors) for note in notes]) for name, rules in intents]
         factor = factors[0] if len(factors) == 1 else product("both intents", *factors)
         return [Rescore(product("after intent", hits.score, factor))]
 

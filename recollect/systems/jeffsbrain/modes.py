@@ -13,12 +13,12 @@ from recollect.recall.hits import Candidates, Hits
 from recollect.recall.run import Run
 from recollect.recall.stages.factors import SkipCondition
 from recollect.recall.trace import Step, Trace
-from recollect.rerank import Reranker
+from recollect.rerank import AnyReranker
 
 Mode = Literal["auto", "bm25", "semantic", "hybrid"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 LEXICAL, VECTOR, RERANK = "bm25", "vector", "rerank"  # names of the cues and of the reranker in the trace
-WINDOW, AGREE = 3, 2  # J4: first positions compared, and how many must agree
+AGREE_WINDOW, AGREE_MIN = 3, 2  # J4: first positions compared, and how many must agree
 REASONS = ("unanimity", "no_reranker", "mode_off")  # why the reranker was skipped; see also Report
 
 
@@ -43,15 +43,19 @@ class FuseByMode:
         return hits
 
 
-def agreements(first: Sequence[int], second: Sequence[int]) -> int | None:
-    """How many of the first three positions are equal; None when that is not unanimous (J4)."""
-    if min(len(first), len(second)) < WINDOW:
+def agreements(
+    first: Sequence[int], second: Sequence[int], agree_min: int = AGREE_MIN, window: int = AGREE_WINDOW
+) -> int | None:
+    """How many of the first positions are equal; None when that is not unanimous (J4)."""
+    if min(len(first), len(second)) < window:
         return None
-    agreed = sum(a == b for a, b in zip(first[:WINDOW], second[:WINDOW], strict=True))
-    return agreed if agreed >= AGREE else None
+    agreed = sum(a == b for a, b in zip(first[:window], second[:window], strict=True))
+    return agreed if agreed >= agree_min else None
 
 
-def rerank_skip_condition(rerank: bool, reranker: Reranker | str | None) -> SkipCondition:
+def rerank_skip_condition(
+    rerank: bool, reranker: AnyReranker | str | None, agree_min: int = AGREE_MIN, window: int = AGREE_WINDOW
+) -> SkipCondition:
     """Skips the reranker when it is switched off or missing, or when both cues agree on the first results."""
 
     def reason(run: Run, hits: Hits) -> str:
@@ -61,10 +65,11 @@ def rerank_skip_condition(rerank: bool, reranker: Reranker | str | None) -> Skip
             return "no_reranker"
         none = np.empty(0, dtype=np.int64)
         rankings = [run.found[cue].keys if cue in run.found else none for cue in (LEXICAL, VECTOR)]
-        agreed = agreements(rankings[0].tolist(), rankings[1].tolist())
+        agreed = agreements(rankings[0].tolist(), rankings[1].tolist(), agree_min, window)
         if agreed is None:
             return ""
         run.log("agreements", agreed)
+        run.log("ids", run.ids(rankings[0][:window]))
         return "unanimity"
 
     return reason
@@ -117,7 +122,7 @@ class SearchReport:
             "reranked": "reranker" in rerank.detail and rerank.outcome == "ran",
             "rerankProvider": rerank.detail.get("reranker"),
             "rerankSkippedReason": _rerank_skip_reason(fused, rerank),
-            "unanimity": {"agreements": rerank.detail["agreements"]} if "agreements" in rerank.detail else None,
+            "unanimity": {name: rerank.detail[name] for name in ("ids", "agreements") if name in rerank.detail} or None,
             "attempts": [
                 {"strategy": self._strategy(step), "query": step.detail.get("query", ""), "hits": step.after}
                 for step in lexical

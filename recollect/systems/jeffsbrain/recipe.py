@@ -18,10 +18,12 @@ from recollect.model.memory import check_fields
 from recollect.recall.cues import AllCues, RetryLadder, VectorsCue
 from recollect.recall.recipe import Cue, Recipe
 from recollect.recall.stages import ConditionalStage, RecordUse
-from recollect.recall.stages.rerank import Rerank
-from recollect.rerank import Reranker
-from recollect.systems.jeffsbrain.intent import Intent
+from recollect.recall.stages.rerank import SNIPPET_CHARACTERS, Rerank, rerank_text
+from recollect.rerank import AnyReranker
+from recollect.systems.jeffsbrain.intent import FACTORS, Intent, IntentFactors
 from recollect.systems.jeffsbrain.modes import (
+    AGREE_MIN,
+    AGREE_WINDOW,
     LEXICAL,
     MODES,
     VECTOR,
@@ -31,7 +33,7 @@ from recollect.systems.jeffsbrain.modes import (
     rerank_skip_condition,
 )
 from recollect.systems.jeffsbrain.query_cue import ExcludeNegated, QueryLanguageCue
-from recollect.systems.jeffsbrain.retry import sanitise_query, strongest_term
+from recollect.systems.jeffsbrain.retry import MIN_TERM_LENGTH, sanitise_query, strongest_term
 from recollect.systems.jeffsbrain.slugs import SlugTrigrams
 from recollect.text.query_language import Aliases
 
@@ -40,61 +42,95 @@ WEIGHTS = {"path": 3.0, "title": 10.0, "summary": 5.0, "tags": 4.0, "text": 1.0}
 
 def jeffsbrain(
     *,
+    top_k: int = 10,  # J3: results, unless the call says how many
     mode: Mode = "auto",  # J2
     rerank: bool = True,  # J3
-    reranker: Reranker | str | None = None,  # "late" for the local one
+    reranker: AnyReranker | str | None = None,  # "late" for the local one
     rerank_top_n: int = 20,  # J3
     candidate_k: int = 60,  # J3: of each cue
     rrf_k: float = 60,  # J1: 0 or less means 60
     skip_retry_ladder: bool = False,  # J11
     aliases: Mapping[str, str | Sequence[str]] | None = None,  # J18: synonyms by word
     trigram_chunks: Sequence[Memory | Mapping[str, Any]] | None = None,  # J13: instead of the slugs in the store
+    trigram_threshold: float = 0.3,  # J13: minimum Jaccard similarity
+    min_term_length: int = MIN_TERM_LENGTH,  # J12: characters of a strongest term
+    agree_min: int = AGREE_MIN,  # J4: positions that must be equal to skip the reranker
+    agree_window: int = AGREE_WINDOW,  # J4: first positions that are compared
+    snippet_characters: int = SNIPPET_CHARACTERS,  # J6: of a text without title and summary
+    user_preference_factor: float = FACTORS.user_preference,  # J8
+    global_preference_factor: float = FACTORS.global_preference,
+    generic_for_preference_factor: float = FACTORS.generic_for_preference,
+    rollup_for_preference_factor: float = FACTORS.rollup_for_preference,
+    single_fact_factor: float = FACTORS.single_fact,  # J9
+    rollup_for_fact_factor: float = FACTORS.rollup_for_fact,
+    generic_for_fact_factor: float = FACTORS.generic_for_fact,
 ) -> Recipe:
     """Hybrid retrieval with a retry ladder, as the Jeffs Brain SDKs describe it."""
     if mode not in MODES:
         raise InvalidInput(f"mode must be one of {', '.join(MODES)}, not {check.short_repr(mode)}.")
-    if check.integer(candidate_k, "candidate_k") < 1 or check.integer(rerank_top_n, "rerank_top_n") < 1:
-        raise InvalidInput("candidate_k and rerank_top_n must be at least 1.")
+    counts = {
+        **{"top_k": top_k, "candidate_k": candidate_k, "rerank_top_n": rerank_top_n},
+        **{"min_term_length": min_term_length, "agree_min": agree_min, "agree_window": agree_window},
+        **{"snippet_characters": snippet_characters},
+    }
+    for name, value in counts.items():
+        if check.integer(value, name) < 1:
+            raise InvalidInput(f"{name} must be at least 1, not {value}.")
+    if agree_min > agree_window:
+        raise InvalidInput(f"agree_min must be at most agree_window ({agree_window}), not {agree_min}.")
+    threshold = check.number(trigram_threshold, "trigram_threshold", 0.0, 1.0)
+    factors = IntentFactors(
+        user_preference=check.number(user_preference_factor, "user_preference_factor", 0.0),
+        global_preference=check.number(global_preference_factor, "global_preference_factor", 0.0),
+        generic_for_preference=check.number(generic_for_preference_factor, "generic_for_preference_factor", 0.0),
+        rollup_for_preference=check.number(rollup_for_preference_factor, "rollup_for_preference_factor", 0.0),
+        single_fact=check.number(single_fact_factor, "single_fact_factor", 0.0),
+        rollup_for_fact=check.number(rollup_for_fact_factor, "rollup_for_fact_factor", 0.0),
+        generic_for_fact=check.number(generic_for_fact_factor, "generic_for_fact_factor", 0.0),
+    )
     k = rrf_k if check.number(rrf_k, "rrf_k") > 0 else 60
 
     def depth(results: int) -> int:
         return max(candidate_k, results)  # B3: more results need more candidates
 
+    def strongest(query: str) -> str:
+        return strongest_term(query, min_term_length)
+
+    def other_strongest(query: str) -> str:
+        """J11: empty when it would be the same query again."""
+        term = strongest(query)
+        return "" if term == query.strip().lower() else term
+
     known_aliases = _check_aliases(aliases or {})
     ladder: list[Cue] = [
         QueryLanguageCue(LEXICAL, fields=WEIGHTS, aliases=known_aliases, depth=depth),  # J18
-        QueryLanguageCue("strongest_term", _other_strongest_term, WEIGHTS, known_aliases, depth),  # J11, J12
+        QueryLanguageCue("strongest_term", other_strongest, WEIGHTS, known_aliases, depth),  # J11, J12
         QueryLanguageCue(
             "refreshed_sanitised", sanitise_query, WEIGHTS, known_aliases, depth
         ),  # SQLite needs no refresh before it
         QueryLanguageCue(
-            "refreshed_strongest", lambda query: strongest_term(sanitise_query(query)), WEIGHTS, known_aliases, depth
+            "refreshed_strongest", lambda query: strongest(sanitise_query(query)), WEIGHTS, known_aliases, depth
         ),
-        SlugTrigrams(_chunks(trigram_chunks), depth, min_similarity=0.3, name="trigram_fuzzy"),  # J13
+        SlugTrigrams(_chunks(trigram_chunks), depth, threshold, "trigram_fuzzy", min_term_length),  # J13
     ]
     lexical = RetryLadder(*ladder[: 1 if skip_retry_ladder else None])
     plan = lexical if mode == "bm25" else AllCues(lexical, VectorsCue(VECTOR, depth))  # J2: bm25 in every mode
     return Recipe(
         name="jeffsbrain",
         about="A query language, retries for empty answers, reciprocal ranks, intent and a reranker.",
-        k=10,  # J3
+        k=top_k,
         cues=ExcludeNegated(plan, WEIGHTS, known_aliases),  # J18: NOT applies to both cues and every retry
         fuse=FuseByMode(mode, k),  # J1, J2, J16
         stages=[
-            Intent(),  # J7–J10
+            Intent(factors),  # J7–J10
             ConditionalStage(
-                Rerank(reranker, head=rerank_top_n), unless=rerank_skip_condition(rerank, reranker)
+                Rerank(reranker, head=rerank_top_n, text=lambda memory: rerank_text(memory, snippet_characters)),
+                unless=rerank_skip_condition(rerank, reranker, agree_min, agree_window),
             ),  # J4–J6
         ],
         after=[RecordUse(("access",))],
         report=SearchReport(mode, [each.name for each in ladder], candidate_k, rerank_top_n, k),  # J17
     )
-
-
-def _other_strongest_term(query: str) -> str:
-    """J11: empty when it would be the same query again."""
-    term = strongest_term(query)
-    return "" if term == query.strip().lower() else term
 
 
 def _check_aliases(given: Mapping[str, str | Sequence[str]]) -> Aliases:

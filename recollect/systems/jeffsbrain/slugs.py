@@ -12,7 +12,7 @@ from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Floats, Rows
-from recollect.systems.jeffsbrain.retry import query_tokens
+from recollect.systems.jeffsbrain.retry import MIN_TERM_LENGTH, query_tokens
 from recollect.text.slugs import SlugIndex, path_or_name, slug_text
 
 DEPTH = fixed(60)
@@ -31,11 +31,13 @@ class SlugTrigrams:
         depth: Depth = DEPTH,
         min_similarity: float = 0.3,
         name: str = "trigrams of slugs",
+        min_term_length: int = MIN_TERM_LENGTH,
     ) -> None:
         self.name = name
         self._chunks = None if chunks is None else list({chunk.id: chunk for chunk in reversed(chunks)}.values())[::-1]
         self._depth = depth
         self._min_similarity = min_similarity
+        self._min_term_length = min_term_length
 
     def find(self, run: Run) -> Candidates:
         tokens = self._tokens(run)
@@ -69,7 +71,7 @@ class SlugTrigrams:
         return leaf(similarity, f"{self.name}: similarity of the spelling").tag("component", self.name)
 
     def _tokens(self, run: Run) -> list[str]:
-        tokens = query_tokens(run.query.text)
+        tokens = query_tokens(run.query.text, self._min_term_length)
         if not tokens:
             raise Skip("no word of the query is long enough to compare")
         return tokens

@@ -25,7 +25,12 @@ def tool_schemas(description: str) -> list[JsonObject]:
             "query",
             query={"type": "string", "description": "What to look for, as a question or as words."},
             maxResults={"type": "integer", "minimum": 1, "description": "How many passages at most."},
-            minScore={"type": "number", "minimum": 0, "maximum": 1, "description": "Leave out what scores less."},
+            minScore={
+                "type": "number",
+                "minimum": 0,
+                "maximum": 1,
+                "description": "Leave out what scores less, from 0 (nothing) to 1.",
+            },
         ),
         tool(
             GET,

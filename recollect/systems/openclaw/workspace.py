@@ -6,11 +6,11 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from threading import RLock, Thread
 from types import TracebackType
-from typing import Any, Literal, get_args
+from typing import Any
 
 from recollect.embed import Embedder, embed_texts, model_name, provider_name, resolve_embedder, version_named
 from recollect.errors import EmbeddingError, InvalidInput, RecollectError, StoreError
@@ -28,41 +28,14 @@ from recollect.mind import Mind
 from recollect.model import Filter, JsonObject
 from recollect.model import validation as check
 from recollect.recall.query_cache import QueryCache
-from recollect.recall.recipe import Recipe
-from recollect.recall.registry import get_recipe
-from recollect.recall.results import Recall, Result
+from recollect.recall.results import Recall
 from recollect.store.base import FileState
-from recollect.systems.openclaw.keywords import MinScore
-from recollect.systems.openclaw.recipe import MIN_SCORE
+from recollect.systems.openclaw.search import SearchSettings, at_least_one, search_result
 from recollect.systems.openclaw.tools import GET, SEARCH, prompt_section, tool_schemas
-from recollect.text.snippets import snippet
 from recollect.text.words import slug
 
 log = logging.getLogger("recollect")
-Citations = Literal["auto", "on", "off"]
 OnSync = Callable[[SyncReport], None]
-
-
-@dataclass(frozen=True, slots=True)
-class SearchSettings:
-    """The default settings of searches in a workspace."""
-
-    enabled: bool = True  # O22
-    recipe: str = "openclaw"
-    max_results: int = 6  # O11
-    min_score: float | None = None  # O11: the recipe's own, 0.35
-    hybrid: bool = True  # O22: False uses vectors alone
-    vector_weight: float = 0.7  # O10
-    text_weight: float = 0.3  # O10
-    candidate_multiplier: int = 4  # O9
-    citations: Citations = "auto"  # O23: auto cites unless the conversation is shared
-
-    def __post_init__(self) -> None:
-        if self.citations not in get_args(Citations):
-            raise InvalidInput(f"citations must be auto, on or off, not {check.short_repr(self.citations)}.")
-        _at_least_one(self.max_results, "max_results")
-        if self.min_score is not None:
-            check.fraction(self.min_score, "min_score")
 
 
 class Workspace:
@@ -220,56 +193,47 @@ class Workspace:
         shared: bool = False,
         track: bool = True,
         deadline: float | None = None,
+        others: Sequence[Workspace] = (),
     ) -> JsonObject:
         """The passages that answer best: ``{results: [{path, startLine, endLine, text, score, snippet}], …}`` (O15).
 
         ``shared`` means that others read the conversation: with citations on auto, sources are then not named.
+        ``others`` are folders of the same database that are searched, too; results then have their collection.
+        ``lowConfidence`` is there, and true, when probably no passage answers the query.
         """
-        recall = self.recall(query, max_results, min_score, track=track, deadline=deadline)
+        recall = self.recall(query, max_results, min_score, others=others, track=track, deadline=deadline)
         cite = self.search_settings.citations == "on" or (self.search_settings.citations == "auto" and not shared)
         model = self.mind.embedder
         return {
-            "results": [_search_result(result, query, cite) for result in recall],
+            "results": [search_result(result, query, cite, bool(others)) for result in recall],
             "provider": "none" if model is None else provider_name(model),
             "model": None if model is None else model_name(model),
             "citations": self.search_settings.citations,
+            **({"lowConfidence": True} if recall.low_confidence else {}),
         }
 
     def recall(
-        self, query: str, max_results: int | None = None, min_score: float | None = None, **options: Any
+        self,
+        query: str,
+        max_results: int | None = None,
+        min_score: float | None = None,
+        *,
+        others: Sequence[Workspace] = (),
+        **options: Any,
     ) -> Recall:
         """The same as a Recall, with trace and explanations; further options are those of ``Mind.recall``."""
         defaults = self.search_settings
         _check_options(options)
         if not defaults.enabled:
             raise InvalidInput("Memory search is switched off (enabled: false).")
-        k = defaults.max_results if max_results is None else _at_least_one(max_results, "max_results")
-        minimum = defaults.min_score if min_score is None else check.fraction(min_score, "min_score")
-        self._sync_if_needed()
-        recipe, settings = self._recipe(minimum)
-        return self.mind.recall(query, k, recipe=recipe, filter=self.scope, **settings, **options)
-
-    def _recipe(self, minimum: float | None) -> tuple[str | Recipe, dict[str, Any]]:
-        """The recipe and its settings; by name where possible, so that answers can be cached."""
-        search_settings = self.search_settings
-        if search_settings.recipe != "openclaw":
-            recipe = get_recipe(search_settings.recipe)
-            chosen = (
-                search_settings.recipe if minimum is None else recipe.but(stages=[*recipe.stages, MinScore(minimum)])
-            )
-            return chosen, {}
-        vector_weight, text_weight = search_settings.vector_weight, search_settings.text_weight
-        if self.mind.embedder is None or not self.settings.vectors:
-            vector_weight, text_weight = 0.0, 1.0
-        elif not search_settings.hybrid:
-            vector_weight, text_weight = 1.0, 0.0
-            minimum = MIN_SCORE if minimum is None else minimum  # explicit: keyword matches do not fill up
-        return "openclaw", {
-            "min_score": minimum,
-            "vector_weight": vector_weight,
-            "text_weight": text_weight,
-            "candidate_multiplier": search_settings.candidate_multiplier,
-        }
+        k = defaults.max_results if max_results is None else at_least_one(max_results, "max_results")
+        has_vectors = self.mind.embedder is not None and self.settings.vectors
+        recipe, settings = defaults.recipe_for(min_score, has_vectors)
+        spaces = (self, *others)
+        for each in spaces:
+            each._sync_if_needed()
+        scope = replace(self.scope, collection=tuple(each.collection for each in spaces)) if others else self.scope
+        return self.mind.recall(query, k, recipe=recipe, filter=scope, **settings, **options)
 
     def get(self, path: str, from_: int | None = None, lines: int | None = None) -> JsonObject:
         """Lines of an indexed file: ``{path, text, startLine, endLine, lines}``; ``lines`` is their total number."""
@@ -382,35 +346,6 @@ def _check_options(options: Mapping[str, Any]) -> None:
             f"Workspace.recall has no argument {unknown[0]!r}; "
             f"it has query, max_results, min_score and {', '.join(allowed)}."
         )
-
-
-def _at_least_one(value: object, name: str) -> int:
-    number = check.integer(value, name)
-    if number < 1:
-        raise InvalidInput(f"{name} must be at least 1, not {number}.")
-    return number
-
-
-def _search_result(result: Result, query: str, cite: bool) -> JsonObject:
-    memory = result.memory
-    first, last = memory.lines or (1, 1)
-    shown: JsonObject = {
-        "path": memory.path,
-        "startLine": first,
-        "endLine": last,
-        "text": memory.text,
-        "score": result.score,
-        "snippet": snippet(memory.text, query),
-    }
-    if cite:
-        shown["citation"] = citation(memory.path, first, last)
-        shown["snippet"] += f"\n\nSource: {shown['citation']}"
-    return shown
-
-
-def citation(path: str, first: int, last: int) -> str:
-    """Lines of a file as they are cited (O23)."""
-    return f"{path}#L{first}" + (f"-L{last}" if last > first else "")
 
 
 def _embedder_named(name: str) -> Embedder | None:

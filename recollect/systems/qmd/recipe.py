@@ -12,14 +12,14 @@ from recollect.recall.query_parsing import ContentWords
 from recollect.recall.recipe import Recipe, fixed
 from recollect.recall.stages import RecordUse
 from recollect.recall.stages.rerank import PositionBlend
-from recollect.rerank import Reranker
+from recollect.rerank import AnyReranker
 from recollect.systems.qmd.expansion import ExpandQuery, QueryExpansion, strong_signal
 
 
 def qmd(
     *,
     expand: ExpandQuery | None = None,  # from a query to other wordings, by an LLM or by rules
-    reranker: Reranker | str | None = "late",
+    reranker: AnyReranker | str | None = "late",
     rerank_top: int = 40,
 ) -> Recipe:
     """Reciprocal rank fusion, query expansion and a position-aware blend with a reranker, as QMD does it (O21)."""

@@ -198,6 +198,16 @@ def test_spaced_recalls_multiply(at: Open, days: list[float], factor: float) -> 
     assert ask(mind, "question", search_mode="embedding")[0].score == pytest.approx(0.75 * factor, abs=2e-3)
 
 
+@pytest.mark.contract("A13")
+@pytest.mark.parametrize(("recalls", "factor"), [(19, 1.3), (20, 1.3), (21, 1.0), (25, 1.0)])
+def test_the_last_twenty_recalls_count_and_no_more_or_less(at: Open, recalls: int, factor: float) -> None:
+    # One long pause after the first recall makes the mean long, if that recall is among those that count.
+    times = (NOON - timedelta(days=200), *(NOON - timedelta(hours=each) for each in range(recalls - 1, 0, -1)))
+    mind = at(Meaning(golden_goblet=0.75))
+    mind.remember(Memory("golden goblet", use=Use(recall_times=times)))
+    assert ask(mind, "question", search_mode="embedding")[0].score == pytest.approx(0.75 * factor, abs=2e-3)
+
+
 @pytest.mark.contract("A13", "A17")
 def test_spacing_comes_from_the_recalls_themselves(tmp_path: Path) -> None:
     now = NOON
@@ -539,6 +549,19 @@ def test_the_command_line_recalls_with_topic_and_limit_and_prints_a_stage_report
     ]
     assert "A project at home." not in told
     assert "3 results in" in told
+
+
+@pytest.mark.contract("A19")
+def test_a_translated_query_can_be_given_beside_the_original(terminal: Command) -> None:
+    terminal("remember", "The project deadline is in May.")
+    terminal("remember", "Der Abgabetermin ist im Mai.")
+    terminal("remember", "A cup.")
+    asked = ("recall", "Abgabetermin", "--recipe", "abmind", "--json")
+    found = json.loads(terminal(*asked, "--translated", "project deadline"))["results"]
+    assert {each["memory"]["text"] for each in found} == {
+        *("The project deadline is in May.", "Der Abgabetermin ist im Mai.")
+    }
+    assert len(json.loads(terminal(*asked))["results"]) == 1
 
 
 @pytest.mark.contract("A19")

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -628,3 +628,49 @@ def test_a_program_may_end_while_the_dropped_embedding_still_runs(tmp_path: Path
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.contract("A1", "A8")
+def test_a_folder_of_notes_that_a_mind_was_opened_with_is_always_searched(tmp_path: Path) -> None:
+    note(tmp_path / "diary", "weekly/2025-W10", "We moved the boiler.")
+    settings = {"abmind": {"notes": tmp_path / "diary"}}
+    with Mind(tmp_path / "memory.db", embedder=None, recipe_settings=settings) as mind:
+        mind.remember("The boiler is old.")
+        both = {"The boiler is old.", "We moved the boiler."}
+        assert set(texts(mind.recall("boiler", recipe="abmind"))) == both
+        assert set(texts(mind.compare("boiler", ["abmind"]).recalls["abmind"])) == both
+        assert "moved" in mind.context("boiler", recipe="abmind").text
+        assert texts(mind.recall("boiler", recipe="abmind", notes=tmp_path)) == ["The boiler is old."]  # the call wins
+        assert texts(mind.recall("boiler")) == ["The boiler is old."]  # another recipe
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"abmind": {"folder": "x"}}, {"abmint": {}}, {"abmind": 3}, 3, {"abmind": {"search_mode": "psychic"}}],
+)
+def test_settings_of_recipes_are_checked_when_a_mind_is_opened(tmp_path: Path, settings: Any) -> None:
+    with pytest.raises(InvalidInput):
+        Mind(tmp_path / "memory.db", embedder=None, recipe_settings=settings)
+    assert not (tmp_path / "memory.db").exists()
+
+
+# Translated queries.
+
+
+def test_vectors_are_those_of_the_translation_and_the_words_of_both_are_looked_up(at: Open) -> None:
+    class Asked(Meaning):
+        asked: ClassVar[list[str]] = []
+
+        def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
+            self.asked.extend(texts if query else [])
+            return super().embed(texts, query)
+
+    mind = at(Asked())
+    mind.remember("The deadline is in May.", original="Der Termin ist im Mai.")
+    mind.remember("Abgabetermin verschoben")
+    found = ask(mind, "Abgabetermin", translated="deadline")
+    assert set(texts(found)) == {"The deadline is in May.", "Abgabetermin verschoben"}
+    assert Asked.asked == ["deadline"]
+    assert "deadline" in str(found.trace)
+    with pytest.raises(InvalidInput, match="translated is blank"):
+        ask(mind, "Termin", translated=" ")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect import InvalidInput
 from recollect.systems.jeffsbrain import intent
 from tests.recall.kit import ids, step
 
@@ -28,10 +29,10 @@ PATTERNS = {  # the document's, character for character
 }
 
 
-def factor(query: str, path: str, text: str, **details: str) -> float:
+def factor(query: str, path: str, text: str, settings: Any = None, **details: Any) -> float:
     """What a note's score is multiplied by: it is the only one, so its rank is 0."""
     with shelf({"text": text, "path": path, **details}) as mind:
-        (result,) = ask(mind, query)
+        (result,) = ask(mind, query, **(settings or {}))
     assert result.why.evaluate() == result.score
     return result.score / RANK[0]
 
@@ -216,3 +217,22 @@ def _product(text: str) -> float:
     for value, _ in intent.concrete_fact_rules(intent.IntentText("", text.lower())):
         product *= value
     return product
+
+
+@pytest.mark.contract("J8", "J9")
+@pytest.mark.parametrize(
+    ("name", "query", "path", "text"),
+    [
+        ("user_preference_factor", PREFERENCE, "memory/global/user-preference-tea.md", "tea"),
+        ("global_preference_factor", PREFERENCE, "memory/global/tea.md", "likes tea"),
+        ("generic_for_preference_factor", PREFERENCE, "notes/tea.md", "tea guide"),
+        ("rollup_for_preference_factor", PREFERENCE, "notes/tea.md", "tea overview"),
+        ("single_fact_factor", FACT, "notes/user-fact-tea.md", "teas"),
+        ("rollup_for_fact_factor", FACT, "notes/tea.md", "overview of teas"),
+        ("generic_for_fact_factor", FACT, "notes/tea.md", "guide to teas"),
+    ],
+)
+def test_every_factor_is_a_setting(name: str, query: str, path: str, text: str) -> None:
+    assert factor(query, path, text, {name: 0.625}) == same(0.625)
+    with pytest.raises(InvalidInput, match=name):
+        factor(query, path, text, {name: -1.0})

@@ -173,6 +173,24 @@ def test_the_strongest_term_is_the_first_longest_word_that_is_no_stop_word(query
 
 
 @pytest.mark.contract("J12")
+@pytest.mark.parametrize("word", ["de", "het", "een", "en", "of"])
+def test_the_five_dutch_words_are_stop_words(word: str) -> None:
+    other = "xyz"[: len(word)]  # as long, and after it: it is the strongest term only if the first is a stop word
+    with shelf("a lamp") as mind:
+        tried = attempts(ask(mind, f"{word} {other}!", min_term_length=2))
+    assert ("strongest_term", other, 0) in tried
+
+
+@pytest.mark.contract("J12")
+def test_how_long_a_strongest_term_must_be_is_a_setting() -> None:
+    with shelf("a lamp") as mind:
+        assert ("strongest_term", "xyzzy", 0) in attempts(ask(mind, "xyzzy!", min_term_length=5))
+        assert [row[0] for row in attempts(ask(mind, "xyzzy!", min_term_length=6))] == [
+            *("initial", "refreshed_sanitised")
+        ]
+
+
+@pytest.mark.contract("J12")
 @given(st.text())
 def test_sanitising_twice_changes_nothing_and_the_strongest_term_survives_it(query: str) -> None:
     once = sanitise_query(query)
@@ -228,8 +246,10 @@ def test_a_likeness_of_three_tenths_is_enough_and_less_is_not() -> None:
     near, far = {"text": "one", "path": "n/abcdxyz.md"}, {"text": "two", "path": "n/abcdwxyz.md"}
     with shelf(near, far) as mind:
         recall = ask(mind, "abcdef")
+        lower = ask(mind, "abcdef", trigram_threshold=0.27)
     assert texts(recall) == ["one"]
     assert recall.trace.facts["attempts"][-1] == {"strategy": "trigram_fuzzy", "query": "abcdef", "hits": 1}
+    assert texts(lower) == ["one", "two"]  # the minimum is a setting
 
 
 @pytest.mark.contract("J13")

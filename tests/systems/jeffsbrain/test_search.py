@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from recollect import Filter, InvalidInput, Mind, aio
 from recollect.recall.cues import AllCues, VectorsCue
 from recollect.recall.recipe import fixed
+from recollect.rerank import RerankDocument
 from recollect.systems.jeffsbrain.modes import agreements
 from recollect.systems.jeffsbrain.recipe import jeffsbrain
 from tests.recall.kit import ids, step, texts
@@ -210,7 +211,10 @@ def test_ten_results_of_sixty_candidates_with_twenty_reranked() -> None:
 
 
 @pytest.mark.contract("J3")
-@pytest.mark.parametrize("name", ["candidate_k", "rerank_top_n"])
+@pytest.mark.parametrize(
+    "name",
+    ["top_k", "candidate_k", "rerank_top_n", "min_term_length", "agree_min", "agree_window", "snippet_characters"],
+)
 def test_numbers_below_one_are_refused(name: str) -> None:
     with shelf() as mind, pytest.raises(InvalidInput, match="at least 1"):
         ask(mind, "cup", **{name: 0})
@@ -237,7 +241,8 @@ def test_two_legs_that_agree_on_two_of_three_positions_spare_the_reranker(order:
     assert len(backwards.asked) == (1 if agreed is None else 0)
     assert facts["reranked"] is (agreed is None)
     assert facts["rerankSkippedReason"] == (None if agreed is None else "unanimity")
-    assert facts["unanimity"] == (None if agreed is None else {"agreements": agreed})
+    ids = ["cup-001", "cup-002", "cup-003"]  # the first three by words
+    assert facts["unanimity"] == (None if agreed is None else {"ids": ids, "agreements": agreed})
 
 
 @pytest.mark.contract("J4")
@@ -260,6 +265,25 @@ def test_the_shortcut_is_a_pure_check_of_three_positions(one: list[int], other: 
     enough = len(one) >= 3 and len(other) >= 3 and equal >= 2
     assert agreements(one, other) == (equal if enough else None)
     assert agreements(one, other) == agreements(other, one)
+
+
+@pytest.mark.contract("J4")
+@pytest.mark.parametrize(
+    ("settings", "skips"),
+    [
+        ({}, True),
+        ({"agree_min": 3}, False),
+        ({"agree_min": 2, "agree_window": 2}, True),
+        ({"agree_min": 2, "agree_window": 5}, False),  # there are four
+        ({"agree_min": 1, "agree_window": 1}, True),
+    ],
+)
+def test_how_many_positions_must_agree_is_a_setting(settings: dict[str, int], skips: bool) -> None:
+    with shelf(*map(cup, range(1, 5)), embedder=Order(1, 2, 4, 3)) as mind:
+        facts = ask(mind, "cup", reranker=Backwards(), **settings).trace.facts
+    assert (facts["rerankSkippedReason"] == "unanimity") is skips
+    if skips:
+        assert len(facts["unanimity"]["ids"]) == settings.get("agree_window", 3)
 
 
 # J5, J6: reranking.
@@ -319,6 +343,40 @@ def test_the_reranker_reads_title_and_summary_or_one_of_them_or_280_letters_of_c
     with shelf(*memories) as mind:
         ask(mind, "cup", reranker=backwards)
     assert set(backwards.asked[0]) == {"Cup\nA cup.", "Cup of tea", "Only a summary of a cup.", "cup " + "x" * 276}
+
+
+class WithIds(Backwards):
+    """A reranker that gets the ids, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.documents: list[RerankDocument] = []
+
+    def rerank_documents(self, query: str, documents: Sequence[RerankDocument]) -> list[float]:
+        self.documents += documents
+        return [float(document.id == "cup-002") for document in documents]
+
+
+@pytest.mark.contract("J6")
+def test_a_reranker_that_wants_them_gets_the_ids_beside_the_texts() -> None:
+    reranker = WithIds()
+    with shelf(cup(1), cup(2, title="Two"), cup(3)) as mind:
+        found = ask(mind, "cup", reranker=reranker)
+        fused = [each.memory for each in ask(mind, "cup")]
+        assert [(each.id, each.text) for each in reranker.documents] == [
+            (memory.id, memory.title or memory.text) for memory in fused
+        ]
+        assert numbers(found)[0] == 2
+        assert not reranker.asked
+
+
+@pytest.mark.contract("J3", "J6")
+def test_the_number_of_results_and_the_length_of_a_snippet_are_settings() -> None:
+    backwards = Backwards()
+    with shelf(*map(cup, range(1, 9))) as mind:
+        assert len(ask(mind, "cup", top_k=4, snippet_characters=5, reranker=backwards)) == 4
+        assert len(ask(mind, "cup", 2, top_k=4)) == 2
+    assert {len(text) for text in backwards.asked[0]} == {5}
 
 
 # J14 – J16: failures, time, and nothing at all.
@@ -503,8 +561,8 @@ def test_the_same_question_twice_has_the_same_answer() -> None:
 
 
 def test_an_unknown_setting_is_refused_by_name(mind: Mind) -> None:
-    with pytest.raises(InvalidInput, match="no setting 'top_k'"):
-        ask(mind, "cup", top_k=3)
+    with pytest.raises(InvalidInput, match="no setting 'topk'"):
+        ask(mind, "cup", topk=3)
 
 
 def test_why_not_names_the_cut_and_what_each_leg_made_of_it() -> None:

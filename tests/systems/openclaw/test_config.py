@@ -221,7 +221,7 @@ def test_status_tells_backend_provider_files_chunks_searches_fallback_and_sync(
     configure(root, CONSUMER)
     assert recollect("sync", ".").code == 0
     told = recollect("status", "--json").json
-    assert (told["backend"], told["search_recipe"], told["recipe"]) == ("builtin", "openclaw", "default")
+    assert (told["backend"], told["search_recipe"], told["recipe"]) == ("builtin", "default", "default")
     assert (told["provider"], told["model"]) == ("local", "all-MiniLM-L6-v2-int8-dynamic")
     assert told["why"].startswith("auto: ")
     assert (told["vector_search"]["works"], told["full_text"]["works"], told["fallback"]) == (True, True, False)

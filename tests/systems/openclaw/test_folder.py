@@ -14,8 +14,9 @@ import pytest
 from recollect import InvalidInput, Mind, NotFound
 from recollect.ingest.folder import FolderSettings
 from recollect.recall.query_cache import QueryCache
+from recollect.systems.openclaw.search import MIN_SHARE, SearchSettings
 from recollect.systems.openclaw.tools import prompt_section
-from recollect.systems.openclaw.workspace import SearchSettings, Workspace
+from recollect.systems.openclaw.workspace import Workspace
 from tests.ingest.kit import chunks, write
 from tests.store.looking import sql
 from tests.systems.openclaw.test_search import Topics
@@ -363,19 +364,62 @@ def test_a_result_has_the_shape_of_the_document(root: Path, space: Workspace) ->
     assert result["score"] == space.recall("what did we decide about the cup in the dock?", 1)[0].score
 
 
-@pytest.mark.contract("O15")
-def test_the_recipe_is_openclaws_with_its_settings(root: Path, path: Path) -> None:
-    with Workspace(root, db=path, embedder=Topics()) as space:
+@pytest.mark.contract("O11")
+def test_openclaw_searches_with_its_own_settings_when_it_is_named(root: Path, path: Path) -> None:
+    with Workspace(root, db=path, embedder=Topics(), search=SearchSettings(recipe="openclaw")) as space:
         assert space.recall("cup").trace.recipe == "openclaw"
         low = space.search("cup", min_score=0.0)["results"]
         high = space.search("cup", min_score=0.6)["results"]
         assert len(high) < len(low)
         assert all(each["score"] >= 0.6 for each in high)
-    asking = SearchSettings(max_results=1, min_score=0.0, vector_weight=0.0, text_weight=1.0)
+        assert "lowConfidence" not in space.search("zebra")
+    asking = SearchSettings(max_results=1, min_score=0.0, vector_weight=0.0, text_weight=1.0)  # a setting of its own
     with Workspace(root, db=path, embedder=Topics(), search=asking) as space:
+        assert space.recall("the").trace.recipe == "openclaw"
         assert len(space.search("the")["results"]) == 1
-    with Workspace(root, db=path, embedder=Topics(), search=SearchSettings(recipe="qmd")) as space:
-        assert space.recall("cup").trace.recipe == "qmd"
+
+
+@pytest.mark.contract("O15")
+def test_other_recipes_answer_in_the_same_shape_with_scores_from_0_to_1(root: Path, path: Path) -> None:
+    for settings in (SearchSettings(), SearchSettings(recipe="openclaw"), SearchSettings(recipe="qmd")):
+        with Workspace(root, db=path, embedder=Topics(), search=settings) as space:
+            assert space.recall("cup").trace.recipe == settings.recipe_name
+            told = space.search("what did we decide about the cup in the dock?")
+            assert {"results", "provider", "model", "citations"} <= set(told) <= {*told, "lowConfidence"}
+            first = told["results"][0]
+            assert set(first) == {"path", "startLine", "endLine", "text", "score", "snippet", "citation"}
+            assert (first["path"], first["startLine"], first["endLine"]) == ("memory/2024-01.md", 7, 10)
+            assert all(0 <= each["score"] <= 1 for each in told["results"])
+
+
+def test_a_score_of_the_default_recipe_is_a_share_of_the_confidence(space: Workspace) -> None:
+    recall = space.recall("where is the boiler?", min_score=0.0)
+    assert len(recall) > 1
+    assert recall[0].score == recall.confidence
+    assert all(result.why.evaluate() == result.score for result in recall)
+    assert [result.score for result in recall] == sorted((result.score for result in recall), reverse=True)
+
+
+def test_the_default_recipe_leaves_out_what_has_a_small_share_of_the_best_score(space: Workspace) -> None:
+    every, found = space.recall("boiler", min_score=0.0), space.recall("boiler")
+    assert 0 < len(found) < len(every)
+    assert min(result.score for result in found) >= MIN_SHARE * found[0].score
+    left_out = space.recall("boiler").why_not(every[-1].id)
+    assert (left_out.step, left_out.threshold) == ("confidence", MIN_SHARE)
+
+
+def test_a_minimum_score_in_the_call_is_never_undercut(space: Workspace) -> None:
+    confidence = space.recall("where is the boiler?").confidence
+    assert confidence is not None
+    assert len(space.search("where is the boiler?", min_score=confidence)["results"]) == 1
+    assert space.search("where is the boiler?", min_score=1.0)["results"] == []
+
+
+def test_passages_that_probably_answer_nothing_are_marked(root: Path, path: Path) -> None:
+    with Workspace(root, db=path, embedder=None) as space:
+        unsure = space.search("which penguins, zebras, giraffes or camels broke the boiler?")
+        assert ([each["path"] for each in unsure["results"]], unsure["lowConfidence"]) == (["MEMORY.md"], True)
+        assert "lowConfidence" not in space.search("where is the boiler?")
 
 
 @pytest.mark.contract("O23")

@@ -1,0 +1,281 @@
+"""Fits the coefficients of the confidence of a recall, and measures them on families of sets that were left out.
+
+``python bench/confidence_fit.py collect`` asks the questions of each set once and keeps the evidence of every recall in
+the cache of benchmarks; ``python bench/confidence_fit.py fit`` prints the coefficients and what they do.
+
+Wanted: of the questions put to another haystack, as many as possible below the threshold, while at least 95% of the
+answerable questions of every set are above it. Few questions decide about that, the least similar ones of each set, so
+a regression over all questions is only where the search begins.
+"""
+
+import argparse
+import json
+import math
+import os
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+HOME = Path(__file__).resolve().parent
+CACHE = Path(os.environ.get("RECOLLECT_BENCH_CACHE", Path.home() / ".cache" / "recollect-bench"))
+MOST = 150  # questions of a kind
+FAMILIES = {  # sets that are alike: what is chosen with one of them is not measured on the others
+    "locomo": ["locomo", "typo_locomo"],
+    "beam": ["beam100k", "beam500k"],
+    "lme": ["lme_full4", "lme_oracle_user", "lme_s_heads"],
+    "CJK": ["cmrc_zh", "drcd_zht", "jsquad_ja", "xquad_zh_en"],
+    "code": ["cosqa_code", "ident_code"],
+    "robots": ["alfred_robot", "tidybot_robot"],
+    "everyday": ["everyday_de_zh", "everyday_en_a", "everyday_en_b"],
+    "science": ["cranfield", "scifact"],
+    "facts": ["precisionmem", "vehiclemem"],
+}
+KINDS = ("answerable", "other haystack", "no answer", "other set")
+WEIGHTS = {"answerable": 1.0, "other haystack": 1.0, "no answer": 0.3, "other set": 0.3}
+KEPT = 0.952  # of the answerable questions of each set: a little more than is promised
+SMALLEST = 20  # answerable questions of a set that constrains the search
+SOFTNESS = 0.15  # of the threshold, while searching
+WITH_VECTORS = ["cosine", "found", "missing", "unknown name", "in time", "statements", "size"]
+WORDS_ALONE = ["covered", "missing", "in time", "size"]
+ALSO_WITHOUT_VECTORS = ("everyday_en_a", "everyday_en_b", "locomo", "realtalk", "scifact", "lme_s_heads", "vehiclemem")
+SUFFIX = " (words)"  # of the name of a set that is also asked without vectors
+Floats = NDArray[np.float64]
+
+
+def collect(data: Path, names: Sequence[str]) -> None:
+    """Keep the evidence of each recall, a file for each set."""
+    from bench import abstention, datasets
+    from bench.memory_files import CachedLocalEmbedder, build_memory_file
+    from recollect.evaluation import open_runner
+
+    abstention.MOST = MOST
+    (CACHE / "confidence").mkdir(parents=True, exist_ok=True)
+    embedder = CachedLocalEmbedder(CACHE / "quality")
+    for name in names:
+        set_ = datasets.read(data / name)
+        labelled = set_.labelled
+        path = build_memory_file(set_, embedder, CACHE / "quality")
+        able = labelled.answerable if family(name) == "everyday" else abstention.sample(labelled.answerable)
+        hosts = random.Random(7).sample(able, min(50, len(able)))
+        asked = {
+            "answerable": able,
+            "other haystack": abstention.crossed(labelled),
+            "no answer": labelled.unanswerable,
+            "other set": [
+                replace(question, text=text, relevant={}, history=())
+                for question, text in zip(hosts, strangers(data, name), strict=False)
+            ],
+        }
+        for suffix in ("", SUFFIX) if name in ALSO_WITHOUT_VECTORS else ("",):
+            kept = []
+            with open_runner(path, None if suffix else embedder) as runner:
+                for kind, questions in asked.items():
+                    for question in questions:
+                        recall = runner.recall(question, "default")
+                        detail = next(step for step in recall.trace.steps if step.name == "confidence").detail
+                        kept.append({"kind": kind, "text": question.text, "detail": detail})
+            (CACHE / "confidence" / f"{name}{suffix}.json").write_text(json.dumps(kept), encoding="utf-8")
+            print(f"{name}{suffix}", len(kept), flush=True)
+
+
+def strangers(data: Path, name: str) -> list[str]:
+    """Questions of other families, in scripts of the same kind."""
+    from bench import datasets
+
+    spaceless = {"cmrc_zh", "drcd_zht", "jsquad_ja", "memdaily_zh", "xquad_zh_en"}
+    others = [each for each in datasets.names(data) if family(each) != family(name)]
+    texts = []
+    for other in others:
+        if (other in spaceless) == (name in spaceless):
+            lines = (data / other / "queries.jsonl").read_text(encoding="utf-8").splitlines()
+            texts += [json.loads(line)["text"] for line in random.Random(11).sample(lines, min(15, len(lines)))]
+    random.Random(12).shuffle(texts)
+    return [text for text in texts if text.strip()]
+
+
+def family(name: str) -> str:
+    name = name.removesuffix(SUFFIX)
+    return next((family for family, names in FAMILIES.items() if name in names), name)
+
+
+class Evidence:
+    """The evidence of the recalls of a set that one formula judges: a row of numbers for each, the last one 1."""
+
+    def __init__(self, recalls: Sequence[dict[str, Any]], features: Sequence[str]) -> None:
+        vectors = WITH_VECTORS[0] in features
+        evident = [each for each in recalls if "size" in each["detail"]]
+        judged = [each for each in evident if (WITH_VECTORS[0] in each["detail"]) == vectors]
+        rows = [[*(float(each["detail"][name]) for name in features), 1.0] for each in judged]
+        self.rows = np.array(rows).reshape(-1, len(features) + 1)
+        self.kinds = np.array([each["kind"] for each in judged])
+        self.texts = [each["text"] for each in judged]
+        # Recalls that no formula judges: only a time, other scripts, or nothing was found.
+        self.certain = [
+            (each["kind"], each["detail"]["confidence"]) for each in recalls if "size" not in each["detail"]
+        ]
+
+    def scores(self, coefficients: Floats, kind: str) -> Floats:
+        return np.asarray(self.rows[self.kinds == kind] @ coefficients)
+
+    def lowest(self, coefficients: Floats) -> float:
+        """The score that all but a few of the answerable questions reach."""
+        sure = sum(kind == "answerable" and confidence >= 0.5 for kind, confidence in self.certain)
+        scores = np.append(self.scores(coefficients, "answerable"), np.full(sure, np.inf))
+        return float(np.sort(scores)[int((1 - KEPT) * len(scores))])
+
+
+Sets = dict[str, Evidence]
+
+
+def regression(sets: Sets) -> Floats:
+    """Logistic regression in which each kind of questions of each set has the same weight."""
+    rows, answered, weights = [], [], []
+    for each in sets.values():
+        for kind in KINDS:
+            own = each.rows[each.kinds == kind]
+            rows.append(own)
+            answered.append(np.full(len(own), kind == "answerable", dtype=np.float64))
+            weights.append(np.full(len(own), WEIGHTS[kind] / max(len(own), 1)))
+    x, y, weight = np.concatenate(rows), np.concatenate(answered), np.concatenate(weights)
+    w = np.zeros(x.shape[1])
+    for _ in range(50):  # Newton
+        p = 1 / (1 + np.exp(-x @ w))
+        gradient = x.T @ (weight * (p - y)) + 1e-3 * w
+        w -= np.linalg.solve((x * (weight * p * (1 - p))[:, None]).T @ x + 1e-3 * np.eye(len(w)), gradient)
+    return w
+
+
+def goal(sets: Sets, coefficients: Floats) -> float:
+    """How many of each kind would be withheld at the highest threshold that keeps enough answers, in soft steps."""
+    lowest = np.array([each.lowest(coefficients) for each in sets.values() if answerable(each) >= SMALLEST])
+    threshold = lowest.min() - 0.1 * math.log(np.exp(-(lowest - lowest.min()) / 0.1).sum())  # a soft minimum
+    sum_ = 0.0
+    for kind in KINDS[1:]:
+        shares = [
+            np.mean(1 / (1 + np.exp((scores - threshold) / SOFTNESS)))
+            for each in sets.values()
+            if len(scores := each.scores(coefficients, kind))
+        ]
+        sum_ += WEIGHTS[kind] * float(np.mean(shares)) if shares else 0.0
+    return sum_
+
+
+def answerable(evidence: Evidence) -> int:
+    return int((evidence.kinds == "answerable").sum())
+
+
+def fit(sets: Sets, steps: int = 400) -> Floats:
+    """Coefficients by random steps from those of the regression, whose signs they keep."""
+    begin = regression(sets)
+    results = []
+    for seed in range(2):
+        random_ = np.random.default_rng(seed)
+        best, reached = begin, goal(sets, begin)
+        spread = np.append(np.abs(begin[:-1]) * 0.3 + 0.1, 0.0)
+        for _ in range(steps):
+            step = random_.normal(size=len(best)) * spread * random_.choice([1, 0.3, 0.1])
+            tried = best + step * (random_.random(len(best)) < 0.4)
+            if (np.sign(tried) * np.sign(begin) >= 0).all() and (value := goal(sets, tried)) > reached:
+                best, reached = tried, value
+        results.append((reached, best))
+    return max(results, key=lambda result: result[0])[1]
+
+
+def threshold(sets: Sets, coefficients: Floats) -> float:
+    """The highest score at which every set keeps enough answers."""
+    return min(each.lowest(coefficients) for each in sets.values() if answerable(each) >= SMALLEST)
+
+
+def withheld(each: Evidence, coefficients: Floats, limit: float, kind: str) -> list[bool]:
+    certain = [confidence < 0.5 for other, confidence in each.certain if other == kind]
+    return [*(each.scores(coefficients, kind) < limit).tolist(), *certain]
+
+
+def measure(recalls: dict[str, list[dict[str, Any]]], left_out: bool) -> dict[str, dict[str, float]]:
+    """By set and kind: the share that is withheld, by coefficients chosen with or without the set's family."""
+    shares: dict[str, dict[str, float]] = {}
+    families = sorted({family(name) for name in recalls}) if left_out else [""]
+    for each in families:
+        formulas = [(features, _fit_without(recalls, features, each)) for features in (WITH_VECTORS, WORDS_ALONE)]
+        for name in recalls:
+            if left_out and family(name) != each:
+                continue
+            for kind in KINDS:
+                silent: list[bool] = []
+                for at, (features, (coefficients, limit)) in enumerate(formulas):
+                    evidence = Evidence(recalls[name], features)
+                    evidence.certain = evidence.certain if at == 0 else []
+                    silent += withheld(evidence, coefficients, limit, kind)
+                if silent:
+                    shares.setdefault(name, {})[kind] = float(np.mean(silent))
+    return shares
+
+
+def _fit_without(
+    recalls: dict[str, list[dict[str, Any]]], features: Sequence[str], left_out: str
+) -> tuple[Floats, float]:
+    sets = {name: Evidence(each, features) for name, each in recalls.items() if family(name) != left_out}
+    sets = {name: each for name, each in sets.items() if answerable(each) >= SMALLEST}
+    coefficients = fit(sets)
+    limit = threshold(sets, coefficients)
+    if not left_out:
+        print(", ".join(f"{name} {value:.3g}" for name, value in zip([*features, "bias"], coefficients, strict=True)))
+        print(f"threshold {limit:.3f}, as a confidence {1 / (1 + math.exp(-limit)):.3f}")
+    return coefficients, limit
+
+
+def show(title: str, shares: dict[str, dict[str, float]]) -> None:
+    print(f"\n{title}\n{'set':<18}{'kept':>8}" + "".join(f"{kind:>16}" for kind in KINDS[1:]))
+    for name, values in shares.items():
+        kept = 1 - values.get("answerable", math.nan)
+        print(f"{name:<18}{kept:>8.3f}" + "".join(f"{values.get(kind, math.nan):>16.3f}" for kind in KINDS[1:]))
+    means = [np.mean([values[kind] for values in shares.values() if kind in values]) for kind in KINDS]
+    print(f"{'mean':<18}{1 - means[0]:>8.3f}" + "".join(f"{mean:>16.3f}" for mean in means[1:]))
+
+
+def current(recalls: dict[str, list[dict[str, Any]]]) -> dict[str, dict[str, float]]:
+    """What the coefficients of the code do."""
+    from recollect.recall.confidence import Confidence
+
+    limit = Confidence().threshold
+    return {
+        name: {
+            kind: float(np.mean([each["detail"]["confidence"] < limit for each in of_set if each["kind"] == kind]))
+            for kind in KINDS
+            if any(each["kind"] == kind for each in of_set)
+        }
+        for name, of_set in recalls.items()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("step", choices=("collect", "fit", "show"))
+    parser.add_argument("--data", type=Path, default=HOME.parent.parent / "shared" / "data", help="folder of the sets")
+    parser.add_argument("--sets", type=lambda text: text.split(","))
+    options = parser.parse_args()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.path.insert(0, str(HOME.parent))
+    from bench import datasets
+
+    names = options.sets or datasets.names(options.data)
+    if options.step == "collect":
+        collect(options.data, names)
+        return
+    every = [f"{name}{suffix}" for name in names for suffix in ("", SUFFIX)]
+    files = {name: CACHE / "confidence" / f"{name}.json" for name in every}
+    recalls = {name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.exists()}
+    show("with the coefficients of the code", current(recalls))
+    if options.step == "fit":
+        show("fitted to all sets", measure(recalls, left_out=False))
+        show("fitted without the family of the set", measure(recalls, left_out=True))
+
+
+if __name__ == "__main__":
+    main()

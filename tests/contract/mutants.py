@@ -1,0 +1,195 @@
+"""`make mutants`: changes a number, an operator or a word behind a promise and expects a test of that promise to fail.
+
+Each row of ``MUTANTS`` is a file, a text that it has exactly once, the text to put there, and the promise. The change
+is made in a temporary copy of the package, and only the tests with the promise's ``contract`` mark run. A mutant that
+no test notices survives: then a test is missing. ``python -m tests.contract.mutants J12 A13`` runs those alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.contract.report import TESTS
+from tests.contract.test_promises import markers
+
+ROOT = TESTS.parent
+TIMEOUT_SECONDS = 300  # of the tests of one promise; a mutant may loop forever
+
+Mutant = tuple[str, str, str, str]
+
+ROBOTMEM, OPENCLAW = "systems/robotmem/recipe.py", "systems/openclaw/recipe.py"
+ABMIND, BOOSTS, FULL_TEXT = "systems/abmind/recipe.py", "systems/abmind/boosts.py", "systems/abmind/full_text.py"
+OPENMEM, COMPETITION = "systems/openmem/recipe.py", "systems/openmem/competition.py"
+JEFFSBRAIN, INTENT, MODES = (f"systems/jeffsbrain/{name}.py" for name in ("recipe", "intent", "modes"))
+
+MUTANTS: list[Mutant] = [
+    # robotmem
+    (ROBOTMEM, "n: int = 5,", "n: int = 6,", "R1"),
+    (ROBOTMEM, "clamp=(1, 100)", "clamp=(1, 99)", "R1"),
+    (ROBOTMEM, "times(2) if", "times(3) if", "R2"),
+    (ROBOTMEM, "else times(4)", "else times(2)", "R2"),
+    ("systems/robotmem/query_terms.py", "len(word) > 1 or", "len(word) > 0 or", "R3"),
+    ("systems/robotmem/query_terms.py", '"NOT", "NEAR")', '"NOT")', "R3"),
+    (ROBOTMEM, '"path": 1.0, "entities": 1.0', '"path": 1.0', "R4"),
+    (ROBOTMEM, 'statuses=("active",)', 'statuses=("active", "superseded")', "R4"),
+    (ROBOTMEM, "rrf_k: float = 60", "rrf_k: float = 61", "R6"),
+    (ROBOTMEM, '"vectors": "vec_only"', '"vectors": "vectors"', "R7"),
+    (ROBOTMEM, "real_weight: float = 1.5", "real_weight: float = 1.4", "R8"),
+    (ROBOTMEM, "min_confidence: float = 0.3", "min_confidence: float = 0.29", "R9"),
+    ("systems/robotmem/stages.py", "values[: run.k].max()", "values.max()", "R14"),
+    (ROBOTMEM, '("access", "return")', '("access",)', "R15"),
+    (ROBOTMEM, "confidence_decay: float = 0.99", "confidence_decay: float = 0.98", "R17"),
+    # OpenClaw and QMD
+    ("systems/openclaw/keywords.py", "replace(self._words(), every=True)", "self._words()", "O7"),
+    ("recall/fusion.py", 'total("1 + r", leaf(1.0, "1"), r)', 'total("1 + r", leaf(2.0, "1"), r)', "O8"),
+    (OPENCLAW, "candidate_multiplier: int = 4", "candidate_multiplier: int = 3", "O9"),
+    (OPENCLAW, "vector_weight: float = 0.7", "vector_weight: float = 0.6", "O10"),
+    (OPENCLAW, "text_weight: float = 0.3", "text_weight: float = 0.4", "O10"),
+    (OPENCLAW, "MIN_SCORE = 0.35", "MIN_SCORE = 0.34", "O11"),
+    (OPENCLAW, "k=6,", "k=7,", "O11"),
+    ("systems/openclaw/keywords.py", "scores >= self.minimum", "scores > self.minimum", "O11"),
+    ("ingest/chunking.py", "tokens: int = 400", "tokens: int = 380", "O13"),
+    ("ingest/chunking.py", "overlap: int = 80", "overlap: int = 60", "O13"),
+    ("ingest/chunking.py", "best = self._start_within_line(lowest, best)", "pass", "O13"),
+    ("systems/qmd/recipe.py", "bonus=(0.05, 0.02, 0.02)", "bonus=(0.05, 0.02)", "O21"),
+    ("systems/qmd/recipe.py", "top=0.85, gap=0.15", "top=0.85, gap=0.2", "O21"),
+    ("systems/qmd/recipe.py", "(10, 0.60)", "(10, 0.61)", "O21"),
+    # abmind
+    (FULL_TEXT, 'leaf(0.1, "for each recall")', 'leaf(0.2, "for each recall")', "A5"),
+    (FULL_TEXT, "np.where(relevance > 0, 0.2, 0.0)", "np.where(relevance >= 0, 0.2, 0.0)", "A5"),
+    (FULL_TEXT, "np.where(credibility <= 2, 1.25, 1.0)", "np.where(credibility < 2, 1.25, 1.0)", "A5"),
+    (FULL_TEXT, '[1.3 if tier == "core"', '[1.2 if tier == "core"', "A5"),
+    (ABMIND, '"RECALL_DECAY_DAYS", 365.0', '"RECALL_DECAY_DAYS", 360.0', "A5"),
+    (ABMIND, '"EMBEDDING_SIMILARITY_THRESHOLD", 0.5', '"EMBEDDING_SIMILARITY_THRESHOLD", 0.45', "A6"),
+    (ABMIND, 'VectorsCue("Se", depth=times(3))', 'VectorsCue("Se", depth=times(2))', "A6"),
+    (ABMIND, "min_similarity=0.65", "min_similarity=0.6", "A7"),
+    (ABMIND, "depth=fixed(5)", "depth=fixed(6)", "A7"),
+    (ABMIND, "zone, fixed_score=0.5", "zone, fixed_score=0.6", "A8"),
+    ("systems/abmind/notes.py", "DUPLICATE_CHARACTERS = 80", "DUPLICATE_CHARACTERS = 70", "A8"),
+    ("systems/abmind/notes.py", '("daily", "weekly", "quarterly")', '("daily", "weekly")', "A8"),
+    (ABMIND, '"S8", fixed_score=0.6', '"S8", fixed_score=0.5', "A9"),
+    (ABMIND, 'confirmed_by="Se", factor=0.5', 'confirmed_by="Se", factor=0.6', "A10"),
+    (BOOSTS, "if 18 <= hour < 23", "if 18 <= hour < 22", "A11"),
+    (ABMIND, "day=0.015", "day=0.02", "A11"),
+    (BOOSTS, "return self.day / 2 if", "return self.day if", "A11"),
+    (ABMIND, "limit=0.10", "limit=0.20", "A12"),
+    (ABMIND, "(1, 1.15)", "(1, 1.1)", "A13"),
+    (ABMIND, "last=20", "last=5", "A13"),
+    (ABMIND, "last=20", "last=19", "A13"),
+    (ABMIND, "relevance_weight=0.7", "relevance_weight=0.8", "A14"),
+    (ABMIND, '"SIGNATURE_BITS", 256', '"SIGNATURE_BITS", 128', "A7"),
+    # OpenMem
+    (OPENMEM, "depth=times(4)", "depth=times(3)", "M1"),
+    (OPENMEM, "max_hops: int = 2", "max_hops: int = 3", "M4"),
+    (OPENMEM, "decay_per_hop: float = 0.5", "decay_per_hop: float = 0.4", "M4"),
+    (OPENMEM, '"recency": 0.2, "strength": 0.2', '"recency": 0.2, "strength": 0.25', "M5"),
+    (OPENMEM, "rate=0.05", "rate=0.06", "M6"),
+    ("mind.py", "rate: float = 0.01", "rate: float = 0.02", "M7"),
+    (COMPETITION, '"superseded": 0.5, "contradicted": 0.3}', '"superseded": 0.5, "contradicted": 0.4}', "M9"),
+    (OPENMEM, "ContradictionPenalty(penalty=0.3)", "ContradictionPenalty(penalty=0.4)", "M10"),
+    (COMPETITION, "totals <= self.budget", "totals < self.budget", "M11"),
+    # Jeffs Brain
+    ("systems/jeffsbrain/rank_fusion.py", "DEFAULT_K = 60.0", "DEFAULT_K = 61.0", "J1"),
+    ("systems/jeffsbrain/rank_fusion.py", 'value is None or value == ""', "not value", "J1"),
+    (JEFFSBRAIN, "rrf_k: float = 60", "rrf_k: float = 59", "J1"),
+    (JEFFSBRAIN, "top_k: int = 10", "top_k: int = 11", "J3"),
+    (JEFFSBRAIN, "candidate_k: int = 60", "candidate_k: int = 61", "J3"),
+    (JEFFSBRAIN, "rerank_top_n: int = 20", "rerank_top_n: int = 21", "J3"),
+    (MODES, "AGREE_WINDOW, AGREE_MIN = 3, 2", "AGREE_WINDOW, AGREE_MIN = 3, 3", "J4"),
+    (MODES, "AGREE_WINDOW, AGREE_MIN = 3, 2", "AGREE_WINDOW, AGREE_MIN = 4, 2", "J4"),
+    ("recall/stages/rerank.py", "SNIPPET_CHARACTERS = 280", "SNIPPET_CHARACTERS = 279", "J6"),
+    (INTENT, r"totalled?|totalling)\b", r"totalled?)\b", "J7"),
+    (INTENT, "rollup_for_preference: float = 0.9", "rollup_for_preference: float = 0.8", "J8"),
+    (INTENT, "generic_for_fact: float = 0.75", "generic_for_fact: float = 0.7", "J9"),
+    (INTENT, "not rollup and dated", "dated", "J9"),
+    ("text/query_language.py", '("de", "het", "een", "en", "of")', '("de", "een", "en", "of")', "J12"),
+    ("text/query_language.py", '("de", "het", "een", "en", "of")', '("het", "een", "en", "of")', "J12"),
+    ("systems/jeffsbrain/retry.py", "MIN_TERM_LENGTH = 3", "MIN_TERM_LENGTH = 2", "J12"),
+    (JEFFSBRAIN, "trigram_threshold: float = 0.3", "trigram_threshold: float = 0.31", "J13"),
+    (JEFFSBRAIN, '"tags": 4.0', '"tags": 3.0', "J18"),
+]
+
+# Imports the package of the copy first, so that the tests, whose folder has another, use it.
+RUN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import pytest
+import recollect
+from tests.contract.mutants import OnlyPromise
+sys.exit(pytest.main(sys.argv[3:], plugins=[OnlyPromise(sys.argv[2].split())]))
+"""
+
+
+class OnlyPromise:
+    """Runs only the tests that have one of these promises in their ``contract`` mark."""
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self.ids = set(ids)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = [item for item in items if any(self.ids & set(mark.args) for mark in item.iter_markers("contract"))]
+
+
+def passes(folder: Path, ids: Iterable[str]) -> bool:
+    """Whether the tests of these promises pass with the package in a folder."""
+    wanted = set(ids)
+    files = sorted({str(TESTS / place.rpartition(":")[0]) for id, place in markers() if id in wanted})
+    command = [sys.executable, "-c", RUN, str(folder), " ".join(sorted(wanted)), *files]
+    command += ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
+    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    if done.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise SystemExit(f"The tests of {', '.join(sorted(wanted))} did not run:\n{done.stdout}{done.stderr}")
+    return done.returncode == pytest.ExitCode.OK
+
+
+def mutate(folder: Path, mutant: Mutant) -> None:
+    """Make the change in the copy."""
+    file, old, new, id = mutant
+    path = folder / "recollect" / file
+    text = path.read_text("utf-8")
+    if text.count(old) != 1:
+        raise SystemExit(
+            f"{id}: {file} has {old!r} {text.count(old)} times; correct the row in tests/contract/mutants.py."
+        )
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def main(wanted: list[str]) -> int:
+    chosen = [each for each in MUTANTS if not wanted or each[3] in wanted]
+    survivors = []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        shutil.copytree(ROOT / "recollect", folder / "recollect", ignore=shutil.ignore_patterns("__pycache__"))
+        if not passes(folder, [each[3] for each in chosen]):
+            print("The tests of these promises fail without a mutant; see make contract.")
+            return 1
+        for mutant in chosen:
+            start = time.monotonic()
+            file, old, new, id = mutant
+            mutate(folder, mutant)
+            survived = passes(folder, [id])
+            shutil.copy(ROOT / "recollect" / file, folder / "recollect" / file)
+            result, seconds = "SURVIVED" if survived else "killed", time.monotonic() - start
+            print(f"{result:<9} {id:<4} {seconds:4.0f} s  {file}: {old} → {new}", flush=True)
+            survivors += [mutant] if survived else []
+    print(f"\n{len(chosen) - len(survivors)} of {len(chosen)} mutants killed.")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
