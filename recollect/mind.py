@@ -437,10 +437,11 @@ class Mind:
 
         Decide with ``supersede``, ``contradict`` or by keeping both. Pairs that are linked already are left out.
         """
+        from recollect.text.times.phrases import with_moments
         from recollect.upkeep.conflicts import find_conflicts
 
-        most = None if limit is None else check.count(limit, "limit")
-        return find_conflicts(self._store, self.clock(), as_filter(filter), most, progress)
+        most, now = None if limit is None else check.count(limit, "limit"), self.clock()
+        return find_conflicts(self._store, now, with_moments(as_filter(filter), now), most, progress)
 
     def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
         """Earlier versions of a memory, oldest first, each with the moment when it ended."""
@@ -645,11 +646,10 @@ class Mind:
         from recollect.recall.history import as_turns
         from recollect.recall.pipeline import Request
         from recollect.recall.registry import get_recipe
-        from recollect.text.times.phrases import local_moment, with_moments
+        from recollect.text.times.phrases import local_moment, query_moment, with_moments
 
         chosen = get_recipe(recipe, **settings)
-        zone = now.tzinfo if tz is None and isinstance(now, datetime) else tz
-        moment = local_moment(self.clock() if now is None else check.moment(now, "now"), zone)
+        moment = query_moment(self.clock() if now is None else now, tz)
         return Request(
             query=query,
             recipe=chosen,

@@ -192,6 +192,11 @@ def render_footer(found: Recall) -> Text:
     if skipped:
         reasons = (f"{', '.join(names)} ({reason})" for reason, names in skipped.items())
         line.append(printable("\nskipped: " + ", ".join(reasons)), "dim")
+    for step in trace.steps:
+        if step.name == "TimeReader" and "time" in step.detail:
+            none = any(each.name == "time" and each.kind == "cue" and not each.after for each in trace.steps)
+            outcome = "; no memory is of that time" if none else ""
+            line.append(printable(f"\ntime read: {step.detail['time']}{outcome}"), "dim")
     for step in trace.failures:
         line.append(printable(f"\n{step.name} failed: {step.reason}"), "yellow")
     return line

@@ -27,6 +27,7 @@ MAX_FOUND, MAX_MISSING, MAX_STATEMENTS = 4, 5, 3
 MAX_SIZE = 1000  # memories
 MAX_SPELLINGS = 12  # words that are compared by their spelling; the trigrams cue looks up no more
 CAPITALISED_NOUNS = frozenset({"de"})  # languages in which a capital letter does not tell a name
+MAX_NAME_CHARACTERS = 2_000  # of a query in which names are looked for
 CANNOT_TELL = 0.5
 
 
@@ -211,7 +212,7 @@ def _spelled_alike(word: str, other: str) -> bool:
 def _has_name(run: Run, unknown: Sequence[str]) -> bool:
     if not unknown or run.query.language in CAPITALISED_NOUNS:
         return False
-    named = {part for name in find_names(run.query.text) for part in words(name)}
+    named = {part for name in find_names(run.query.text[:MAX_NAME_CHARACTERS]) for part in words(name)}
     return not named.isdisjoint(unknown)
 
 

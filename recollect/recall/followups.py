@@ -54,7 +54,7 @@ class FollowUp:
         run.log("subject", ", ".join(term.word for term in terms) or "none")
         run.log("taken from", " / ".join(f"{turn.role}: {turn.text[:80]}".lstrip(": ") for turn in turns))
         added = [replace(term, weight=self.weight) for term in terms if term.word not in query.words]
-        return replace(query, terms=(*query.terms, *added), subject=terms)
+        return replace(query, terms=(*query.terms, *added), subject=terms, only_time=query.only_time and not terms)
 
     def _terms(self, turn: Turn, run: Run) -> tuple[Term, ...]:
         parsed = ParsedQuery(turn.text)

@@ -16,7 +16,8 @@ from recollect.model import validation as check
 from recollect.model.filter import AllOf, FilterExpression
 from recollect.protocols import supports
 from recollect.recall.history import Turn
-from recollect.recall.hits import Annotate, DroppedHits, Hits, apply
+from recollect.recall.hits import Add, Annotate, DroppedHits, Hits, apply
+from recollect.recall.ordering import ordered
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import MandatoryStage, Recipe, Stage
 from recollect.recall.results import Recall, Result, Verdict
@@ -185,6 +186,8 @@ def _apply_stage(run: Run, stage: Stage, hits: Hits, step: Step) -> Hits:
             all_dropped.append(dropped)
         if isinstance(operation, Annotate):
             all_notes.append(operation.notes)
+        if isinstance(operation, Add) and not hits.ordered:  # ties of added hits: by creation and id, as of all others
+            hits = hits.take(ordered(run.snapshot, hits.keys, hits.page, -hits.score.values))
     hits = hits.sorted()
     step.dropped += all_dropped
     for notes in all_notes:

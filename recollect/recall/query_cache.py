@@ -72,7 +72,7 @@ class RecallCache:
         try:
             key = _key([id(recipe) if isinstance(recipe, Recipe) else recipe, settings, request.query, request.k])
             embedder = request.embedder and request.embedder.name
-            day = f"{request.now:%Y-%m-%d %z}"  # “yesterday” is another day tomorrow
+            day = [f"{each:%Y-%m-%d %z}" for each in (request.now, request.as_of) if each]  # of “yesterday”
             key = (key, _key([request.filter, request.as_of, request.abstain, request.history, embedder, day]))
         except TypeError:  # a setting that cannot be hashed
             return recall(store, request)

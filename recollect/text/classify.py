@@ -22,6 +22,7 @@ CODE_LINE = re.compile(
 IDENTIFIER = re.compile(
     r"(?<![\w\-./:#])[A-Za-z](?=[^\s\d]{0,80}\d)\w{0,79}(?:[-./:#]\w{1,80}){1,8}(?![\w\-#])", re.ASCII
 )
+MAX_CHARACTERS = 10_000  # of a text that are read for a time
 MAX_LINES = 30  # of a text that are examined
 MAX_LOOKUP_WORDS = 4
 SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
@@ -36,7 +37,7 @@ TIME_WORD = re.compile(
     r"juillet|août|septembre|octobre|novembre|décembre|ayer|mañana|semanas?|lunes|martes|miércoles|jueves|viernes|sábado|"
     r"domingo|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)\b|"
     r"[昨今明后後前]天|[去今明前]年|[上下这這本]个?個?(?:周|週|月|星期)|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天末]|"
-    r"[0-9一二三四五六七八九十]+(?:月|号|號|日|年|点|點)|刚才|剛才|最近",
+    r"[0-9一二三四五六七八九十](?:月|号|號|日|年|点|點)|刚才|剛才|最近",
     re.IGNORECASE,
 )
 ASKS_WHEN = re.compile(
@@ -131,7 +132,7 @@ def question_share(text: str) -> float:
 
 
 def mentions_time(text: str) -> bool:
-    return TIME_WORD.search(text) is not None
+    return TIME_WORD.search(text[:MAX_CHARACTERS]) is not None
 
 
 def asks_when(question: str) -> bool:

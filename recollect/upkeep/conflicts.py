@@ -5,7 +5,7 @@ They are found by rule, and nothing is changed: the caller decides (``supersede`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.model import Memory
-from recollect.model.filter import FilterExpression
+from recollect.model.filter import AllOf, Filter, FilterExpression
 from recollect.recall.similarity import nearest
 from recollect.recall.statements import ConflictRule, Statements, median_cosine
 from recollect.store.base import Rows, Scope, Snapshot, Store
@@ -71,13 +71,16 @@ def find_conflicts(
 ) -> list[Conflict]:
     """The pairs that may conflict, nearest in meaning first. Each memory is compared with its nearest ones only."""
     with store.snapshot() as snapshot:
-        scope = snapshot.scope(filter, ("active",), now)
-        rows = snapshot.page(scope, "stored", scope.count)
+        everything = snapshot.scope(filter, ("active",), now)
+        rows = snapshot.page(everything, "stored", everything.count)
+        scopes = {
+            owner: snapshot.scope(_of_owner(filter, owner), ("active",), now) for owner in _owners(snapshot, rows)
+        }
         found: dict[tuple[int, int], tuple[ConflictRule, float]] = {}
         medians = _medians(snapshot, rows)
         for start in range(0, len(rows), BATCH):
             for row in rows[start : start + BATCH].tolist():
-                _compare(snapshot, scope, row, medians, found)
+                _compare(snapshot, scopes, row, medians, found)
             if report is not None:
                 report(min(start + BATCH, len(rows)), len(rows))
         _keep_nearest_correction(snapshot, found)
@@ -90,7 +93,7 @@ def find_conflicts(
 
 def _compare(
     snapshot: Snapshot,
-    scope: Scope,
+    scopes: Mapping[tuple[str, ...], Scope],
     row: int,
     medians: dict[tuple[str, ...], float],
     found: dict[tuple[int, int], tuple[ConflictRule, float]],
@@ -98,6 +101,7 @@ def _compare(
     """Compare one memory with its nearest and with those that follow it in its session."""
     one = np.array([row], dtype=np.int64)
     owner = _owners(snapshot, one)[0]
+    scope = scopes[owner]
     vector = snapshot.vectors(one)
     near: Rows = np.empty(0, dtype=np.int64)
     if vector.size and not np.isnan(vector).any():
@@ -125,6 +129,11 @@ def _keep_nearest_correction(snapshot: Snapshot, found: dict[tuple[int, int], tu
         for older in olders:
             if older != olders[int(created.argmax())]:
                 del found[older, newer]
+
+
+def _of_owner(filter: FilterExpression | None, owner: tuple[str, ...]) -> FilterExpression:
+    own = Filter(collection=owner[0], user=owner[1])
+    return own if filter is None else AllOf((filter, own))
 
 
 def _owners(snapshot: Snapshot, rows: Rows) -> list[tuple[str, ...]]:

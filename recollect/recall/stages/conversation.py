@@ -99,7 +99,7 @@ class RoleFactor:
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         roles = run.snapshot.strings("role", hits.keys)
-        if self.factors.keys().isdisjoint(roles):
+        if self.factors.keys().isdisjoint(roles[at] for at in _first_page(hits).tolist()):
             raise Skip("no candidate was said by an assistant")
         about_assistant = asks_about_assistant(run.trace.query)
         run.log("about what an assistant said", about_assistant)

@@ -41,7 +41,7 @@ class Coverage:
         for at in np.lexsort((-hits.score.values, hits.page)).tolist():
             repeats = []
             if named.isdisjoint(around[at].tolist()):
-                named.add(int(hits.keys[at]))
+                named |= {int(hits.keys[at])} if hits.keys[at] > 0 else set()
             else:
                 repeats.append((self.exchange, "near a better hit"))
             if sessions[at][-1] and sessions[at] in seen:

@@ -18,6 +18,8 @@ from recollect.store.base import Floats, Rows, Term
 from recollect.text.entity_names import possible_names
 from recollect.text.words import words
 
+MAX_NAME_CHARACTERS = 2_000  # of a query in which names are looked for
+
 
 @dataclass(frozen=True, slots=True)
 class SpreadingActivation:
@@ -131,9 +133,12 @@ class Contradictions:
         scores = hits.score.values
         factor, winners = np.ones(len(hits)), dict[int, int]()
         notes: dict[int, list[str]] = {}
-        for pair in pairs:
-            weaker, stronger = sorted(pair, key=lambda at: (confidence[at], strength[at], created[at], ids[at]))
-            below = scores[stronger] / scores[weaker] * (1 - 1e-9) if scores[weaker] > 0 else 1.0
+        certainty = [(confidence[at], strength[at], created[at], ids[at]) for at in range(len(hits))]
+        by_certainty = [sorted(pair, key=certainty.__getitem__) for pair in pairs]
+        # From the most certain down: one that was lowered itself must stay before those that it contradicts.
+        for weaker, stronger in sorted(by_certainty, key=lambda pair: certainty[pair[1]], reverse=True):
+            lowered = scores[stronger] * factor[stronger]
+            below = lowered / scores[weaker] * (1 - 1e-9) if scores[weaker] > 0 else 1.0
             if min(self.factor, below) < factor[weaker]:
                 factor[weaker], winners[weaker] = min(self.factor, below), stronger
             notes.setdefault(int(hits.keys[stronger]), []).append(f"contradicts {ids[weaker]}, which is less certain")
@@ -183,8 +188,8 @@ class RelatedNames:
     name: str = "related names"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        asked = possible_names(run.query.text)
-        known = run.snapshot.relations(asked) if asked else []
+        asked = set(possible_names(run.query.text[:MAX_NAME_CHARACTERS]))
+        known = run.snapshot.relations(sorted(asked)) if asked else []
         edges = sorted(
             (edge for edge in known if run.allows_external(relation_fields(edge))), key=lambda edge: -edge.weight
         )

@@ -64,7 +64,7 @@ class StatementTime:
 
     def _matches(self, run: Run, rows: Rows) -> bool:
         """Does the second match most of the words that the first does? Asked where the vectors mean little."""
-        if run.embedder_reads_query() or not run.query.terms:
+        if (run.embedder_reads_query() and run.embedder_knows_language()) or not run.query.terms:
             return True
         has = run.snapshot.term_frequencies(run.query.terms, ALL_FIELDS, rows) > 0
         return bool(has[:, 0].sum() * self.matched <= (has[:, 0] & has[:, 1]).sum())

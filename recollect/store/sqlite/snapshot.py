@@ -507,12 +507,18 @@ class SqliteSnapshot:
         return {kind for (kind,) in fetch(self._connection, "SELECT DISTINCT kind FROM edges")} | {""}
 
     def relations(self, names: Sequence[str]) -> list[EntityEdge]:
-        wanted = {name.casefold() for name in names}
-        return [
-            edge
-            for edge in read_relations(self._connection, self._bound)
-            if edge.subject.casefold() in wanted or edge.object.casefold() in wanted
-        ]
+        edges, by_name = self._derived(("relations", self._bound), self._read_relations)
+        places = {at for name in names for at in by_name.get(name.casefold(), ())}
+        return [edges[at] for at in sorted(places)]
+
+    def _read_relations(self) -> tuple[list[EntityEdge], dict[str, list[int]]]:
+        """All relations of the bound, and their places by the names that they connect."""
+        edges = read_relations(self._connection, self._bound)
+        by_name: dict[str, list[int]] = {}
+        for at, edge in enumerate(edges):
+            for name in {edge.subject.casefold(), edge.object.casefold()}:
+                by_name.setdefault(name, []).append(at)
+        return edges, by_name
 
     def next_validity_change(self, now: datetime) -> float:
         def compute() -> Floats:

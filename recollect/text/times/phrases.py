@@ -9,12 +9,13 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from recollect.errors import InvalidInput
+from recollect.model import validation as check
 from recollect.model.filter import AllOf, AnyOf, Filter, FilterExpression, Not
 from recollect.text.times import TimeSpan, find_times
 
 BEFORE = ("", "in ", "im ", "am ", "on ", "on the ", "in den ")  # “March”, “Sommer”, “12th” alone say too little
 FILLER = re.compile(
-    r"(?:\s|\W|\b(?:in|on|at|the|during|over|for|of|im|am|an|den|dem|der|die|das|zu|zum)\b|[在的那])*", re.IGNORECASE
+    r"(?:\W|\b(?:in|on|at|the|during|over|for|of|im|am|an|den|dem|der|die|das|zu|zum)\b|[在的那])*", re.IGNORECASE
 )
 LONGEST = 200  # characters
 
@@ -89,4 +90,20 @@ def local_moment(now: datetime | None, tz: str | tzinfo | None) -> datetime:
         return datetime.now(tz or UTC)
     if tz is None:
         return now
-    return now.replace(tzinfo=tz) if now.tzinfo is None else now.astimezone(tz)
+    if now.tzinfo is None:
+        return now.replace(tzinfo=tz)
+    try:
+        return now.astimezone(tz)
+    except OverflowError:
+        raise InvalidInput(f"now is outside of the years 1 to 9999 in that time zone: {now.isoformat()}.") from None
+
+
+def query_moment(now: object, tz: str | tzinfo | None) -> datetime:
+    """The moment of a query in its own zone, or in ``tz``; without any zone a date is in ``tz``, or in UTC."""
+    moment = now
+    if isinstance(now, str):
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(now.strip())
+    if not isinstance(moment, datetime):
+        moment = check.moment(now, "now")
+    return local_moment(moment.replace(tzinfo=UTC) if tz is None and moment.tzinfo is None else moment, tz)

@@ -1,0 +1,73 @@
+"""Everyday questions where several rules meet: times with follow-ups, contradictions in a row, users beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from recollect import InvalidInput, Mind, when
+
+from .kit import BAG, Clock, ids, open_mind
+
+NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[Mind]:
+    with open_mind(tmp_path / "memory.db", BAG, clock=Clock(NOW)) as mind:
+        yield mind
+
+
+def test_a_follow_up_that_names_only_a_time_keeps_its_subject(mind: Mind) -> None:
+    mind.remember("The salary came, 2,900.", id="salary", created="2026-03-10")
+    mind.remember("Paid 40 for new brakes of the bike.", id="bike", created="2026-03-12")
+    turns = [("user", "What did I pay for the bike in December?"), ("assistant", "300 euros for the bike.")]
+    assert ids(mind.recall("and last week?", history=turns))[0] == "bike"
+
+
+def test_of_contradictions_in_a_row_the_most_certain_comes_first(mind: Mind) -> None:
+    for id, confidence in (("a", 1.0), ("b", 0.8), ("c", 0.3)):
+        mind.remember("the kettle holds water", id=id, confidence=confidence, session=id)
+    mind.contradict("a", "b")
+    mind.contradict("b", "c")
+    assert ids(mind.recall("kettle water")) == ["a", "b", "c"]
+
+
+def test_an_assistant_on_a_later_page_does_not_change_the_first(mind: Mind) -> None:
+    mind.remember_many({"text": f"the boiler makes noise {n}", "id": f"{n:03}", "role": "user"} for n in range(60))
+    mind.remember("unrelated words here", id="reply", role="assistant")
+    few, many = (mind.recall("What did you say about the boiler noise?", k, track=False) for k in (5, 61))
+    assert [(each.id, each.score) for each in few] == [(each.id, each.score) for each in many][:5]
+
+
+def test_conflicts_are_found_however_many_users_state_the_same(mind: Mind) -> None:
+    for user in range(12):
+        mind.remember("The rent is 480 a month.", user=f"u{user}", session="s", created="2026-01-01")
+        mind.remember("The rent is now 520 a month.", user=f"u{user}", session="t", created="2026-03-01")
+    pairs = {(pair.older.user, pair.newer.user) for pair in mind.conflicts(limit=100)}
+    assert pairs == {(f"u{user}", f"u{user}") for user in range(12)}
+
+
+def test_a_moment_in_text_keeps_its_zone(mind: Mind) -> None:
+    mind.remember("we swam", id="fourth", created="2026-03-03T20:00:00Z")  # the 4th in Tokyo
+    mind.remember("we swam", id="third", created="2026-03-03T02:00:00Z")
+    moment = "2026-03-05T06:00:00+09:00"
+    assert ids(mind.recall("who swam yesterday?", now=moment))[0] == "fourth"
+    assert ids(mind.recall("who swam yesterday?", now=datetime.fromisoformat(moment)))[0] == "fourth"
+    assert ids(mind.recall("who swam yesterday?", now="2026-03-05T06:00:00", tz="Asia/Tokyo"))[0] == "fourth"
+
+
+@pytest.mark.parametrize(
+    ("now", "tz"), [("9999-12-31T23:59:59+00:00", "Asia/Tokyo"), ("0001-01-01T00:00:00+00:00", "America/New_York")]
+)
+def test_a_moment_beyond_the_calendar_is_refused(mind: Mind, now: str, tz: str) -> None:
+    with pytest.raises(InvalidInput, match="years 1 to 9999"):
+        mind.recall("who swam?", now=now, tz=tz)
+
+
+def test_blanks_around_a_time_are_no_puzzle() -> None:
+    with pytest.raises(InvalidInput, match="names no time"):
+        when("yesterday" + " " * 150 + "zebra", now=NOW)
