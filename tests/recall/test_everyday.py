@@ -1,4 +1,4 @@
-"""Everyday questions where several rules meet: times with follow-ups, contradictions in a row, users beside each other."""
+"""Everyday questions where several rules meet: times with follow-ups, contradictions in a row, several users."""
 
 from __future__ import annotations
 
