@@ -33,21 +33,21 @@ CANNOT_TELL = 0.5
 
 # What speaks for and against the first hits, and how much: see ``Confidence``.
 WITH_VECTORS: Mapping[str, float] = {
-    "cosine": 7.2,  # the highest of the first hits
-    "found": 0.22,  # words of the query that a first hit has, in any form or meaning
-    "missing": -0.53,  # words of the query that no memory has in any form, and that nothing in the first hits resembles
-    "unknown name": -0.88,  # 1 if one of the words that no memory has is a name
-    "in time": 1.27,  # 1 if a first hit is of the time that the query names
-    "statements": 0.66,  # sentences of a message after the first
-    "size": -0.52,  # ln of the number of memories that were searched
-    "bias": 0.0,
+    "cosine": 9.5,  # the highest of the first hits
+    "found": 0.18,  # words of the query that a first hit has, in any form or meaning
+    "missing": -0.47,  # words of the query that no memory has in any form, and that nothing in the first hits resembles
+    "unknown name": -1.1,  # 1 if one of the words that no memory has is a name
+    "in time": 1.7,  # 1 if a first hit is of the time that the query names
+    "statements": 0.64,  # sentences of a message after the first
+    "size": -0.64,  # ln of the number of memories that were searched
+    "bias": -0.11,
 }
 WORDS_ALONE: Mapping[str, float] = {
-    "covered": 20.3,  # the share of the query's words, weighted by idf, that one of the first hits has
-    "missing": -0.57,
-    "in time": 2.6,
-    "size": -0.2,
-    "bias": -1.85,
+    "covered": 8.1,  # the share of the query's words, weighted by idf, that one of the first hits has
+    "missing": -0.55,
+    "in time": 1.9,
+    "statements": 0.12,
+    "bias": -1.8,
 }
 
 
