@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -209,6 +210,14 @@ def test_a_minimum_that_the_caller_gives_is_never_undercut(mind: Mind) -> None:
     mind.remember("the cup and the dock are here, says the zebra")
     assert texts(mind.recall("zebra", recipe="openclaw", min_score=0.35)) == []
     assert len(mind.recall("zebra", recipe="openclaw", min_score=0.0)) == 1
+
+
+@pytest.mark.contract("O11")
+def test_a_score_that_is_exactly_the_minimum_is_enough(mind: Mind) -> None:
+    mind.remember("the cup")
+    (found,) = mind.recall("cup", recipe="openclaw", min_score=0.0)
+    assert texts(mind.recall("cup", recipe="openclaw", min_score=found.score)) == ["the cup"]
+    assert texts(mind.recall("cup", recipe="openclaw", min_score=math.nextafter(found.score, 1))) == []
 
 
 @pytest.mark.contract("O11")
