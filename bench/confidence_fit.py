@@ -62,13 +62,14 @@ def collect(data: Path, names: Sequence[str]) -> None:
         labelled = set_.labelled
         path = build_memory_file(set_, embedder, CACHE / "quality")
         able = labelled.answerable if family(name) == "everyday" else abstention.sample(labelled.answerable)
+        hosts = random.Random(7).sample(able, min(50, len(able)))
         asked = {
             "answerable": able,
             "other haystack": abstention.crossed(labelled),
             "no answer": labelled.unanswerable,
             "other set": [
                 replace(question, text=text, relevant={}, history=())
-                for question, text in zip(random.Random(7).sample(able, min(50, len(able))), strangers(data, name))
+                for question, text in zip(hosts, strangers(data, name), strict=False)
             ],
         }
         for suffix in ("", SUFFIX) if name in ALSO_WITHOUT_VECTORS else ("",):
@@ -115,7 +116,9 @@ class Evidence:
         self.kinds = np.array([each["kind"] for each in judged])
         self.texts = [each["text"] for each in judged]
         # Recalls that no formula judges: only a time, other scripts, or nothing was found.
-        self.certain = [(each["kind"], each["detail"]["confidence"]) for each in recalls if "size" not in each["detail"]]
+        self.certain = [
+            (each["kind"], each["detail"]["confidence"]) for each in recalls if "size" not in each["detail"]
+        ]
 
     def scores(self, coefficients: Floats, kind: str) -> Floats:
         return np.asarray(self.rows[self.kinds == kind] @ coefficients)

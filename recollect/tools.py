@@ -34,6 +34,7 @@ def make_tools(mind: Mind) -> list[Tool]:
         return {"id": mind.remember(text).id}
 
     def recall(query: str, history: list[Any] | None = None, k: int | None = None) -> list[dict[str, Any]]:
+        found = mind.recall(query, k, history=history or ())
         return [
             {
                 "id": result.id,
@@ -41,8 +42,9 @@ def make_tools(mind: Mind) -> list[Tool]:
                 "created": result.memory.created.isoformat() if result.memory.created else None,
                 "score": result.score,
                 "why": result.why.summary(),
+                "low_confidence": found.low_confidence,
             }
-            for result in mind.recall(query, k, history=history or ())
+            for result in found
         ]
 
     def forget(id: str) -> dict[str, Any]:
@@ -55,7 +57,8 @@ def make_tools(mind: Mind) -> list[Tool]:
         Tool("remember", "Store a fact, a preference or an event.", _object({"text": text}, "text"), remember),
         Tool(
             "recall",
-            "Find what is remembered about a question. Pass the turns before it when it is a follow-up.",
+            "Find what is remembered about a question. Pass the turns before it when it is a follow-up. "
+            "Results with low_confidence are probably not about it.",
             _object({"query": text, "history": turns, "k": whole_number}, "query"),
             recall,
         ),

@@ -258,6 +258,12 @@ def _minds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         mind.close()
 
 
+def test_the_tools_for_agents_tell_of_a_low_confidence(mind: Mind) -> None:
+    recall = next(tool for tool in mind.tools() if tool.name == "recall")
+    assert {result["low_confidence"] for result in recall.call(query=STRANGE)} == {True}
+    assert {result["low_confidence"] for result in recall.call(query=OURS)} == {False}
+
+
 # Abstaining.
 
 
