@@ -646,6 +646,15 @@ def test_a_program_may_end_while_the_dropped_embedding_still_runs(tmp_path: Path
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.contract("A8")
+def test_paragraphs_are_equal_by_their_first_80_characters(mind: Mind, tmp_path: Path) -> None:
+    begin = "The boiler ".ljust(79, "x")
+    for number, (ending, day) in enumerate([("a", 1), ("b", 1), ("bcd", 1), ("b", 2)]):
+        note(tmp_path, f"daily/{number}_2025-03-{day:02}", begin + ending)
+    found = texts(ask(mind, "boiler", notes=tmp_path))
+    assert sorted(found) == [f"{begin}a", f"{begin}b", f"{begin}b"]  # the 80th letter or the day is another
+
+
 @pytest.mark.contract("A1", "A8")
 def test_a_folder_of_notes_that_a_mind_was_opened_with_is_always_searched(tmp_path: Path) -> None:
     note(tmp_path / "diary", "weekly/2025-W10", "We moved the boiler.")
