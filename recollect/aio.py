@@ -31,6 +31,7 @@ from recollect.tools import Tool
 from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.consolidate import Period
 from recollect.upkeep.probes import Probes
+from recollect.upkeep.usage import Usage
 
 if TYPE_CHECKING:
     from recollect.ingest.imports import ImportSummary
@@ -116,6 +117,9 @@ class AsyncMind:
 
     async def list(self, filter: Any = None, **options: Any) -> Sequence[Memory]:
         return await asyncio.to_thread(self.sync.list, filter, **options)
+
+    async def usage(self, filter: Any = None, **options: Any) -> Usage:
+        return await asyncio.to_thread(self.sync.usage, filter, **options)
 
     async def edges(self, *ids: str) -> Sequence[Edge]:
         return await asyncio.to_thread(self.sync.edges, *ids)

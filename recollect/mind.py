@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from recollect.upkeep.consolidate import Period, Summarise
     from recollect.upkeep.markdown_export import ExportResult
     from recollect.upkeep.probes import Probes
+    from recollect.upkeep.usage import SortOrder, Usage, UsagePeriodName
 
 log = logging.getLogger("recollect")
 AnyFilterOrMapping = FilterExpression | Mapping[str, Any]
@@ -176,14 +177,20 @@ class Mind:
         return summarize(self._writer.write("remember", memories, progress))
 
     def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
-        """Change a memory in place. The earlier version stays in its history and is no longer found."""
+        """Change a memory in place. The earlier version stays in its history and is no longer found.
+
+        A forgotten memory cannot be changed, except by a ``status`` that restores it.
+        """
         (full_id,) = self._store.resolve([id])
         fields: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
         self._writer.edit(full_id, fields)
         return self.show(full_id)
 
     def forget(self, *ids: str, reason: str = "") -> int:
-        """Mark memories as forgotten: no recall returns them. ``undo`` restores them."""
+        """Mark memories as forgotten: no recall returns them. ``undo`` restores them.
+
+        Returns how many this call forgot: those that were forgotten before do not count and stay as they are.
+        """
         full_id = self._store.resolve(ids)
         with self._store.transaction("forget", check.string(reason, "reason")) as transaction:
             written = [transaction.revise(id, lambda memory: replace(memory, status="forgotten")) for id in full_id]
@@ -368,10 +375,23 @@ class Mind:
         return self._store.get(self._store.resolve([id]))[0]
 
     def list(
-        self, filter: AnyFilterOrMapping | None = None, *, limit: int | None = None, offset: int = 0
+        self,
+        filter: AnyFilterOrMapping | None = None,
+        *,
+        sort: SortOrder = "newest",
+        ascending: bool = False,
+        use: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+        offset: int = 0,
     ) -> Sequence[Memory]:
-        """Memories that pass a filter, newest first; forgotten ones only when the filter names that status."""
+        """Memories that pass a filter, newest first; forgotten ones only when the filter names that status.
+
+        ``sort`` is newest, oldest, or how they were used, highest first: uses, access_count, return_count,
+        recall_count, last_accessed, last_recalled; ``ascending`` puts the lowest first. ``use`` has conditions on
+        these: ``{"uses": 0}``, ``{"access_count": {"$gte": 3}}``, ``{"last_accessed": {"$lt": "2026-01-01"}}``.
+        """
         from recollect.text.times.phrases import with_moments
+        from recollect.upkeep.usage import select_by_use
 
         first = check.count(offset, "offset")
         most = None if limit is None else check.count(limit, "limit")
@@ -379,8 +399,24 @@ class Mind:
             known = tuple(each for each in STATUSES if each != "forgotten")
             now = self.clock()
             scope = snapshot.scope(with_moments(as_filter(filter), now), known, now, hidden=True)
-            rows = snapshot.page(scope, "newest", scope.count if most is None else most, first)
+            if sort == "newest" and not ascending and use is None:
+                rows = snapshot.page(scope, "newest", scope.count if most is None else most, first)
+            else:
+                rows = select_by_use(snapshot, scope, sort, ascending, use)[first:][:most]
             return snapshot.memories(rows)
+
+    def usage(
+        self,
+        filter: AnyFilterOrMapping | None = None,
+        *,
+        limit: int = 10,
+        period: UsagePeriodName = "week",
+        periods: int = 12,
+    ) -> Usage:
+        """Which memories are used most, least and never, and how many were created and last used in each period."""
+        from recollect.upkeep.usage import read_usage
+
+        return read_usage(self._store, self.clock(), as_filter(filter), limit, period, periods)
 
     def edges(self, *ids: str) -> Sequence[Edge]:
         """The edges of these memories, or all edges."""

@@ -48,7 +48,8 @@ def make_tools(mind: Mind) -> list[Tool]:
         ]
 
     def forget(id: str) -> dict[str, Any]:
-        return {"forgotten": mind.forget(id)}
+        forgotten = mind.forget(id)
+        return {"forgotten": forgotten} if forgotten else {"forgotten": 0, "message": f"{id} was forgotten before."}
 
     text, whole_number = {"type": "string"}, {"type": "integer", "minimum": 1}
     turn = _object({"role": text, "text": text}, "text")

@@ -29,7 +29,11 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
     },
     "Recall": {"recall": ("recall", "context", "why", "why_not", "compare", "recipes"), "evaluate": ("eval_", "tune")},
     "Folders": {"folders": ("sync", "watch", "search", "get")},
-    "Inspect": {"inspect": ("list_", "show", "conflicts", "status"), "doctor": ("doctor",), "config": ("config",)},
+    "Inspect": {
+        "inspect": ("list_", "show", "usage", "conflicts", "status"),
+        "doctor": ("doctor",),
+        "config": ("config",),
+    },
     "Transfer": {"transfer": ("export", "import_", "reembed")},
 }
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, INTERRUPTED = 2, 3, 4, 130

@@ -13,6 +13,7 @@ from recollect.cli.options import FilterOptions, GlobalOptions
 from recollect.cli.recall import Id
 from recollect.cli.terminal import (
     MIN_TEXT_WIDTH,
+    bar,
     console,
     format_age,
     format_time,
@@ -28,6 +29,7 @@ from recollect.cli.terminal import (
     snippet,
     styled_text,
 )
+from recollect.cli.values import parse_json_object
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -38,7 +40,10 @@ if TYPE_CHECKING:
     from recollect.model import Edge, Memory
     from recollect.store.base import StoreStatus
     from recollect.upkeep.probes import Probes
+    from recollect.upkeep.usage import UsagePeriod
 
+SORT_HELP = "newest, oldest, uses, access_count, return_count, recall_count, last_accessed or last_recalled."
+BAR_WIDTH = 24  # columns of the longest bar
 HEADER_FIELDS = {"id", "text", "status", "use", "created"}
 
 
@@ -114,11 +119,20 @@ def list_(
     options: GlobalOptions,
     filters: FilterOptions,
     limit: Annotated[int, typer.Option("-k", "--limit", help="Maximum number of memories.", min=1)] = 20,
-    offset: Annotated[int, typer.Option(help="Skip this many of the newest.", min=0)] = 0,
+    offset: Annotated[int, typer.Option(help="Skip this many of the first.", min=0)] = 0,
+    sort: Annotated[str, typer.Option(help=SORT_HELP)] = "newest",
+    ascending: Annotated[bool, typer.Option("--ascending", help="Sort by use with the lowest first.")] = False,
+    use: Annotated[
+        str | None, typer.Option(help="""Condition on the use: '{"uses": 0}', '{"access_count": {"$gte": 3}}'.""")
+    ] = None,
 ) -> int:
     """List memories, newest first. --status forgotten lists the forgotten ones."""
+    conditions = None if use is None else parse_json_object(use, "--use", '{"uses": 0}')
+    order: Any = sort
     with options.open() as mind:
-        found = mind.list(filters.filter(), limit=limit + 1, offset=offset)
+        found = mind.list(
+            filters.filter(), sort=order, ascending=ascending, use=conditions, limit=limit + 1, offset=offset
+        )
     memories = list(found[:limit])
     if options.json or not memories:
         print_result(options.json, memories, "No memory matches.")
@@ -147,6 +161,75 @@ def conflicts(
         print_line((f"       {pair.reason}", "dim"))
     print_line(("Decide with supersede OLDER NEWER or contradict OLDER NEWER, or keep both.", "dim"))
     return 0
+
+
+def usage(
+    options: GlobalOptions,
+    filters: FilterOptions,
+    limit: Annotated[int, typer.Option("-k", "--limit", help="Memories in each list.", min=1)] = 5,
+    period: Annotated[str, typer.Option(help="Of the plot over time: day, week or month.")] = "week",
+    periods: Annotated[int, typer.Option(help="How many periods.", min=1, max=400)] = 12,
+) -> int:
+    """Show which memories are used most, least and never, and their use over time."""
+    chosen: Any = period
+    with options.open() as mind:
+        found = mind.usage(filters.filter(), limit=limit, period=chosen, periods=periods)
+    if options.json or not found.memories:
+        print_result(options.json, found.as_dict(), "No memory matches.")
+        return 0 if found.memories else 1
+    print_renderable(
+        key_value_table(
+            {
+                "memories": f"{found.memories:,}, {found.used:,} of them used, {pluralize(found.uses, 'use', 'uses')}",
+                "never recalled": f"{found.never_recalled:,}",
+                "never returned": f"{found.never_returned:,} recalled, but never returned by robotmem",
+            }
+        )
+    )
+    highest = found.most_used[0].use.uses if found.most_used else 1
+    for title, memories in (
+        ("Most used", found.most_used),
+        ("Least used", found.least_used),
+        ("Never recalled, oldest first", found.unused),
+        ("Recalled, but never returned", found.unreturned),
+    ):
+        if memories:
+            print_line((f"\n{title}", "bold"))
+            print_renderable(_usage_table(memories, highest))
+    print_line((f"\nBy {period}: memories created, and memories last used", "bold"))
+    print_renderable(_plot(found.over_time))
+    return 0
+
+
+def _usage_table(memories: Sequence[Memory], highest: int) -> RenderableType:
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2))
+    for memory in memories:
+        uses = memory.use.uses
+        grid.add_row(
+            bar(uses / highest, BAR_WIDTH // 2, "cyan"),
+            f"{uses:,} ×",
+            styled_text((short_id(memory.id), "cyan")),
+            styled_text((format_age(memory.use.last_used) or "never used", "dim")),
+            styled_text(snippet(memory.text, 80)),
+        )
+    return grid
+
+
+def _plot(periods: Sequence[UsagePeriod]) -> RenderableType:
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2))
+    highest = max((max(each.created, each.last_used) for each in periods), default=0) or 1
+    for each in periods:
+        cells = [
+            cell
+            for count, style in ((each.created, "green"), (each.last_used, "cyan"))
+            for cell in (bar(count / highest, BAR_WIDTH, style), f"{count:,}")
+        ]
+        grid.add_row(each.begins.date().isoformat(), *cells)
+    return grid
 
 
 def _table(memories: Sequence[Memory]) -> RenderableType:

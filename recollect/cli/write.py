@@ -199,7 +199,7 @@ def forget(
             if not typer.confirm(f"Forget these {len(ids)} memories?", err=True):
                 print_line("Nothing was forgotten.", stderr=True)
                 return 1
-        memories = [mind.show(id) for id in ids]
+        memories = [mind.show(id) for id in dict.fromkeys(ids)]
         forgotten = mind.forget(*ids, reason=reason)
     if not forgotten:
         print_result(options.json, {"forgotten": 0}, "Already forgotten: there was nothing to do.")
@@ -207,7 +207,8 @@ def forget(
     size = pluralize(forgotten, "memory", "memories")
     print_result(options.json, {"forgotten": forgotten}, ("Forgot ", "green"), size, (" (undo restores)", "dim"))
     for memory in memories if not options.json else ():
-        print_line((memory.id, "cyan"), "  ", snippet(memory.text, 80))
+        before = "  was forgotten before" if memory.status == "forgotten" else ""
+        print_line((memory.id, "cyan"), "  ", snippet(memory.text, 80), (before, "dim"))
     return 0
 
 

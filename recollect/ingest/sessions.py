@@ -27,13 +27,18 @@ def session_record(session: str, collection: str, context: Mapping[str, Any], st
 
 
 def end_session(
-    store: Store, id: str, ended: datetime, outcome_score: float | None, redundant: Mapping[str, NearDuplicate]
+    store: Store,
+    id: str,
+    ended: datetime,
+    outcome_score: float | None,
+    redundant: Mapping[str, NearDuplicate],
+    error: str = "",
 ) -> None:
     """Write the outcome into a session's record and supersede redundant memories, in one transaction.
 
-    A superseded memory stays readable and is linked to the one that replaces it.
+    A superseded memory stays readable and is linked to the one that replaces it. ``error``: what ended it early.
     """
-    outcome = {"ended": ended.isoformat(), "outcome_score": outcome_score}
+    outcome = {"ended": ended.isoformat(), "outcome_score": outcome_score, **({"error": error} if error else {})}
     with store.transaction("end session") as transaction:
         transaction.revise(id, lambda memory: _with_outcome(memory, outcome))
         for redundant_id, duplicate in redundant.items():

@@ -141,7 +141,7 @@ class Writer:
         """Change a memory; a new text and its vector are written together."""
         for _ in range(ATTEMPTS):
             stored = self.store.get([id])[0]
-            text = embedding_text(edit_memory(stored, changes))
+            text = embedding_text(_changed(stored, changes))
             vectors = {} if text == embedding_text(stored) else self.embed([text])
             try:
                 with self.store.transaction("edit") as transaction:
@@ -318,10 +318,18 @@ def _shifted(progress: Progress | None, done_before: int, total: int) -> Progres
 
 def _edit(transaction: Transaction, memory: Memory, changes: Mapping[str, Any]) -> Memory:
     """The memory with these changes. The text of a file's chunk is changed in the file."""
-    edited = edit_memory(memory, changes)
+    edited = _changed(memory, changes)
     text_changed = memory.path and edited.text != memory.text
     if text_changed and memory.id in {each.id for each in transaction.files.chunks(memory.collection, memory.path)}:
         raise InvalidInput(f"{memory.id} is a part of the file {memory.path}: change the file, and sync its folder.")
+    return edited
+
+
+def _changed(memory: Memory, changes: Mapping[str, Any]) -> Memory:
+    """The memory with these changes. No recall would find a change of a forgotten one, unless it restores it."""
+    edited = edit_memory(memory, changes)
+    if "status" not in changes:
+        _check_not_forgotten(memory)
     return edited
 
 
@@ -351,10 +359,11 @@ def contradicted(memory: Memory) -> Memory:
 
 def reinforced(memory: Memory, amount: float) -> Memory:
     """strength + amount, at most 1."""
+    _check_not_forgotten(memory)
     return replace(memory, strength=min(1.0, memory.strength + amount))
 
 
 def _check_not_forgotten(memory: Memory) -> None:
-    """Another status would revive a forgotten memory."""
+    """A change of a forgotten memory would revive it, or stay where no recall finds it."""
     if memory.status == "forgotten":
         raise InvalidInput(f"{memory.id} was forgotten. Restore it first (undo, or edit with status='active').")

@@ -43,6 +43,15 @@ class Use:
     last_recalled: datetime | None = None
     recall_times: tuple[datetime, ...] = ()  # the last 20, oldest first
 
+    @property
+    def uses(self) -> int:
+        """How often a recall returned the memory: recipes count an access or, as abmind does, a recall."""
+        return self.access_count + self.recall_count
+
+    @property
+    def last_used(self) -> datetime | None:
+        return max((at for at in (self.last_accessed, self.last_recalled) if at), default=None)
+
 
 def _check_use(value: object, name: str) -> Use:
     values = {each.name: getattr(value, each.name) for each in fields(Use)} if isinstance(value, Use) else value

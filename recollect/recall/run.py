@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
@@ -23,13 +23,14 @@ from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
 from recollect.model.matching import matches
+from recollect.model.validation import micros
 from recollect.protocols import supports
 from recollect.recall.history import Turn
 from recollect.recall.hits import Candidates, no_candidates
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import Cue, Recipe
 from recollect.recall.trace import Step, Trace
-from recollect.store.base import Rows, Scope, Snapshot
+from recollect.store.base import EdgeArrays, Rows, Scope, Snapshot
 from recollect.text.slugs import path_or_name
 
 T = TypeVar("T")
@@ -169,6 +170,11 @@ class Run:
         created = fields.get("created")
         too_late = created is not None and self.as_of < self.now and created[0] > self.as_of
         return not too_late and matches(self.filter, fields)
+
+    def edges(self, keys: Rows, kinds: Sequence[str] | None = None) -> EdgeArrays:
+        """Edges from or to these memories that existed at ``as_of``."""
+        links = self.snapshot.edges(keys[keys > 0], kinds)
+        return links if self.as_of >= self.now else links.take(links.created <= micros(self.as_of))
 
     def memories(self, keys: Rows) -> list[Memory]:
         """The memories of these keys, stored and external; each is fetched once in a recall."""

@@ -165,6 +165,11 @@ class EdgeArrays:
     targets: Rows
     weights: Floats
     kinds: list[str]
+    created: Floats  # microseconds since 1970
+
+    def take(self, chosen: Flags) -> EdgeArrays:
+        kinds = [kind for kind, here in zip(self.kinds, chosen.tolist(), strict=True) if here]
+        return EdgeArrays(self.sources[chosen], self.targets[chosen], self.weights[chosen], kinds, self.created[chosen])
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,3 +193,32 @@ def test_conflicts_lists_pairs_with_their_reason_and_what_to_do(recollect: Comma
     recollect("supersede", older, newer)
     assert recollect("conflicts", "--json").json == []
     assert "No two memories seem to conflict." in recollect("conflicts").out
+
+
+def test_usage_shows_lists_and_a_plot_and_json(recollect: Command, keep: Keep) -> None:
+    cup, plate = keep("the blue cup"), keep("a plate")
+    for _ in range(3):
+        recollect("recall", "cup", "-k", "1")
+    shown = recollect("usage", "--period", "day", "--periods", "2").out
+    assert "2, 1 of them used, 3 uses" in shown
+    most, never = shown.index("Most used"), shown.index("Never recalled, oldest first")
+    assert most < shown.index(cup) < never < shown.index(plate)
+    assert "█" in shown
+    assert len(shown[shown.index("By day") :].splitlines()) == 3
+    told = recollect("usage", "--json").json
+    assert [(each["id"], each["uses"]) for each in told["most_used"]] == [(cup, 3)]
+    assert told["over_time"][-1]["last_used"] == 1
+
+
+def test_list_sorts_and_filters_by_use(recollect: Command, keep: Keep) -> None:
+    cup, plate = keep("the blue cup"), keep("a plate")
+    recollect("recall", "cup", "-k", "1")
+    assert [each["id"] for each in recollect("list", "--sort", "uses", "--json").json] == [cup, plate]
+    assert [each["id"] for each in recollect("list", "--use", '{"uses": 0}', "--json").json] == [plate]
+    assert recollect("list", "--sort", "luck").code == 2
+
+
+def test_usage_of_an_empty_memory_says_so(recollect: Command, keep: Keep) -> None:
+    keep("x")
+    outcome = recollect("usage", "--topic", "nothing")
+    assert (outcome.code, outcome.out.strip()) == (1, "No memory matches.")

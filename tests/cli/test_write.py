@@ -178,6 +178,23 @@ def test_what_is_already_forgotten_is_told_so_without_a_hint_at_undo(recollect: 
     assert "1 restored" in recollect("undo").out
 
 
+def test_of_several_those_that_were_forgotten_before_are_named(recollect: Command, keep: Keep) -> None:
+    a, b = keep("cup a"), keep("cup b")
+    recollect("forget", a)
+    lines = recollect("forget", a, b).out.splitlines()
+    assert "Forgot 1 memory" in lines[0]
+    assert ["forgotten before" in line for line in lines[1:]] == [True, False]
+
+
+def test_a_forgotten_memory_is_edited_only_to_restore_it(recollect: Command, keep: Keep) -> None:
+    id = keep("cup")
+    recollect("forget", id)
+    refused = recollect("edit", id, "--text", "a mug")
+    assert (refused.code, "was forgotten" in refused.err, "status='active'" in refused.err) == (2, True, True)
+    assert recollect("edit", id, "--text", "a mug", "--status", "active").code == 0
+    assert recollect("recall", "mug").code == 0
+
+
 def test_several_are_forgotten_on_a_terminal_only_when_agreed(recollect: Command, keep: Keep) -> None:
     ids = keep("a"), keep("b")
     assert recollect("forget", *ids, stdin=b"n\n", terminal=True).code == 1

@@ -504,6 +504,8 @@ def test_edges_of_rows_come_in_a_fixed_order(store: Store) -> None:
         ends = list(zip(snapshot.ids(found.sources), snapshot.ids(found.targets), strict=True))
         assert ends == [("a", "c"), ("a", "b"), ("b", "a")]
         assert found.weights.tolist() == [0.5, 0.75, 0.25]
+        made = [edge.created.timestamp() * 1e6 for edge in store.edges(["a"]) if edge.created]
+        assert sorted(found.created.tolist()) == pytest.approx(sorted(made), abs=1)
         assert found.kinds == ["mentions", "supports", "supports"]
         assert snapshot.edges(rows(snapshot, "a", "c"), kinds=["supports"]).kinds == ["supports"] * 3
         assert snapshot.edges(rows(snapshot, "a"), kinds=[]).kinds == []

@@ -362,6 +362,12 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
         Reads(lambda mind, world: mind.list({"topic": "umbrellabird"})),
         Reads(lambda mind, world: mind.list({"not": {world.bound: "own"}})),
         Reads(lambda mind, world: mind.list(limit=2, offset=3)),
+        Reads(lambda mind, world: [mind.list(sort=name) for name in ("oldest", "uses", "last_accessed")]),
+        Reads(lambda mind, world: mind.list({"status": ["forgotten", "active"]}, use={"uses": {"$gte": 0}})),
+    ),
+    "usage": (
+        Reads(lambda mind, world: [mind.usage(), mind.usage().as_dict()]),
+        Reads(lambda mind, world: mind.usage({"status": ["forgotten", "superseded", "active"]}, period="day")),
     ),
     "edges": (Reads(lambda mind, world: [mind.edges(), mind.edges(*OWN_IDS)]), ById(lambda mind, id: mind.edges(id))),
     "entity_edges": (Reads(lambda mind, world: mind.entity_edges()),),
@@ -486,6 +492,8 @@ def answers(mind: Mind) -> Iterator[tuple[str, Any]]:
         near = snapshot.neighbours(np.array([snapshot.row(id) for id in OWN_IDS]), 2)
         yield "neighbours", [snapshot.ids(row) for row in near]
     yield "list", [to_json(memory) for memory in mind.list()]
+    yield "list by use", [memory.id for memory in mind.list(sort="uses", use={"access_count": {"$gte": 1}})]
+    yield "usage", mind.usage().as_dict()
     yield "export", list(mind.export())
     yield "status", {**asdict(mind.status().store), "path": "", "bytes": 0, "version": ""}
     yield "probe", mind.probe()
@@ -778,6 +786,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("why", QUERY, "shelf-own", "--full"),
     ("why-not", QUERY, "note-own", "-k", "1"),
     ("list", "--status", "forgotten", "--status", "active", "--status", "superseded"),
+    ("list", "--sort", "uses"),
+    ("usage",),
     ("show", "shelf-"),
     ("show", "shelf-own"),
     ("status", "--probe"),

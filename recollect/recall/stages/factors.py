@@ -64,8 +64,11 @@ class StatusFactor:
 
 
 def status_at(run: Run, keys: Rows) -> list[str]:
-    """The status of each memory at the moment of the query: active before its valid_to, superseded from then on."""
-    stored = run.snapshot.strings("status", keys)
+    """The status of each memory at the moment of the query: active before its valid_to, superseded from then on.
+
+    A contradicted one is active before it was contradicted: before the first of its edges ``contradicts``.
+    """
+    stored = _before_contradictions(run, keys, run.snapshot.strings("status", keys))
     ends = run.snapshot.numbers("valid_to", keys)
     if np.isnan(ends).all():
         return stored
@@ -76,6 +79,18 @@ def status_at(run: Run, keys: Rows) -> list[str]:
             status = "superseded" if end <= now else "active"
         statuses.append(status)
     return statuses
+
+
+def _before_contradictions(run: Run, keys: Rows, statuses: list[str]) -> list[str]:
+    if run.as_of >= run.now or "contradicted" not in statuses:
+        return statuses
+    marked = keys[np.array([status == "contradicted" for status in statuses])]
+    links, known = run.snapshot.edges(marked, ("contradicts",)), run.edges(marked, ("contradicts",))
+    later = {*links.sources.tolist(), *links.targets.tolist()} - {*known.sources.tolist(), *known.targets.tolist()}
+    return [
+        "active" if status == "contradicted" and key in later else status
+        for key, status in zip(keys.tolist(), statuses, strict=True)
+    ]
 
 
 SkipCondition = Callable[[Run, Hits], str]  # the reason to skip, or an empty string

@@ -23,7 +23,8 @@ from recollect.text.words import words
 class SpreadingActivation:
     """Spreads activation along edges in both directions: source × weight × decay for each hop; the largest counts.
 
-    Each hop starts from the result of the one before, so that the order of edges does not matter.
+    Each hop starts from the result of the one before, so that the order of edges does not matter. Edges that were made
+    after ``as_of`` do not exist yet.
     """
 
     hops: int = 2
@@ -61,7 +62,7 @@ class SpreadingActivation:
         """One hop: the activation that the frontier gives to its neighbours, where it is more than they have."""
         place = {key: at for at, key in enumerate(keys.tolist())}
         offers: dict[int, tuple[float, int, float, str]] = {}  # target: activation, source, weight, kind
-        links = run.snapshot.edges(frontier)
+        links = run.edges(frontier)
         active = set(frontier.tolist())
         for a, b, weight, kind in zip(
             links.sources.tolist(), links.targets.tolist(), links.weights.tolist(), links.kinds, strict=True
@@ -104,7 +105,7 @@ class SpreadingActivation:
 
 def contradicting_pairs(run: Run, hits: Hits) -> list[tuple[int, int]]:
     """The places of hits that an edge ``contradicts`` connects."""
-    links = run.snapshot.edges(hits.keys[hits.keys > 0], kinds=("contradicts",))
+    links = run.edges(hits.keys, kinds=("contradicts",))
     place = {key: at for at, key in enumerate(hits.keys.tolist())}
     ends = zip(links.sources.tolist(), links.targets.tolist(), strict=True)
     return [(place[a], place[b]) for a, b in ends if a in place and b in place]

@@ -357,6 +357,7 @@ class ReferenceSnapshot:
             _rows([key[3] for key, _ in found]),
             np.array([edge.weight for _, edge in found], dtype=np.float64),
             [edge.kind for _, edge in found],
+            _numbers([edge.created for _, edge in found]),
         )
 
     def relations(self, names: Sequence[str]) -> list[EntityEdge]:

@@ -152,7 +152,8 @@ class ReferenceTransaction:
         stored = self.state.edges.get(key)
         if stored is None or stored.weight != edge.weight:
             self._record(key, stored)
-            self.state.edges[key] = replace(edge, created=edge.created or self._now)
+            created = (edge.created or self._now) if stored is None else stored.created
+            self.state.edges[key] = replace(edge, created=created)
 
     def unlink(self, source: str, target: str, kind: str | None) -> int:
         ends = self.row(source), self.row(target)

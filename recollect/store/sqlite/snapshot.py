@@ -491,16 +491,17 @@ class SqliteSnapshot:
 
     def edges(self, rows: Rows, kinds: Sequence[str] | None = None) -> EdgeArrays:
         if kinds is not None and not set(kinds) & self._derived("kinds of edges", self._edge_kinds):
-            return EdgeArrays(NO_ROWS, NO_ROWS, np.empty(0), [])
-        sql = f"SELECT source, target, weight, kind FROM edges WHERE source {AMONG} "
-        sql += f"UNION SELECT source, target, weight, kind FROM edges WHERE target {AMONG} ORDER BY 1, 4, 2"
+            return EdgeArrays(NO_ROWS, NO_ROWS, np.empty(0), [], np.empty(0))
+        columns = "source, target, weight, kind, created"
+        sql = f"SELECT {columns} FROM edges WHERE source {AMONG} "
+        sql += f"UNION SELECT {columns} FROM edges WHERE target {AMONG} ORDER BY 1, 4, 2"
         found = [each for each in self._fetch(sql, rows) if kinds is None or each[3] in kinds]
         ends = np.array([each[:2] for each in found], dtype=np.int64).reshape(-1, 2)
         if self._bound.values and len(found):
             inside = np.asarray((self._slots(ends.ravel()) >= 0).reshape(ends.shape).all(axis=1))
             ends, found = ends[inside], [each for each, here in zip(found, inside.tolist(), strict=True) if here]
-        weights = np.array([each[2] for each in found], dtype=np.float64)
-        return EdgeArrays(ends[:, 0], ends[:, 1], weights, [each[3] for each in found])
+        weights, created = (np.array([each[at] for each in found], dtype=np.float64) for at in (2, 4))
+        return EdgeArrays(ends[:, 0], ends[:, 1], weights, [each[3] for each in found], created)
 
     def _edge_kinds(self) -> set[str]:
         return {kind for (kind,) in fetch(self._connection, "SELECT DISTINCT kind FROM edges")} | {""}

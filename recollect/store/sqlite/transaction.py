@@ -319,14 +319,16 @@ class SqliteTransaction:
                 f"Edges stay inside one collection: {edge.source} is in {ends[0].collection!r}, "
                 f"{edge.target} in {ends[1].collection!r}."
             )
-        weight = "SELECT weight FROM edges WHERE source = ? AND target = ? AND kind = ?"
-        if self.connection.execute(weight, (source, target, edge.kind)).get == edge.weight:
+        sql = "SELECT weight, created FROM edges WHERE source = ? AND target = ? AND kind = ?"
+        stored = self.connection.execute(sql, (source, target, edge.kind)).get
+        if stored is not None and stored[0] == edge.weight:
             return
+        created = micros(edge.created or self.now) if stored is None else stored[1]  # another weight: the same edge
         self.touch(*map(owner_of, ends))
         self._save_edge(source, target, edge.kind)
         self.connection.execute(
             "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)",
-            (source, target, edge.kind, edge.weight, micros(edge.created or self.now), self.version),
+            (source, target, edge.kind, edge.weight, created, self.version),
         )
 
     def unlink(self, source: str, target: str, kind: str | None) -> int:

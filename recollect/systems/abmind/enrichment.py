@@ -38,7 +38,7 @@ class Enrichment:
                     notes.setdefault(row, []).append(
                         self._timeline(topic, [memories[each] for each in sharing], memories[row])
                     )
-        links = run.snapshot.edges(rows, ["contradicts"])
+        links = run.edges(rows, ["contradicts"])
         pairs = zip(links.sources.tolist(), links.targets.tolist(), strict=True)
         conflicts = [pair for pair in pairs if memories.keys() >= {*pair}]
         for row in dict.fromkeys([source for source, _ in conflicts] + [target for _, target in conflicts]):

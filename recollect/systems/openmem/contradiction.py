@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recollect.recall.expressions import leaf, product
-from recollect.recall.hits import HitOperation, Hits, Rescore
+from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.stages.links import contradicting_pairs
 from recollect.systems.openmem.competition import effective_strength
@@ -42,4 +42,9 @@ class ContradictionPenalty:
         def label(at: int) -> str:
             return f"contradicted by {winners[at]}" if at in winners else "no stronger memory contradicts it"
 
-        return [Rescore(product("after conflict", hits.score, leaf(factor, label)))]
+        def note(weaker: int, stronger: int) -> str:
+            here, there = strength[weaker], strength[stronger]
+            return f"{label(weaker)}: strength × confidence × recency is {here:.3g}, and {there:.3g} there"
+
+        notes = {int(hits.keys[weaker]): [note(weaker, stronger)] for weaker, stronger in losers.items()}
+        return [Rescore(product("after conflict", hits.score, leaf(factor, label))), Annotate(notes)]

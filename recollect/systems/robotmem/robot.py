@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 from uuid import uuid4
 
-import numpy as np
-from numpy.typing import NDArray
-
-from recollect.embed import embed_texts
-from recollect.errors import EmbeddingError, InvalidInput, NotFound
-from recollect.ingest.near_duplicates import find_near_duplicate, find_redundant
+from recollect.errors import InvalidInput, NotFound
+from recollect.ingest.near_duplicates import covers, find_near_duplicate, find_redundant
 from recollect.ingest.sessions import SESSION_KIND, end_session, session_record
 from recollect.mind import Mind
 from recollect.model import Changes, Filter, Memory
 from recollect.model import validation as check
 from recollect.model.memory import make_memory
 from recollect.recall.results import Recall
-from recollect.store.text_fields import embedding_text
+from recollect.text.paraphrases import Paraphrase
 
-log = logging.getLogger("recollect")
 Perception = Literal["visual", "tactile", "auditory", "proprioceptive", "procedural"]
 PERCEPTIONS: tuple[Perception, ...] = get_args(Perception)
-Context = Mapping[str, Any] | str  # an object, or the JSON text of one
+Context = Mapping[str, Any] | str  # an object, the JSON text of one, or free text
+NOTE = "note"  # where the context has free text
+BATCH_LIMIT = 1_000  # insights that batch_learn compares with one another
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +49,36 @@ class EndedSession:
     merged: dict[str, str]  # id of the superseded memory: id of the one it duplicates
 
 
+class Session:
+    """An open episode: the methods of its robot, with its session id. Set ``outcome_score`` (0–1) before it ends."""
+
+    def __init__(self, robot: Robot, id: str) -> None:
+        self.robot = robot
+        self.id = id
+        self.outcome_score: float | None = None
+        self.ended: EndedSession | None = None  # when it has ended
+
+    def learn(self, insight: str, context: Context | None = None, **details: Any) -> LearnResult:
+        return self.robot.learn(insight, context, self.id, **details)
+
+    def batch_learn(self, items: Iterable[str | Mapping[str, Any]]) -> list[LearnResult]:
+        return self.robot.batch_learn(items, self.id)
+
+    def save_perception(
+        self,
+        description: str,
+        perception_type: Perception = "visual",
+        data: Any = None,
+        context: Context | None = None,
+        **details: Any,
+    ) -> Memory:
+        return self.robot.save_perception(description, perception_type, data, context, self.id, **details)
+
+    def recall(self, query: str = "*", n: int = 5, **options: Any) -> Recall:
+        """Recall inside this episode; ``*`` replays it."""
+        return self.robot.recall(query, n, session_id=self.id, **options)
+
+
 class Robot:
     """A robot's experience in one collection of a mind.
 
@@ -60,6 +87,8 @@ class Robot:
     >>> robot.learn("Wet glasses slip below 8 N.", {"params": {"force": {"value": 8}}}, session_id=episode)
     >>> robot.recall("how firmly may I hold a glass?", context_filter={"params.force.value": {"$lt": 12}})
     >>> robot.end_session(episode, outcome_score=0.9)
+
+    A ``context`` is an object, or a text: the JSON text of an object, or free text, which becomes {"note": text}.
     """
 
     def __init__(self, mind: Mind, collection: str | None = None) -> None:
@@ -77,12 +106,40 @@ class Robot:
 
         ``details`` are further fields of a memory: confidence, entities, files, tags, …
         """
-        self._check_details("learn", details)
-        memory = make_memory(insight, {**details, **self._place(session_id), "context": parse_context(context)})
-        duplicate = find_near_duplicate(self.mind.store, memory, self.mind.clock(), self._vector(memory))
+        memory = self._insight(insight, context, session_id, details)
+        duplicate = find_near_duplicate(self.mind.store, memory, self.mind.clock())
         if duplicate is not None:
             return LearnResult(duplicate.memory, True, duplicate.reason)
         return LearnResult(self.mind.remember(memory))
+
+    def batch_learn(self, items: Iterable[str | Mapping[str, Any]], session_id: str | None = None) -> list[LearnResult]:
+        """Learn many insights: one result for each, in their order. All are checked before any is stored.
+
+        An item is a text, or an object with ``insight`` and any further arguments of ``learn``. An item that says the
+        same as an earlier one is its duplicate. What is new is stored in one operation, which ``undo`` takes back.
+        """
+        memories = [self._batch_item(number, item, session_id) for number, item in enumerate(_checked_items(items), 1)]
+        texts = [Paraphrase(memory.text) for memory in memories]
+        new: list[int] = []
+        results: dict[int, LearnResult] = {}
+        same: dict[int, tuple[int, str]] = {}  # an item: the earlier one that it repeats, and the reason
+        for at, memory in enumerate(memories):
+            duplicate = find_near_duplicate(self.mind.store, memory, self.mind.clock())
+            if duplicate is not None:
+                results[at] = LearnResult(duplicate.memory, True, duplicate.reason)
+                continue
+            for earlier in new:
+                reason = texts[at].says_the_same(texts[earlier])
+                if reason and covers(memories[earlier], memory):
+                    same[at] = earlier, reason
+                    break
+            else:
+                new.append(at)
+        if new:
+            ids = self.mind.remember_many([memories[at] for at in new]).ids
+            results |= {at: LearnResult(memory) for at, memory in zip(new, self.mind.store.get(ids), strict=True)}
+        results |= {at: LearnResult(results[first].memory, True, reason) for at, (first, reason) in same.items()}
+        return [results[at] for at in range(len(memories))]
 
     def save_perception(
         self,
@@ -105,13 +162,21 @@ class Robot:
         return self.mind.remember(make_memory(description, fields))
 
     def forget(self, id: str, reason: str) -> int:
-        """Forget a memory; the reason is kept in its history."""
+        """Forget a memory; the reason is kept in its history. Forgetting it again is an error."""
         if not check.string(reason, "reason").strip():
             raise InvalidInput("reason is blank; forget needs a reason, such as 'the table was moved'.")
-        return self.mind.forget(id, reason=reason)
+        forgotten = self.mind.forget(id, reason=reason)
+        if not forgotten:
+            raise InvalidInput(
+                f"{id} was forgotten before; there is nothing to forget. update(id, status='active') restores it."
+            )
+        return forgotten
 
     def update(self, id: str, insight: str | None = None, context: Context | None = None, **changes: Any) -> Memory:
-        """Correct a memory; its former text is no longer found by words or meaning."""
+        """Correct a memory; its former text is no longer found by words or meaning.
+
+        A forgotten memory cannot be corrected, except by ``status="active"``, which restores it.
+        """
         self._check_details("update", changes, renamed={"text": "insight"})
         if context is not None:
             changes["context"] = parse_context(context)
@@ -150,6 +215,24 @@ class Robot:
             **options,
         )
 
+    @contextmanager
+    def session(self, context: Context | None = None) -> Iterator[Session]:
+        """An episode as a ``with`` block: it starts and ends with the block.
+
+        >>> with robot.session({"task": {"name": "clear the table"}}) as session:
+        ...     session.learn("Wet glasses slip below 8 N.")
+        ...     session.outcome_score = 0.9
+
+        An exception ends it, too: the record of the session then has the ``error``, and an outcome only if one was set.
+        """
+        session = Session(self, self.start_session(context))
+        try:
+            yield session
+        except BaseException as error:
+            session.ended = self._end(session.id, session.outcome_score, f"{type(error).__name__}: {error}"[:500])
+            raise
+        session.ended = self._end(session.id, session.outcome_score)
+
     def start_session(self, context: Context | None = None) -> str:
         """Begin an episode; its id is the ``session_id`` of what belongs to it."""
         return self._begin(str(uuid4()), parse_context(context)).session
@@ -160,6 +243,9 @@ class Robot:
         Of memories that say the same, one stays; the others are superseded and linked to it (same_as). This is one
         operation: ``undo`` reverts all of it.
         """
+        return self._end(session_id, outcome_score)
+
+    def _end(self, session_id: str, outcome_score: float | None, error: str = "") -> EndedSession:
         score = None if outcome_score is None else check.fraction(outcome_score, "outcome_score")
         in_session = Filter(collection=self.collection, session=check.string(session_id, "session_id"), status="active")
         records = Filter(kind=SESSION_KIND)
@@ -168,13 +254,29 @@ class Robot:
         if not existing and not memories:
             raise NotFound(f"There is no session {session_id!r} in the collection {self.collection!r}.")
         record = existing[0] if existing else self._begin(session_id, {})
-        merged = find_redundant(memories, self._vectors(memories))
-        end_session(self.mind.store, record.id, self.mind.clock(), score, merged)
+        merged = find_redundant(memories)
+        end_session(self.mind.store, record.id, self.mind.clock(), score, merged, error)
         duplicates = {id: original.memory.id for id, original in merged.items()}
         return EndedSession(session_id, score, len(memories) - len(duplicates), duplicates)
 
     def _begin(self, session_id: str, context: Mapping[str, Any]) -> Memory:
         return self.mind.remember(session_record(session_id, self.collection, context, self.mind.clock()))
+
+    def _insight(
+        self, insight: str, context: Context | None, session_id: str | None, details: Mapping[str, Any]
+    ) -> Memory:
+        self._check_details("learn", details)
+        return make_memory(insight, {**details, **self._place(session_id), "context": parse_context(context)})
+
+    def _batch_item(self, number: int, item: str | Mapping[str, Any], session_id: str | None) -> Memory:
+        details: dict[str, Any] = dict(item) if isinstance(item, Mapping) else {"insight": item}
+        try:
+            if "insight" not in details:
+                raise InvalidInput(f"there is no insight in {check.short_repr(item)}.")
+            given = [details.pop(name, default) for name, default in (("insight", ""), ("context", None))]
+            return self._insight(given[0], given[1], details.pop("session_id", session_id), details)
+        except InvalidInput as error:
+            raise InvalidInput(f"Item {number}: {error}") from None
 
     def _check_details(self, method: str, details: Mapping[str, Any], renamed: Mapping[str, str] = {}) -> None:
         """Refuse fields that the robot sets itself; others are checked with the memory."""
@@ -187,26 +289,29 @@ class Robot:
     def _place(self, session_id: str | None) -> dict[str, Any]:
         return {"collection": self.collection, "session": session_id or ""}
 
-    def _vector(self, memory: Memory) -> NDArray[np.float32] | None:
-        vectors = self._vectors([memory])
-        return None if vectors is None else vectors[0]
 
-    def _vectors(self, memories: Sequence[Memory]) -> NDArray[np.float32] | None:
-        """Vectors to compare memories by, or None without an embedder or when it fails."""
-        if self.mind.embedder is None or not memories:
-            return None
-        try:
-            return embed_texts(self.mind.embedder, [embedding_text(memory) for memory in memories])
-        except EmbeddingError as error:
-            log.warning("%s Memories are compared by their words.", error)
-            return None
+def _checked_items(items: Iterable[str | Mapping[str, Any]]) -> list[str | Mapping[str, Any]]:
+    if isinstance(items, (str, Mapping)) or not isinstance(items, Iterable):
+        raise InvalidInput(f"batch_learn takes a list of insights, not {check.short_repr(items)}; use learn for one.")
+    listed = list(items)
+    if len(listed) > BATCH_LIMIT:
+        raise InvalidInput(f"batch_learn takes at most {BATCH_LIMIT:,} insights, not {len(listed):,}; call it again.")
+    return listed
 
 
 def parse_context(context: Context | None) -> dict[str, Any]:
-    """A context as a dictionary, from a mapping or from JSON text."""
+    """A context as a dictionary: from a mapping, from the JSON text of an object, or {"note": …} from free text.
+
+    A text that is JSON must be an object, and one that begins like JSON must be valid, so that a typo is noticed.
+
+    >>> parse_context('{"task": {"success": true}}'), parse_context("in the wet kitchen")
+    ({'task': {'success': True}}, {'note': 'in the wet kitchen'})
+    """
     if isinstance(context, str):
         try:
             context = json.loads(context) if context.strip() else {}
-        except ValueError as error:
-            raise InvalidInput(f"context is not valid JSON: {error}.") from None
+        except (ValueError, RecursionError) as error:
+            if str(context).lstrip().startswith(("{", "[")):
+                raise InvalidInput(f"context begins like JSON and is not valid JSON: {error}.") from None
+            context = {NOTE: context}
     return check.json_object({} if context is None else context, "context")

@@ -266,6 +266,44 @@ def test_a_mark_and_a_lost_contradiction_are_two_penalties(mind: Mind) -> None:
 
 
 @pytest.mark.contract("M10", "M9")
+def test_why_shows_that_a_loser_is_marked_and_by_whom_and_how_far_it_is_weaker(mind: Mind) -> None:
+    rivals(mind, strength=0.25)
+    mind.contradict("first", "second", loser="second")
+    found = ask(mind, "cup")
+    shown = labels(found.why("second"))
+    assert {"status: contradicted", "contradicted by first"} <= {*shown}
+    (result,) = (each for each in found if each.id == "second")
+    assert result.notes == ("contradicted by first: strength × confidence × recency is 0.25, and 0.5 there",)
+
+
+@pytest.mark.contract("M10", "M9", "B4")
+def test_before_it_was_contradicted_a_loser_competes_as_active(mind: Mind, clock: Clock) -> None:
+    rivals(mind, strength=0.25)
+    before, then = scores(ask(mind, "cup")), clock.now
+    clock.advance(days=3)
+    mind.contradict("first", "second", loser="second")
+    assert scores(ask(mind, "cup", as_of=then)) == before
+    assert "status: active" in labels(ask(mind, "cup", as_of=then).why("second"))
+    assert "status: contradicted" in labels(ask(mind, "cup", as_of=clock.now).why("second"))
+
+
+@pytest.mark.contract("M3", "B4")
+def test_edges_made_after_the_moment_of_the_query_do_not_spread(mind: Mind, clock: Clock) -> None:
+    mind.remember("cup", id="hit")
+    mind.remember("saucer", id="early")
+    mind.remember("spoon", id="late")
+    mind.link("hit", "early", "supports", 0.5)
+    then = clock.now
+    clock.advance(days=3)
+    mind.link("hit", "late", "supports", 0.9)
+    mind.link("hit", "early", "supports", 0.8)  # another weight: the edge is as old as before
+    assert ids(ask(mind, "cup", as_of=then)) == ["hit", "early"]
+    assert {*ids(ask(mind, "cup"))} == {"hit", "early", "late"}
+    assert "late" in ids(mind.recall("cup", track=False))  # so too in the default recipe
+    assert "late" not in ids(mind.recall("cup", as_of=then, track=False))
+
+
+@pytest.mark.contract("M10", "M9")
 def test_a_loser_must_be_one_of_the_two_and_still_there(mind: Mind) -> None:
     rivals(mind)
     mind.remember("a third", id="third")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -236,7 +236,92 @@ def test_a_robot_stands_on_a_mind_and_not_on_a_file() -> None:
         Robot("robot.db")  # type: ignore[arg-type]
 
 
+# Many at once, and free text as context.
+
+
+@pytest.mark.contract("R18")
+def test_many_insights_are_learned_in_one_operation_and_repetitions_are_told(robot: Robot) -> None:
+    known = robot.learn("Plates stack by size.")
+    learned = robot.batch_learn(
+        [
+            "Grip the cup at 12 N.",
+            {"insight": "plates stack by size"},
+            {"insight": "Grip the cup at 10 N.", "context": GRASP, "confidence": 0.7, "session_id": "s2"},
+            "grip the cup at 12 n",
+        ],
+        session_id="s1",
+    )
+    assert [each.duplicate for each in learned] == [False, True, False, True]
+    assert (learned[1].id, learned[3].id) == (known.id, learned[0].id)
+    assert [(each.memory.session, each.memory.confidence) for each in learned[::2]] == [("s1", 1.0), ("s2", 0.7)]
+    assert len(robot.mind.list()) == 3
+    robot.mind.undo()
+    assert [memory.id for memory in robot.mind.list()] == [known.id]
+
+
+@pytest.mark.contract("R18")
+@pytest.mark.parametrize(
+    ("items", "problem"),
+    [
+        ("Grip the cup.", "takes a list of insights"),
+        ([{"insight": "Grip the cup."}, {"text": "Grip it."}], "Item 2: there is no insight"),
+        (["Grip the cup.", " "], "Item 2: .*blank"),
+        (["Grip the cup.", {"insight": "Lift it.", "collection": "leg"}], "Item 2: .*'collection'"),
+        (["Grip the cup."] * 1001, "at most 1,000 insights, not 1,001"),
+    ],
+)
+def test_of_a_batch_with_a_wrong_item_nothing_is_stored(robot: Robot, items: Any, problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem):
+        robot.batch_learn(items)
+    assert list(robot.mind.list()) == []
+
+
+@pytest.mark.contract("R18")
+def test_with_a_model_a_batch_knows_its_own_repetitions(reader: Mind) -> None:
+    robot = Robot(reader, collection="batch")
+    first, second = robot.batch_learn(["A smooth surface needs more force", "A smooth surface requires more force"])
+    assert (second.duplicate, second.id) == (True, first.id)
+    assert second.because == "the same words, but for 'requires' and 'needs'"
+
+
+@pytest.mark.contract("R18", "R11")
+def test_free_text_as_context_is_a_note_that_filters_find(robot: Robot) -> None:
+    robot.learn("Grip the cup.", "in the wet kitchen, on the real arm")
+    robot.learn("Grip the plate.", "  ")
+    (found,) = robot.recall("grip", context_filter={"note": {"$contains": "wet kitchen"}})
+    assert found.memory.context == {"note": "in the wet kitchen, on the real arm"}
+    assert robot.recall("plate")[0].memory.context == {}
+
+
 # Forgetting and updating.
+
+
+@pytest.mark.contract("R18")
+def test_forgetting_twice_is_an_error_that_says_how_to_restore(robot: Robot) -> None:
+    id = robot.learn("Grip the cup at 90 N.").id
+    robot.forget(id, "it broke the cup")
+    with pytest.raises(InvalidInput, match=r"was forgotten before.*status='active'"):
+        robot.forget(id, "it broke the cup")
+    assert robot.mind.forget(id) == 0  # a mind counts what it forgot
+
+
+@pytest.mark.contract("R18")
+def test_a_forgotten_memory_is_not_corrected_where_no_recall_would_find_it(robot: Robot) -> None:
+    id = robot.learn("Grip the cup at 90 N.").id
+    robot.forget(id, "it broke the cup")
+    attempts: list[Callable[[], Any]] = [
+        lambda: robot.update(id, "Grip the cup at 9 N."),
+        lambda: robot.mind.edit(id, topic="cups"),
+        lambda: robot.mind.edit(id, text="Grip the cup at 9 N."),
+        lambda: robot.mind.reinforce(id),
+    ]
+    for change in attempts:
+        with pytest.raises(
+            InvalidInput, match=r"was forgotten. Restore it first \(undo, or edit with status='active'\)"
+        ):
+            change()
+    robot.update(id, "Grip the cup at 9 N.", status="active")
+    assert texts(robot.recall("cup")) == ["Grip the cup at 9 N."]
 
 
 @pytest.mark.contract("R18")
@@ -302,6 +387,36 @@ def test_the_outcome_is_kept_with_the_context_of_the_episode(robot: Robot) -> No
     assert record.context["session"]["outcome_score"] == 0.75
     assert record.context["session"]["started"] <= record.context["session"]["ended"]
     assert list(robot.recall("Session")) == []  # a record is no experience
+
+
+@pytest.mark.contract("R18")
+def test_an_episode_is_a_with_block_that_ends_with_its_outcome(robot: Robot) -> None:
+    with robot.session({"task": {"name": "clear the table"}}) as session:
+        session.learn("The cup is slippery.")
+        session.batch_learn(["Grip it at 8 N."])
+        session.save_perception("The force rose.", "tactile", [0.4, 3.1])
+        assert texts(session.recall()) == ["The cup is slippery.", "Grip it at 8 N.", "The force rose."]
+        session.outcome_score = 0.9
+    assert session.ended is not None
+    assert (session.ended.session_id, session.ended.outcome_score, session.ended.memories) == (session.id, 0.9, 3)
+    (record,) = robot.mind.list(Filter(kind="session"))
+    assert record.context["session"]["outcome_score"] == 0.9
+    assert "error" not in record.context["session"]
+
+
+@pytest.mark.contract("R18")
+def test_an_exception_ends_an_episode_with_the_error_and_without_an_outcome(robot: Robot) -> None:
+    def work() -> None:
+        with robot.session() as session:
+            session.learn("The cup is slippery.")
+            raise RuntimeError("the gripper is stuck")
+
+    with pytest.raises(RuntimeError, match="the gripper is stuck"):
+        work()
+    (record,) = robot.mind.list(Filter(kind="session"))
+    assert record.context["session"]["outcome_score"] is None
+    assert record.context["session"]["error"] == "RuntimeError: the gripper is stuck"
+    assert "ended" in record.context["session"]
 
 
 @pytest.mark.contract("R18")
