@@ -145,7 +145,7 @@ def passes(folder: Path, ids: Iterable[str]) -> bool:
     files = sorted({str(TESTS / place.rpartition(":")[0]) for id, place in markers() if id in wanted})
     command = [sys.executable, "-c", RUN, str(folder), " ".join(sorted(wanted)), *files]
     command += ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
-    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
     try:
         done = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
@@ -167,6 +167,19 @@ def mutate(folder: Path, mutant: Mutant) -> None:
             f"{id}: {file} has {old!r} {text.count(old)} times; correct the row in tests/contract/mutants.py."
         )
     path.write_text(text.replace(old, new), "utf-8")
+    forget_bytecode(path)
+
+
+def restore(folder: Path, mutant: Mutant) -> None:
+    path = folder / "recollect" / mutant[0]
+    shutil.copy2(ROOT / "recollect" / mutant[0], path)
+    forget_bytecode(path)
+
+
+def forget_bytecode(path: Path) -> None:
+    """Python knows outdated bytecode by time and size alone, and a mutant may have the same."""
+    for compiled in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):
+        compiled.unlink()
 
 
 def main(wanted: list[str]) -> int:
@@ -174,7 +187,7 @@ def main(wanted: list[str]) -> int:
     survivors = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        shutil.copytree(ROOT / "recollect", folder / "recollect", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / "recollect", folder / "recollect")
         if not passes(folder, [each[3] for each in chosen]):
             print("The tests of these promises fail without a mutant; see make contract.")
             return 1
@@ -183,7 +196,7 @@ def main(wanted: list[str]) -> int:
             file, old, new, id = mutant
             mutate(folder, mutant)
             survived = passes(folder, [id])
-            shutil.copy(ROOT / "recollect" / file, folder / "recollect" / file)
+            restore(folder, mutant)
             result, seconds = "SURVIVED" if survived else "killed", time.monotonic() - start
             print(f"{result:<9} {id:<4} {seconds:4.0f} s  {file}: {old} → {new}", flush=True)
             survivors += [mutant] if survived else []

@@ -469,6 +469,22 @@ def test_texts_with_nothing_in_common_share_about_half_of_their_bits(mind: Mind)
 
 
 @pytest.mark.contract("A7")
+def test_less_than_65_percent_of_equal_bits_is_not_enough(mind: Mind) -> None:
+    question = "blue cup shelf"
+    texts_by_share: dict[float, str] = {}
+    for number in range(200):
+        text = f"{question} " + " ".join(f"other{number}x{at}" for at in range(number % 9))
+        share = float(hamming_similarity(text_signature(words(question), 256), text_signature(words(text), 256), 256))
+        texts_by_share[share] = text
+    enough = [text for share, text in sorted(texts_by_share.items()) if share >= 0.65][:4]
+    short_of = [text for share, text in sorted(texts_by_share.items()) if 0.6 <= share < 0.65][-4:]
+    assert enough
+    assert short_of
+    mind.remember_many(enough + short_of)
+    assert set(texts(ask(mind, question, k=9, search_mode="signature"))) == set(enough)
+
+
+@pytest.mark.contract("A7")
 def test_signatures_bring_at_most_five_the_most_alike_first(mind: Mind) -> None:
     mind.remember_many([f"blue cup shelf {'x' * n}" for n in range(1, 9)])
     recall = ask(mind, "blue cup shelf", k=8, search_mode="signature")
@@ -628,6 +644,15 @@ def test_a_program_may_end_while_the_dropped_embedding_still_runs(tmp_path: Path
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.contract("A8")
+def test_paragraphs_are_equal_by_their_first_80_characters(mind: Mind, tmp_path: Path) -> None:
+    begin = "The boiler ".ljust(79, "x")
+    for number, (ending, day) in enumerate([("a", 1), ("b", 1), ("bcd", 1), ("b", 2)]):
+        note(tmp_path, f"daily/{number}_2025-03-{day:02}", begin + ending)
+    found = texts(ask(mind, "boiler", notes=tmp_path))
+    assert sorted(found) == [f"{begin}a", f"{begin}b", f"{begin}b"]  # the 80th letter or the day is another
 
 
 @pytest.mark.contract("A1", "A8")

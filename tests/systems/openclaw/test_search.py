@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -212,6 +213,14 @@ def test_a_minimum_that_the_caller_gives_is_never_undercut(mind: Mind) -> None:
 
 
 @pytest.mark.contract("O11")
+def test_a_score_that_is_exactly_the_minimum_is_enough(mind: Mind) -> None:
+    mind.remember("the cup")
+    (found,) = mind.recall("cup", recipe="openclaw", min_score=0.0)
+    assert texts(mind.recall("cup", recipe="openclaw", min_score=found.score)) == ["the cup"]
+    assert texts(mind.recall("cup", recipe="openclaw", min_score=math.nextafter(found.score, 1))) == []
+
+
+@pytest.mark.contract("O11")
 def test_the_minimum_holds_when_the_deadline_passes_before_it_is_applied(tmp_path: Path) -> None:
     class Late(Topics):
         def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
@@ -331,3 +340,27 @@ def test_any_recipe_serves_the_same_memories_call_by_call(mind: Mind) -> None:
     id = mind.remember("the cup").id
     for recipe in ("default", "openclaw", "openmem", "qmd"):
         assert mind.recall("cup", recipe=recipe)[0].memory.id == id
+
+
+@pytest.mark.contract("O21")
+def test_a_query_is_expanded_unless_its_best_match_is_strong_and_far_ahead(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def expand(query: str) -> list[str]:
+        asked.append(query)
+        return []
+
+    rare = [f"quo{chr(97 + at // 26)}{chr(97 + at % 26)}k" for at in range(60)]  # in a short and in a longer text
+    gaps = []
+    with Mind(tmp_path / "memory.db", embedder=None, durability="fast") as mind:
+        mind.remember_many([f"something else {number}" for number in range(600)])
+        mind.remember_many(rare)
+        mind.remember_many([word + " filler" * at for at, word in enumerate(rare) if at])
+        for word in rare:
+            mind.recall(word, recipe="qmd", reranker=None, expand=expand)
+            found = mind.recall(word, recipe="openclaw", vector_weight=0, text_weight=1, min_score=0)
+            first, second = [*(each.score for each in found), 0.0][:2]
+            assert (word in asked) is not (first >= 0.85 and first - second >= 0.15), (first, second)
+            gaps.append(first - second)
+    assert any(0.15 <= gap < 0.2 for gap in gaps)
+    assert any(0.1 < gap < 0.15 for gap in gaps)
