@@ -63,7 +63,9 @@ def test_the_old_index_serves_while_the_new_one_is_built(root: Path, path: Path,
             if event.what != "switched":
                 assert chunks(space) == before
                 now = space.recall("paragraph otters", 50, 0.0, track=False)
-                assert [(each.memory.id, each.score) for each in now] == [(r.memory.id, r.score) for r in answer]
+                assert [each.memory.id for each in now] == [each.memory.id for each in answer]
+                scores = [each.score for each in answer]  # but for recency: the clock of the folder goes on
+                assert [each.score for each in now] == pytest.approx(scores)
                 again = other.recall("paragraph otters", 50, track=False)
                 assert [(each.memory.id, each.score) for each in again] == everywhere
 
