@@ -58,7 +58,7 @@ def test_a_search_in_json_has_the_shape_of_the_tool(recollect: Command, vault: P
     assert set(told) == {"results", "provider", "model", "citations"}
     (result,) = told["results"]
     assert (result["path"], result["startLine"], result["endLine"]) == ("animals/otters.md", 1, 4)
-    told = recollect("search", "otters", "--min-score", "0.99", "--json").json
+    told = recollect("search", "otters", "--min-score", "1", "--json").json
     assert (told["results"], "nearest" in told) == ([], False)
 
 

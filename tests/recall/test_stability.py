@@ -39,7 +39,8 @@ def fill(path: Path, embedder: Embedder, distinct: int) -> None:
             mind.remember_many(records[start : start + 300])
             mind.recall(QUERY, track=False)
         for n in chance.sample(range(1500), 40):  # edits shuffle the layout in memory
-            mind.edit(f"m{n}", tags=["edited"])
+            if mind.show(f"m{n}").status != "forgotten":
+                mind.edit(f"m{n}", tags=["edited"])
 
 
 CASES: dict[str, tuple[Embedder, int]] = {
