@@ -10,7 +10,7 @@ import numpy as np
 from recollect.recall.bm25 import Bm25Query, score, search
 from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import Expression, leaf, product
-from recollect.recall.history import Turn
+from recollect.recall.history import HistoryTurn
 from recollect.recall.hits import Candidates
 from recollect.recall.ordering import ordered
 from recollect.recall.query_parsing import ContentWords, ParsedQuery
@@ -56,7 +56,7 @@ class FollowUp:
         added = [replace(term, weight=self.weight) for term in terms if term.word not in query.words]
         return replace(query, terms=(*query.terms, *added), subject=terms, only_time=query.only_time and not terms)
 
-    def _terms(self, turn: Turn, run: Run) -> tuple[Term, ...]:
+    def _terms(self, turn: HistoryTurn, run: Run) -> tuple[Term, ...]:
         parsed = ParsedQuery(turn.text)
         with run.unlogged():
             for reader in self.readers:
@@ -64,7 +64,7 @@ class FollowUp:
         return parsed.terms
 
 
-def last_exchange(history: tuple[Turn, ...]) -> tuple[Turn, ...]:
+def last_exchange(history: tuple[HistoryTurn, ...]) -> tuple[HistoryTurn, ...]:
     """The turns from the last question that stands alone on, and at least the last two."""
     for at in range(len(history) - 2, 0, -1):
         if history[at].role not in ANSWERING_ROLES and not depends_on_history(history[at].text):

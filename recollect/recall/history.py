@@ -18,18 +18,18 @@ History = Iterable[Mapping[str, Any] | tuple[str, str] | list[str] | str | Memor
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class HistoryTurn:
     """One turn of a conversation."""
 
     role: str  # "user", "assistant" or any other; empty when unknown
     text: str
 
 
-def as_turns(history: History | None) -> tuple[Turn, ...]:
+def as_turns(history: History | None) -> tuple[HistoryTurn, ...]:
     """The last turns of a history, oldest first, without empty ones.
 
     >>> as_turns([{"role": "user", "content": "Which car did I buy?"}, ("assistant", "A Skoda."), "When?"])[1:]
-    (Turn(role='assistant', text='A Skoda.'), Turn(role='', text='When?'))
+    (HistoryTurn(role='assistant', text='A Skoda.'), HistoryTurn(role='', text='When?'))
     """
     if history is None:
         return ()
@@ -42,7 +42,7 @@ def as_turns(history: History | None) -> tuple[Turn, ...]:
     return tuple(turn for turn in turns if turn.text.strip())
 
 
-def _turn(item: object) -> Turn:
+def _turn(item: object) -> HistoryTurn:
     match item:
         case str():
             role, text = "", item
@@ -58,7 +58,7 @@ def _turn(item: object) -> Turn:
                 f"content), not {check.short_repr(item)}."
             )
     text = check.string(text, "the text of a turn of the history")
-    return Turn(check.string(role, "the role of a turn of the history"), text[:MAX_CHARACTERS])
+    return HistoryTurn(check.string(role, "the role of a turn of the history"), text[:MAX_CHARACTERS])
 
 
 def _content(item: Mapping[str, Any]) -> Any:

@@ -15,7 +15,7 @@ from recollect.model import Memory
 from recollect.model import validation as check
 from recollect.model.filter import AllOf, FilterExpression
 from recollect.protocols import supports
-from recollect.recall.history import Turn
+from recollect.recall.history import HistoryTurn
 from recollect.recall.hits import Add, Annotate, DroppedHits, Hits, apply
 from recollect.recall.ordering import ordered
 from recollect.recall.query_parsing import ParsedQuery
@@ -41,7 +41,7 @@ class Request:
     abstain: float | None = None  # return nothing when the confidence is below this
     deadline: float | None = None  # seconds for the whole call
     embedder: Embedder | None = None
-    history: tuple[Turn, ...] = ()  # the turns before the query, oldest first
+    history: tuple[HistoryTurn, ...] = ()  # the turns before the query, oldest first
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from recollect.model.filter import FilterExpression
 from recollect.model.matching import matches
 from recollect.model.validation import micros
 from recollect.protocols import supports
-from recollect.recall.history import Turn
+from recollect.recall.history import HistoryTurn
 from recollect.recall.hits import Candidates, no_candidates
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import Cue, Recipe
@@ -87,7 +87,7 @@ class Run:
     deadline: float | None = None  # on the clock of time.perf_counter
     filter: FilterExpression | None = None  # what the scope was compiled from; external results are checked against it
     k_is_default: bool = False  # the caller gave none: a step may raise it
-    history: tuple[Turn, ...] = ()  # the turns before the query, oldest first
+    history: tuple[HistoryTurn, ...] = ()  # the turns before the query, oldest first
     found: dict[str, Candidates] = field(default_factory=dict)  # by the name of the cue
     notes: dict[int, list[str]] = field(default_factory=dict)  # by key: what stages say about a hit
     external: list[Memory] = field(default_factory=list)  # results that are not stored memories

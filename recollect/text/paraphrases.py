@@ -126,13 +126,13 @@ NOUN_OF_ACTION = ("ion", "ment", "ance", "ence")
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ComparedWord:
     """A word as it is compared. A capitalised one may be a name: Martin is not Martins."""
 
     text: str
     capital: bool = False
 
-    def equals(self, other: Word) -> bool:
+    def equals(self, other: ComparedWord) -> bool:
         if self.text == other.text:
             return True
         mine, others = stem(self.text), stem(other.text)
@@ -178,48 +178,48 @@ class Paraphrase:
         return f"the same words, but for {here!r} and {there!r}" if here or there else "the same words"
 
 
-def _all_equal(a: Sequence[Word], b: Sequence[Word]) -> bool:
+def _all_equal(a: Sequence[ComparedWord], b: Sequence[ComparedWord]) -> bool:
     return all(one.equals(other) for one, other in zip(a, b, strict=True))
 
 
-def _moved(a: Sequence[Word], b: Sequence[Word]) -> bool:
+def _moved(a: Sequence[ComparedWord], b: Sequence[ComparedWord]) -> bool:
     """Does the second text begin with a phrase that ends the first: "when it is wet"?"""
     starts = (at for at, word in enumerate(a) if at and word.text in CONNECTORS and word.equals(b[0]))
     return any(_all_equal([*a[at:], *a[:at]], b) for at in starts)
 
 
-def _tokens(text: str) -> Iterator[Word]:
+def _tokens(text: str) -> Iterator[ComparedWord]:
     after_number = False
     for found in TOKEN.finditer(text):
         token = found.group()
         if token[0].isdigit():
-            yield Word(token.replace(",", "") if THOUSANDS.fullmatch(token) else token)
+            yield ComparedWord(token.replace(",", "") if THOUSANDS.fullmatch(token) else token)
         elif token[0].isalpha():
             exact = after_number and MILLI_OR_MEGA.fullmatch(token)
-            yield Word(token if exact else token.lower(), token[0].isupper())
+            yield ComparedWord(token if exact else token.lower(), token[0].isupper())
         elif found.lastgroup == "sign":
-            yield Word("-")
+            yield ComparedWord("-")
         elif token in MARKS or unicodedata.category(token).startswith("S"):
-            yield Word(token)
+            yield ComparedWord(token)
         after_number = token[0].isdigit()
 
 
-def _rewrite(text: str) -> list[Word]:
+def _rewrite(text: str) -> list[ComparedWord]:
     """The words of a text with one form for each meaning."""
     text = INTRODUCTION.sub("", text.replace("’", "'"))
     for pattern, replacement in CONTRACTIONS:
         text = pattern.sub(replacement, text)
     words = list(_with_numbers([*_tokens(POSSESSIVE.sub(r"\2 of \1", text))]))
-    done: list[Word] = []
+    done: list[ComparedWord] = []
     at = 0
     while at < len(words):
         length, meaning = _phrase_at(words, at)
-        done += [Word(each) for each in meaning] if length else [words[at]]
+        done += [ComparedWord(each) for each in meaning] if length else [words[at]]
         at += length or 1
     return done
 
 
-def _phrase_at(words: Sequence[Word], at: int) -> tuple[int, tuple[str, ...]]:
+def _phrase_at(words: Sequence[ComparedWord], at: int) -> tuple[int, tuple[str, ...]]:
     """The length of the longest known phrase that begins here, 0 if there is none, and what it becomes."""
     for length in range(LONGEST_PHRASE, 0, -1):
         phrase = tuple(word.text for word in words[at : at + length])
@@ -233,7 +233,7 @@ def _phrase_at(words: Sequence[Word], at: int) -> tuple[int, tuple[str, ...]]:
     return 0, ()
 
 
-def _with_numbers(words: Sequence[Word]) -> Iterator[Word]:
+def _with_numbers(words: Sequence[ComparedWord]) -> Iterator[ComparedWord]:
     """Number words as digits (twenty-five: 25), and units after numbers in one form."""
     at = 0
     while at < len(words):
@@ -243,9 +243,9 @@ def _with_numbers(words: Sequence[Word]) -> Iterator[Word]:
             unit = NUMBERS.get(words[at + 1].text, 0) if at + 1 < len(words) else 0
             if number >= 20 and 0 < unit < 10:
                 number, at = number + unit, at + 1
-            word = Word(str(number))
+            word = ComparedWord(str(number))
         yield word
         at += 1
         if word.text[0].isdigit() and at < len(words) and words[at].text in UNITS:
-            yield Word(UNITS[words[at].text])
+            yield ComparedWord(UNITS[words[at].text])
             at += 1

@@ -52,7 +52,7 @@ Change = Callable[[re.Match[str], Time, Scene], Time | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class TimeRule:
     """A pattern and how its match is read. It is tried only in texts with one of the stems, if there are any."""
 
     stems: frozenset[str]
@@ -72,7 +72,7 @@ class Modifier:
 class Grammar:
     """The rules and patterns of one language. Patterns for ``before`` end, those for ``after`` begin, at a time."""
 
-    rules: Sequence[Rule]
+    rules: Sequence[TimeRule]
     modifiers_before: Sequence[Modifier]
     modifiers_after: Sequence[Modifier]
     at_end: str  # in a modifier that names the end of a time
@@ -107,8 +107,8 @@ def stems_of(words: Iterable[str]) -> frozenset[str]:
     return frozenset(word[:STEM] for phrase in words for word in re.findall(r"[^\W\d_]+|0", phrase.lower()))
 
 
-def rule(words: str | Iterable[str], pattern: str, read: Reader) -> Rule:
-    return Rule(stems_of(words.split() if isinstance(words, str) else words), pattern, read)
+def rule(words: str | Iterable[str], pattern: str, read: Reader) -> TimeRule:
+    return TimeRule(stems_of(words.split() if isinstance(words, str) else words), pattern, read)
 
 
 def alternatives(words: Iterable[str]) -> str:
