@@ -151,7 +151,7 @@ class ConfirmedStatements:
         return _lend(run, hits, echoes[confirms], stated[confirms], 1.0, "repeated by")
 
 
-def _turns_of(run: Run, hits: Hits, assistant: bool, head: int = 20) -> NDArray[np.int64]:
+def _turns_of(run: Run, hits: Hits, assistant: bool, head: int = 10) -> NDArray[np.int64]:
     """The places of an assistant's turns, or of the others, among the first hits."""
     first = _first_page(hits)
     first = first[hits.keys[first] > 0][:head]
