@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("recollect")
 AnyFilterOrMapping = FilterExpression | Mapping[str, Any]
 RELATION_FIELDS = ("collection", "user", "classification", "source", "created")  # of relate, beside its arguments
+MIN_PREFIX = 6  # characters of an id
 CANDIDATES = 100  # results that a budget of tokens is spent on
 
 
@@ -237,6 +238,8 @@ class Mind:
                 raise InvalidInput(f"{new} is a stored memory: change its {', '.join(details)} with edit.")
             self._writer.supersede_by_stored(replaced.id, new)
             return self.show(new)
+        if isinstance(new, str) and (stored := self._with_prefix(new)):
+            raise InvalidInput(f"new is a text, or a full id: {new!r} begins the id {stored!r}; give all of it.")
         memory = self._memory(new, {**inherited_fields(replaced), **details} if isinstance(new, str) else details)
         return self.show(self._writer.supersede(replaced.id, memory, self.clock()))
 
@@ -300,8 +303,20 @@ class Mind:
         from recollect.recall import pipeline
 
         settings = self._with_recipe_settings(recipe, settings)
-        asked = {"filter": filter, "as_of": as_of, "history": history, "now": now, "tz": tz}
-        request = self._request(query, k, recipe, settings, track, abstain, deadline, **asked)
+        request = self._request(
+            query,
+            k,
+            recipe,
+            settings,
+            track,
+            abstain,
+            deadline,
+            filter=filter,
+            as_of=as_of,
+            history=history,
+            now=now,
+            tz=tz,
+        )
         if self._recall_cache is not None:
             return self._recall_cache.recall(self._store, request, recipe, settings)
         return pipeline.recall(self._store, request)
@@ -331,8 +346,20 @@ class Mind:
 
         size = check_budget(budget, "budget")
         settings = self._with_recipe_settings(recipe, settings)
-        asked = {"filter": filter, "as_of": as_of, "history": history, "now": now, "tz": tz}
-        request = self._request(query, CANDIDATES, recipe, settings, track, abstain, deadline, **asked)
+        request = self._request(
+            query,
+            CANDIDATES,
+            recipe,
+            settings,
+            track,
+            abstain,
+            deadline,
+            filter=filter,
+            as_of=as_of,
+            history=history,
+            now=now,
+            tz=tz,
+        )
         return context.context(self._store, request, size)
 
     def compare(
@@ -623,6 +650,15 @@ class Mind:
 
     # Internals.
 
+    def _with_prefix(self, text: str) -> str:
+        """The id that a text is the beginning of, if it is long enough to be meant as one."""
+        if len(text) < MIN_PREFIX or not text.isalnum():
+            return ""
+        try:
+            return self._store.resolve([text])[0]
+        except RecollectError:
+            return ""
+
     def _with_recipe_settings(self, recipe: str | Recipe, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of a call, and those of this mind for a recipe that is given by name."""
         return {**self._recipe_settings.get(recipe, {}), **settings} if isinstance(recipe, str) else {**settings}
@@ -637,11 +673,11 @@ class Mind:
         abstain: bool | float,
         deadline: float | None,
         *,
-        filter: Any,
-        as_of: Any,
-        history: Any,
-        now: Any,
-        tz: Any,
+        filter: AnyFilterOrMapping | None,
+        as_of: When | None,
+        history: History,
+        now: When | None,
+        tz: str | tzinfo | None,
     ) -> Request:
         from recollect.recall.history import as_turns
         from recollect.recall.pipeline import Request

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from recollect.store.base import Floats, Rows, Snapshot
 from recollect.text.entity_names import find_names
+from recollect.text.polarity import is_negative
 from recollect.text.statements import (
     find_values,
     is_correction,
-    is_negative,
     is_opinion,
     is_question,
     tells_change,

@@ -1,4 +1,4 @@
-"""What a statement gives: values (numbers, days, times), a change, a correction, an opinion and its polarity."""
+"""What a statement gives: values (numbers, days, times), a change, a correction, an opinion."""
 
 from __future__ import annotations
 
@@ -43,14 +43,6 @@ OPINION = re.compile(
     r"|我.{0,10}(?:喜欢|喜歡|爱|愛|讨厌|討厭|吃|喝|想|觉得|覺得|认为|認為)",
     re.IGNORECASE,
 )
-NEGATIVE = re.compile(
-    r"\b(?:not|no|never|none|nothing|without|hate[sd]?|dislike[sd]?|can't|cannot|couldn't|don't|doesn't|didn't|isn't"
-    r"|aren't|wasn't|won't|wouldn't|haven't|hasn't|stopped|quit|gave up|given up|no longer|anymore|any more|refuse[sd]?"
-    r"|awful|terrible|horrible|worst|bad)\b"
-    r"|\b(?:nicht|kein\w*|nie|niemals|nichts|ohne|hasse|hasst|aufgehört|schluss|schlecht\w*|furchtbar\w*)\b"
-    r"|不(?!错|錯|过|過|管|仅|僅|但)|没|沒|无|無|从未|從未|讨厌|討厭|戒了|别|別",
-    re.IGNORECASE,
-)
 
 
 def find_values(text: str) -> frozenset[str]:
@@ -87,14 +79,6 @@ def is_correction(text: str) -> bool:
     False
     """
     return CORRECTION.search(text[:MAX_CHARACTERS]) is not None
-
-
-def is_negative(text: str) -> bool:
-    """
-    >>> [is_negative(each) for each in ("I never drink coffee.", "Ich mag Kaffee.", "我不吃香菜。")]
-    [True, False, True]
-    """
-    return NEGATIVE.search(text[:MAX_CHARACTERS].replace("’", "'")) is not None
 
 
 def is_opinion(text: str) -> bool:

@@ -71,3 +71,10 @@ def test_a_moment_beyond_the_calendar_is_refused(mind: Mind, now: str, tz: str) 
 def test_blanks_around_a_time_are_no_puzzle() -> None:
     with pytest.raises(InvalidInput, match="names no time"):
         when("yesterday" + " " * 150 + "zebra", now=NOW)
+
+
+def test_the_beginning_of_an_id_is_not_stored_as_a_newer_fact(mind: Mind) -> None:
+    old, new = mind.remember("She lives in Leeds."), mind.remember("She lives in York.")
+    with pytest.raises(InvalidInput, match="give all of it"):
+        mind.supersede(old.id, new.id[:6])
+    assert mind.supersede(old.id, new.id).id == new.id
