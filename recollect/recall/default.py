@@ -1,4 +1,4 @@
-"""The default recipe: words, trigrams, vectors and tokens, blended, with stages for conversations, dates and status.
+"""The default recipe: words, meaning and time, blended; then stages for conversations, times, links and changed facts.
 
     query ─▶ language ─▶ list? ─▶ spelling ─▶ time ─▶ content words ─▶ compounds ─▶ prefix of a name? ─▶ follow-up?
       ├─▶ time ──────┐
