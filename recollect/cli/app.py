@@ -35,6 +35,7 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
         "config": ("config",),
     },
     "Transfer": {"transfer": ("export", "import_", "reembed")},
+    "Serve": {"serve": ("serve", "ui", "token")},
 }
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, INTERRUPTED = 2, 3, 4, 130
 EXIT_CODES = {
