@@ -1,1 +1,1 @@
-"""The HTTP server: the operations of the service under /v1, with tokens, limits, events, metrics and the page."""
+"""Servers: the operations of the service over HTTP and MCP, with tokens, limits and events, and the web page."""
