@@ -223,6 +223,14 @@ def forget(
     return {"forgotten": service.mind.forget(*ids, reason=reason)}
 
 
+@operation("POST", "/decay", scope="write", returns=record(faded=COUNT), idempotent=True)
+def decay(
+    service: Service, rate: Annotated[float, number("Per day: strength × exp(−rate × days).", 0.0, 100.0)] = 0.01
+) -> JsonObject:
+    """Lower all strengths by the days since the last decay; again at once, it changes nothing."""
+    return {"faded": service.mind.decay(rate)}
+
+
 UNDONE = record(verb=TEXT, at=MOMENT, removed=COUNT, restored=COUNT, ids=array(TEXT))
 
 
