@@ -1,7 +1,7 @@
 """The embedding cache in SQLite: a separate file of limited size.
 
 It is not part of the memory file, because what can be computed again needs no history, undo, backup or durable write,
-and may be deleted at any time. It contains hashes and vectors, no texts.
+and may be deleted at any time. It contains hashes and vectors; of texts only the tokens of queries.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.model import validation as check
-from recollect.store.sqlite.connections import Connections, fork_gate, switch_to_wal, translate_errors
+from recollect.store.sqlite.connections import (
+    BUSY_MILLISECONDS,
+    Connections,
+    fork_gate,
+    switch_to_wal,
+    translate_errors,
+)
+from recollect.store.sqlite.erasing import WAIT_MILLISECONDS, write_anew
 
 APPLICATION_ID = 0x72656376  # "recv"
 SHAPE = """
@@ -31,6 +38,8 @@ CREATE TABLE IF NOT EXISTS vectors (
 CREATE INDEX IF NOT EXISTS vectors_used ON vectors (used);
 """
 MODEL_NUMBER = "SELECT maker FROM makers WHERE provider = ? AND model = ? AND settings = ?"
+HAS_TOKENS = "substr(vector, 1, 2) = x'0000' AND substr(vector, 5, 1) = x'5b'"  # a length, then a JSON list
+TO_CLEAN = 1  # the user_version of a file whose pages may have the bytes of entries that an erasure removed
 MAX_BYTES = 512 << 20  # of the file
 MIN_LIMIT = 1 << 16
 CLEARED_SHARE = 0.1  # of the limit, when entries are removed
@@ -81,6 +90,23 @@ class SqliteEmbeddingCache:
                 ((number, hash, now, entry) for hash, entry in entries.items()),
             )
             self._shrink(connection)
+
+    def remove(self, hashes: Sequence[bytes]) -> int:
+        """Remove the entries of these hashes, of all models, and the tokens of all queries; how many there were."""
+        with self._writing() as connection:
+            connection.execute(f"PRAGMA user_version = {TO_CLEAN}")
+            before = connection.total_changes()
+            connection.executemany("DELETE FROM vectors WHERE hash = ?", ((hash,) for hash in hashes))
+            connection.execute(f"DELETE FROM vectors WHERE {HAS_TOKENS}")
+            removed = connection.total_changes() - before
+        with self._lock:
+            self._pending_uses.clear()
+        return int(removed)
+
+    def clean(self) -> tuple[str, ...]:
+        """Overwrite the bytes of removed entries; what is still pending, and why."""
+        with translate_errors(self.path), fork_gate.hold():
+            return _clean(self._connections.get(), self.path)
 
     def _record_uses(self, connection: apsw.Connection, now: int) -> None:
         with self._lock:
@@ -157,6 +183,20 @@ class _CacheConnections(Connections):
             raise
         connection.execute("COMMIT")
         self._local.connection = connection
+        _clean(connection, self.path, wait=0)
+
+
+def _clean(connection: apsw.Connection, path: str, wait: int = WAIT_MILLISECONDS) -> tuple[str, ...]:
+    if connection.pragma("user_version") != TO_CLEAN:
+        return ()
+    try:
+        write_anew(connection, path, wait)
+        connection.execute("PRAGMA user_version = 0")
+    except apsw.Error as error:
+        return (f"the embedding cache {path} still has the erased bytes ({error})",)
+    finally:
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
+    return ()
 
 
 def _size(connection: apsw.Connection) -> int:
