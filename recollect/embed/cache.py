@@ -229,10 +229,5 @@ def _rows(vectors: Vectors) -> list[bytes]:
     return [row.astype("<f4").tobytes() for row in vectors]
 
 
-def cache_hashes(text: str) -> list[bytes]:
-    """The hashes of all entries that a cache may have of a text."""
-    return [_hash(kind, text) for kind in (VECTOR, QUERY_VECTOR, VECTOR_AND_SKETCH, TOKEN_VECTORS)]
-
-
 def _hash(kind: bytes, text: str) -> bytes:
     return hashlib.sha256(kind + text.encode("utf-8", "surrogatepass")).digest()

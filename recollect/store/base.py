@@ -551,8 +551,8 @@ class Store(Protocol):
         dry_run: bool = False,
     ) -> Erasure:
         """Remove memories for good with all that belongs to them and their history; with None everything inside the
-        bound, relations and folders included. ``purge`` is called with their texts before anything is removed. With a
-        ``code`` nothing is erased unless it belongs to exactly this set."""
+        bound, relations and folders included. ``purge`` is called inside the transaction, before anything is removed.
+        With a ``code`` nothing is erased unless it belongs to exactly this set."""
 
     def finish_erasures(self) -> tuple[str, ...]:
         """Overwrite what earlier erasures left in freed pages and logs; what is still pending, and why."""

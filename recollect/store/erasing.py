@@ -19,8 +19,7 @@ from recollect.model import validation as check
 
 HASH_BYTES = 16
 CODE_LENGTH = 10  # characters
-# Removes what other places than the store hold of these texts; how many things there were.
-Purge = Callable[[Sequence[str]], int]
+Purge = Callable[[], int]  # removes what caches beside the store hold of its texts; how many things there were
 
 
 @dataclass(frozen=True, slots=True)

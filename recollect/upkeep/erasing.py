@@ -1,6 +1,6 @@
 """Erasing: which memories a call names, what an erasure does not reach, and how receipts are checked and applied again.
 
-The store removes; see ``Store.erase``. What holds copies of vectors beside the store is purged before that.
+The store removes; see ``Store.erase``. Caches of vectors beside the store are emptied before that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from recollect.embed import Embedder
-from recollect.embed.cache import CachedEmbedder, cache_hashes
+from recollect.embed.cache import CachedEmbedder
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
@@ -97,15 +97,14 @@ def erase(
     code: str | None = None,
     dry_run: bool = False,
 ) -> Erasure:
-    """Erase memories, or everything inside the store's bound (None), and their vectors in these caches."""
+    """Erase memories, or everything inside the store's bound (None), and all that these caches contain."""
     named = select_ids(store, None, now) if ids is None else ids
     remaining = find_remaining(store, store.get(named, missing_ok=True), whole=ids is None)
 
-    def purge(texts: Sequence[str]) -> int:
-        hashes = [hash for text in texts for hash in cache_hashes(text)]
-        return sum(cache.remove(hashes) for cache in caches)
+    def purge() -> int:  # also for what was undone: entries have no text, so nobody knows which of them those are
+        return sum(cache.clear() for cache in caches)
 
-    erased = store.erase(ids, purge if caches else None, code=code, dry_run=dry_run)
+    erased = store.erase(ids, purge, code=code, dry_run=dry_run)
     if dry_run:
         return replace(erased, remaining=remaining)
     clear_word_caches()

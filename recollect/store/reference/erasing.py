@@ -10,7 +10,6 @@ from recollect.store.base import Bound
 from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id
 from recollect.store.reference.files import has_folder
 from recollect.store.reference.state import Key, State, created_of, ends_of, is_inside, place_of
-from recollect.store.text_fields import embedding_text
 from recollect.store.told_times import told_times
 
 if TYPE_CHECKING:
@@ -31,15 +30,15 @@ def erase(
     ]
     own_code = confirmation_code(state.salt, names, [key[1:] for key in relations])
     check_code(code, own_code)
-    removed = {**_count(state, chosen), "relations": len(relations)}
+    removed = {**_count(state, bound, chosen), "relations": len(relations)}
     if not chosen and not relations:
         return Erasure({**removed, "words": 0}, own_code, dry_run=dry_run)
     earlier = [change.before for change in state.changes if _is_version_of(change.key, chosen) and change.before]
     versions = [*chosen.values(), *earlier]
     if purge is not None and not dry_run:
-        removed["cached_vectors"] = purge([text for each in versions for text in {each.text, embedding_text(each)}])
+        removed["cached_vectors"] = purge()
     _mark_operations(state, chosen)
-    places = {place_of(memory) for memory in versions}
+    places = {place_of(memory) for memory in versions} | {Bound(key[1], key[2], "", "") for key in relations}
     transaction.delete([*chosen])
     for key in relations:
         del state.relations[key]
@@ -61,7 +60,7 @@ def receipts_within(state: State, bound: Bound) -> list[Receipt]:
     ]
 
 
-def _count(state: State, chosen: dict[int, Any]) -> dict[str, int]:
+def _count(state: State, bound: Bound, chosen: dict[int, Any]) -> dict[str, int]:
     """What goes with these memories, by kind."""
     told = [told_times(memory.text, created_of(memory)) for memory in chosen.values()]
     return {
@@ -70,7 +69,7 @@ def _count(state: State, chosen: dict[int, Any]) -> dict[str, int]:
         "vectors": sum(row in chosen for _, row in state.vectors),
         "sketches": sum(row in chosen for _, row in state.sketches),
         "told_times": sum(bool(times) for times in told),
-        "edges": sum(bool(ends_of(key) & chosen.keys()) for key in state.edges),
+        "edges": sum(bool(ends_of(key) & chosen.keys()) for key, _ in state.edges_within(bound)),
         "uses": sum(row in chosen for row in state.uses),
         "chunks": sum(row in chosen for row in state.chunks),
     }

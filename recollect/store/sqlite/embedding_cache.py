@@ -38,7 +38,6 @@ CREATE TABLE IF NOT EXISTS vectors (
 CREATE INDEX IF NOT EXISTS vectors_used ON vectors (used);
 """
 MODEL_NUMBER = "SELECT maker FROM makers WHERE provider = ? AND model = ? AND settings = ?"
-HAS_TOKENS = "substr(vector, 1, 2) = x'0000' AND substr(vector, 5, 1) = x'5b'"  # a length, then a JSON list
 TO_CLEAN = 1  # the user_version of a file whose pages may have the bytes of entries that an erasure removed
 MAX_BYTES = 512 << 20  # of the file
 MIN_LIMIT = 1 << 16
@@ -91,17 +90,15 @@ class SqliteEmbeddingCache:
             )
             self._shrink(connection)
 
-    def remove(self, hashes: Sequence[bytes]) -> int:
-        """Remove the entries of these hashes, of all models, and the tokens of all queries; how many there were."""
+    def clear(self) -> int:
+        """Remove all entries, for an erasure; how many there were."""
         with self._writing() as connection:
             connection.execute(f"PRAGMA user_version = {TO_CLEAN}")
-            before = connection.total_changes()
-            connection.executemany("DELETE FROM vectors WHERE hash = ?", ((hash,) for hash in hashes))
-            connection.execute(f"DELETE FROM vectors WHERE {HAS_TOKENS}")
-            removed = connection.total_changes() - before
+            removed = int(connection.execute("SELECT count(*) FROM vectors").get)
+            connection.execute("DELETE FROM vectors")
         with self._lock:
             self._pending_uses.clear()
-        return int(removed)
+        return removed
 
     def clean(self) -> tuple[str, ...]:
         """Overwrite the bytes of removed entries; what is still pending, and why."""

@@ -16,14 +16,12 @@ from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirm
 from recollect.store.sqlite.bounds import NAMES, bound_condition, contains_folder, is_inside
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.postings import ENTRY
-from recollect.store.sqlite.rows import SELECT, as_values, from_row
-from recollect.store.text_fields import embedding_text
 
 if TYPE_CHECKING:
     from recollect.store.sqlite.transaction import SqliteTransaction
 
 AMONG = "IN (SELECT value FROM json_each(?1))"
-BATCH = 2048  # texts that are read at a time
+BATCH = 2048  # blobs that are read at a time
 # What goes with a memory: the kind of thing, and where it is counted.
 COUNTED = {
     "memories": f"memories WHERE row {AMONG}",
@@ -31,7 +29,7 @@ COUNTED = {
     "vectors": f"vectors WHERE row {AMONG}",
     "sketches": f"sketches WHERE row {AMONG}",
     "told_times": f"told_times WHERE row {AMONG}",
-    "edges": f"edges WHERE source {AMONG} OR target {AMONG}",
+    "edges": f"edges WHERE (source {AMONG} OR target {AMONG}) AND {{inside}}",
     "uses": f"use WHERE row {AMONG}",
     "chunks": f"chunks WHERE row {AMONG}",
 }
@@ -60,15 +58,13 @@ def erase(
     own_code = confirmation_code(salt, names, [each[:5] for each in relations])
     check_code(code, own_code)
     chosen = json.dumps(rows)
-    removed = {
-        kind: int(connection.execute(f"SELECT count(*) FROM {sql}", (chosen,)).get) for kind, sql in COUNTED.items()
-    }
+    removed = {kind: _count(connection, bound, sql, chosen) for kind, sql in COUNTED.items()}
     removed["relations"] = len(relations)
     if not rows and not relations:
         return Erasure({**removed, "words": 0}, own_code, dry_run=dry_run)
-    owners = _owners(connection, rows)
+    owners = _owners(connection, rows) | {(collection, user, "", "") for collection, user, *_ in relations}
     if purge is not None and not dry_run:
-        removed["cached_vectors"] = sum(purge(texts) for texts in _texts(connection, rows))
+        removed["cached_vectors"] = purge()
     _mark_changes(connection, chosen)
     connection.execute(EDGE_HISTORY, (chosen,))
     transaction.delete(rows)
@@ -85,6 +81,15 @@ def erase(
         (transaction.version, micros(transaction.now), TO_COMPACT, json.dumps(hashed), json.dumps(receipt.as_dict())),
     )
     return Erasure(removed, own_code, None if dry_run else receipt, dry_run=dry_run)
+
+
+def _count(connection: apsw.Connection, bound: Bound, sql: str, rows: str) -> int:
+    """How many rows there are; edges to memories outside the bound are not counted, as nobody here may know of them."""
+    condition, values = bound_condition(bound)
+    within = f"(SELECT row FROM memories WHERE true{condition})"
+    inside = f"source IN {within} AND target IN {within}" if values else "true"
+    more = (*values, *values) if "{inside}" in sql else ()
+    return int(connection.execute(f"SELECT count(*) FROM {sql.format(inside=inside)}", (rows, *more)).get)
 
 
 def _select(connection: apsw.Connection, bound: Bound, ids: Sequence[str] | None) -> tuple[list[int], list[str]]:
@@ -130,17 +135,6 @@ def _delete_folders(connection: apsw.Connection, bound: Bound) -> None:
         if contains_folder(bound, collection):
             for table in ("files", "folders"):
                 connection.execute(f"DELETE FROM {table} WHERE collection = ?", (collection,))
-
-
-def _texts(connection: apsw.Connection, rows: Sequence[int]) -> Iterator[list[str]]:
-    """What may have been embedded of these memories, also of their earlier versions."""
-    current = f"SELECT {SELECT} FROM memories m WHERE row {AMONG}"
-    former = f"SELECT record FROM former WHERE what = 'memory' AND row {AMONG}"
-    for start in range(0, len(rows), BATCH):
-        some = (json.dumps(rows[start : start + BATCH]),)
-        memories = [from_row(each) for each in fetch(connection, current, some)]
-        memories += [from_row(as_values(json.loads(record))) for (record,) in fetch(connection, former, some)]
-        yield [text for memory in memories for text in dict.fromkeys((memory.text, embedding_text(memory)))]
 
 
 def _owners(connection: apsw.Connection, rows: Sequence[int]) -> set[tuple[str, ...]]:
