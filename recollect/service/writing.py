@@ -210,7 +210,7 @@ def forget(
     return {"forgotten": service.mind.forget(*ids, reason=reason)}
 
 
-UNDONE = record(verb=TEXT, at=MOMENT, removed=COUNT, restored=COUNT, ids=array(TEXT))
+UNDONE = record(verb=TEXT, at=MOMENT, removed=COUNT, restored=COUNT, ids=array(TEXT), erased=COUNT)
 
 
 @operation("POST", "/undo", scope="write", returns=record(undone=nullable(UNDONE)), tools=("more",), destructive=True)
