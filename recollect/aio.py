@@ -84,8 +84,10 @@ class AsyncMind:
     async def tools(self, *sets: str) -> Tools:
         return self.sync.tools(*sets)
 
-    async def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
-        return await asyncio.to_thread(self.sync.edit, id, text=text, **changes)
+    async def edit(
+        self, id: str, /, *, text: str | None = None, expected: Memory | None = None, **changes: Unpack[Changes]
+    ) -> Memory:
+        return await asyncio.to_thread(self.sync.edit, id, text=text, expected=expected, **changes)
 
     async def forget(self, *ids: str, reason: str = "") -> int:
         return await asyncio.to_thread(self.sync.forget, *ids, reason=reason)

@@ -179,14 +179,17 @@ class Mind:
         memories = [self._numbered(number, item) for number, item in enumerate(items, 1)]
         return summarize(self._writer.write("remember", memories, progress))
 
-    def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
+    def edit(
+        self, id: str, /, *, text: str | None = None, expected: Memory | None = None, **changes: Unpack[Changes]
+    ) -> Memory:
         """Change a memory in place. The earlier version stays in its history and is no longer found.
 
-        A forgotten memory cannot be changed, except by a ``status`` that restores it.
+        A forgotten memory cannot be changed, except by a ``status`` that restores it. With ``expected``, nothing is
+        changed and EditConflict is raised unless the memory still equals that one.
         """
         (full_id,) = self._store.resolve([id])
         fields: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
-        self._writer.edit(full_id, fields)
+        self._writer.edit(full_id, fields, expected)
         return self.show(full_id)
 
     def forget(self, *ids: str, reason: str = "") -> int:
