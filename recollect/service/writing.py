@@ -231,7 +231,7 @@ def decay(
     return {"faded": service.mind.decay(rate)}
 
 
-UNDONE = record(verb=TEXT, at=MOMENT, removed=COUNT, restored=COUNT, ids=array(TEXT))
+UNDONE = record(verb=TEXT, at=MOMENT, removed=COUNT, restored=COUNT, ids=array(TEXT), erased=COUNT)
 
 
 @operation("POST", "/undo", scope="write", returns=record(undone=nullable(UNDONE)), tools=("more",), destructive=True)
