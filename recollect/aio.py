@@ -1,4 +1,4 @@
-"""AsyncMind: the verbs of Mind for asyncio programs.
+"""AsyncMind and AsyncClient: the verbs of Mind and Client for asyncio programs.
 
 Every call runs in a worker thread; nothing is implemented twice.
 
@@ -200,3 +200,19 @@ class AsyncMind:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+class AsyncClient(AsyncMind):
+    """``recollect.Client`` with awaitable methods: ``async with AsyncClient("http://127.0.0.1:8765") as memory``.
+
+    What a Client does not have, such as ``consolidate`` and ``reembed``, is not there either.
+    """
+
+    def __init__(self, url: str | None = None, token: str | None = None, **options: Any) -> None:
+        from recollect.client import Client
+
+        def connect() -> Any:  # it has the methods of a Mind
+            return Client(url, token, **options)
+
+        self._open = connect
+        self._mind = None
