@@ -188,8 +188,8 @@ def _turn_fields(number: int, message: object) -> tuple[str, dict[str, Any]]:
         case str():
             return message, {}
         case Memory():
-            own = {name: getattr(message, name) for name in ("role", "speaker", "trust", "created")}
-            return message.text, {name: value for name, value in own.items() if value not in (None, "")}
+            own = {name: getattr(message, name) for name in ("role", "speaker", "trust", "created", "context")}
+            return message.text, {name: value for name, value in own.items() if value not in (None, "", {})}
         case Mapping():
             text = check.string(message_text(message), f"the text of message {number}")
             names = {"role": message.get("role"), "speaker": message.get("name")}
