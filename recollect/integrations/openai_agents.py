@@ -63,9 +63,9 @@ class RecollectSession(SessionABC):
         await asyncio.to_thread(self._log.clear)
 
 
-def function_tools(mind: Mind) -> list[FunctionTool]:
-    """The tools of a mind (``remember``, ``recall``, …) for ``Agent(tools=…)``."""
-    return [_function_tool(tool) for tool in mind.tools()]
+def function_tools(mind: Mind, *sets: str) -> list[FunctionTool]:
+    """The tools of a mind (``remember``, ``recall``, …) for ``Agent(tools=…)``; ``sets`` as in ``Mind.tools``."""
+    return [_function_tool(tool) for tool in mind.tools(*sets)]
 
 
 def _function_tool(tool: Tool) -> FunctionTool:
