@@ -1,4 +1,4 @@
-"""mem0's filters: equality, operators such as ``{"gte": 5}``, ``"*"`` for any value, and AND, OR, NOT."""
+"""mem0's filters: equality, operators such as ``{"gte": 5}``, ``"*"`` for anything, and AND, OR, NOT."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from recollect.integrations.common import Test
 from recollect.model import Filter, Memory
 from recollect.model import validation as check
 from recollect.model.filter import FilterExpression
+from recollect.model.matching import MISSING, value_at
 
 IDENTITIES = {"user_id": "user", "agent_id": "agent", "run_id": "session", "actor_id": "speaker"}
 FIELDS = {**IDENTITIES, "role": "role"}  # by mem0's names; other names are metadata
 SCOPES = ("user_id", "agent_id", "run_id")  # a search names one of these
 ANY = "*"
 JOINS: dict[str, Callable[[list[bool]], bool]] = {"AND": all, "OR": any, "NOT": lambda answers: not any(answers)}
-MISSING = object()
 
 
 def _contains(value: Any, wanted: Any) -> bool:
@@ -37,7 +37,6 @@ OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "contains": _contains,
     "icontains": lambda value, wanted: str(wanted).casefold() in str(value).casefold(),
 }
-MATCH_MISSING = ("ne", "nin")  # a memory without the key passes these
 
 
 def check_identity(value: Any, name: str) -> str | None:
@@ -74,10 +73,10 @@ def compile_filters(filters: Mapping[str, Any]) -> tuple[FilterExpression, Test 
     context: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     for key, wanted in filters.items():
-        if key in JOINS or not isinstance(wanted, str) or wanted == ANY or "." in key or key.startswith("$"):
-            rest[key] = wanted
-        elif key in FIELDS:
+        if key in SCOPES or (key in FIELDS and isinstance(wanted, str) and wanted != ANY):
             fields[FIELDS[key]] = wanted
+        elif key in JOINS or not isinstance(wanted, str) or wanted == ANY or "." in key or key.startswith("$"):
+            rest[key] = wanted
         else:
             context[key] = wanted
     scope = Filter(**fields, context=context or None)
@@ -96,17 +95,18 @@ def _matches(payload: Mapping[str, Any], conditions: Mapping[str, Any]) -> bool:
 def _match(payload: Mapping[str, Any], key: str, wanted: Any) -> bool:
     if key in JOINS:
         return JOINS[key]([_matches(payload, each) for each in wanted])
-    value = payload.get(key, MISSING)
-    if wanted == ANY:
-        return value is not MISSING
+    if wanted == ANY and key not in SCOPES:  # of users, agents and runs it is a name: it must not open all of them
+        return True
+    value = payload[key] if key in payload else value_at(payload, key)
     if not isinstance(wanted, Mapping):
         return bool(value == wanted)
     return all(_apply(name, value, operand) for name, operand in wanted.items())
 
 
 def _apply(name: str, value: Any, operand: Any) -> bool:
+    """Nothing is true of a missing value, not even that it differs, as in mem0's own store."""
     if value is MISSING:
-        return name in MATCH_MISSING
+        return False
     try:
         return bool(OPERATORS[name](value, operand))
     except TypeError:  # values that cannot be compared
