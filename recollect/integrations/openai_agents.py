@@ -7,12 +7,13 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from recollect.errors import RecollectError
+from recollect.errors import InvalidInput, RecollectError
 from recollect.integrations import missing_package
 from recollect.integrations.common import MessageLog
 from recollect.mind import Mind
 from recollect.model import Memory
 from recollect.model import validation as check
+from recollect.service.errors import error_json
 from recollect.tools import Tool
 
 try:
@@ -63,20 +64,25 @@ class RecollectSession(SessionABC):
         await asyncio.to_thread(self._log.clear)
 
 
-def function_tools(mind: Mind, *sets: str) -> list[FunctionTool]:
-    """The tools of a mind (``remember``, ``recall``, …) for ``Agent(tools=…)``; ``sets`` as in ``Mind.tools``."""
-    return [_function_tool(tool) for tool in mind.tools(*sets)]
+def function_tools(mind: Mind, *sets: str, session: RecollectSession | None = None) -> list[FunctionTool]:
+    """The tools of a mind (``remember``, ``recall``, …) for ``Agent(tools=…)``; ``sets`` as in ``Mind.tools``.
+
+    What is in ``session`` is not recalled: the model has it, and the question itself would be the best match.
+    """
+    return [_function_tool(tool, session.session_id if session else "") for tool in mind.tools(*sets)]
 
 
-def _function_tool(tool: Tool) -> FunctionTool:
+def _function_tool(tool: Tool, session: str) -> FunctionTool:
+    searches = session and {"query", "filter"} <= {*tool.parameters["properties"]}
+
     async def invoke(context: ToolContext[Any], arguments: str) -> str:
         try:
-            values = json.loads(arguments or "{}")
-            if not isinstance(values, dict):
-                raise TypeError(f"arguments must be a JSON object, not {check.short_repr(values)}")
+            values = _arguments(arguments)
+            if searches:
+                values["filter"] = _without_session(values.get("filter"), session)
             return json.dumps(await asyncio.to_thread(tool.call, **values), ensure_ascii=False, default=str)
-        except (RecollectError, TypeError, ValueError) as error:  # the model can correct its call
-            return json.dumps({"error": str(error)}, ensure_ascii=False)
+        except RecollectError as error:  # the model can correct its call
+            return json.dumps({"error": error_json(error)}, ensure_ascii=False)
 
     return FunctionTool(
         name=tool.name,
@@ -85,6 +91,23 @@ def _function_tool(tool: Tool) -> FunctionTool:
         on_invoke_tool=invoke,
         strict_json_schema=False,
     )
+
+
+def _arguments(arguments: str) -> dict[str, Any]:
+    try:
+        values = json.loads(arguments or "{}")
+    except ValueError as error:
+        raise InvalidInput(f"The arguments are not valid JSON: {error}.") from None
+    if not isinstance(values, dict):
+        raise InvalidInput(f"The arguments must be a JSON object, not {check.short_repr(values)}.")
+    return values
+
+
+def _without_session(filter: Any, session: str) -> Any:
+    if filter is not None and not isinstance(filter, dict):
+        return filter  # the call refuses it
+    unwanted, negated = {"session": session}, (filter or {}).get("not")
+    return {**(filter or {}), "not": {"or": [negated, unwanted]} if negated else unwanted}
 
 
 def _turn(item: TResponseInputItem) -> Memory:

@@ -93,6 +93,24 @@ def test_an_agent_remembers_and_recalls_through_its_tools(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "filter",
+    [None, {}, {"kind": ["memory", "turn"]}, {"not": {"kind": "fact"}}, {"not": {"session": "chat-0"}, "user": ""}],
+)
+def test_a_recall_leaves_out_the_session_that_the_model_sees(mind: Mind, filter: Any) -> None:
+    mind.remember("The boathouse key is with Bob.")
+    mind.remember_turns(["Where was the boathouse key in May?"], session="chat-0")
+    session = RecollectSession("chat-1", mind)
+    call: dict[str, Any] = {"query": "where is the boathouse key?", **({} if filter is None else {"filter": filter})}
+    model = ScriptedModel(("recall", call), "With Bob.")
+    agent = Agent("keeper", model=model, tools=[*function_tools(mind, session=session)])
+    asyncio.run(Runner.run(agent, "where is the boathouse key?", session=session, run_config=OFFLINE))
+    (output,) = outputs(model.inputs[-1])
+    found = {result["memory"]["text"] for result in output["results"]}
+    earlier = set() if filter and "user" in filter else {"Where was the boathouse key in May?"}
+    assert found == {"The boathouse key is with Bob."} | earlier
+
+
+@pytest.mark.parametrize(
     "arguments", [{"text": " "}, {"text": 7}, {"wrong": "x"}, {}], ids=["blank", "number", "unknown", "missing"]
 )
 def test_a_wrong_call_tells_the_model_what_is_wrong_and_the_run_goes_on(mind: Mind, arguments: dict[str, Any]) -> None:
