@@ -245,7 +245,9 @@ def test_the_command_line_uses_a_running_server(
         ["usage"],
     ):
         assert run(arguments) == 0, arguments
-        assert "lighthouse" in capsys.readouterr().out or arguments[0] in ("edit", "supersede", "undo", "usage"), arguments
+        assert "lighthouse" in capsys.readouterr().out or arguments[0] in ("edit", "supersede", "undo", "usage"), (
+            arguments
+        )
     assert run(["recall", "lighthouse", "--collection", "other"]) == 2
     assert "decided by the server" in capsys.readouterr().err
     assert run(["show", "nothing"]) == 3
