@@ -37,6 +37,7 @@ from recollect.upkeep.usage import Usage
 
 if TYPE_CHECKING:
     from recollect.ingest.imports import ImportSummary
+    from recollect.ingest.turns import Messages, RememberedTurns
     from recollect.upkeep.markdown_export import ExportResult
 
 
@@ -63,6 +64,9 @@ class AsyncMind:
 
     async def remember_many(self, items: Iterable[str | Memory | Mapping[str, Any]], **options: Any) -> WriteSummary:
         return await asyncio.to_thread(self.sync.remember_many, items, **options)
+
+    async def remember_turns(self, messages: Messages, **options: Any) -> RememberedTurns:
+        return await asyncio.to_thread(self.sync.remember_turns, messages, **options)
 
     async def recall(self, query: str, k: int | None = None, **options: Any) -> Recall:
         return await asyncio.to_thread(self.sync.recall, query, k, **options)
