@@ -20,7 +20,7 @@ let leave = null;
 let shown = "";
 
 async function show() {
-  const { view, values } = read();
+  const { view } = read();
   const name = VIEWS[view] || view === "compare" || view === "new" ? view : "search";
   const main = byId("main");
   for (const link of document.querySelectorAll("#sidebar a.view")) {
@@ -36,7 +36,7 @@ async function show() {
     loaded[name] = loaded[name] || (await import(`./views/${name}.js`));
     if (shown !== name) return;
     leave = loaded[name].open(main) || null;
-    main.focus({ preventScroll: true });
+    if (!main.contains(document.activeElement)) main.focus({ preventScroll: true });
   }
   if (loaded[name]) {
     try {
@@ -45,7 +45,8 @@ async function show() {
       if (error.name !== "AbortError") replace(main, failure(error));
     }
   }
-  if (values.open) showPanel(values);
+  const now = read().values; // it may have changed meanwhile
+  if (now.open) showPanel(now);
   else closePanel();
 }
 

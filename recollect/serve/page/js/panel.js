@@ -23,10 +23,10 @@ export async function showPanel(values) {
   const panel = byId("panel");
   panel.hidden = false;
   const tabs = h("div", { class: "tabs", role: "tablist" }, Object.entries(TABS).map(([name, title]) =>
-    h("button", { type: "button", role: "tab", "aria-selected": String(name === tab), onclick: () => change({ tab: name }, true) }, title)),
-    h("button", { type: "button", class: "plain", "aria-label": "Close", title: "Close (Esc)", onclick: () => change({ open: "", tab: "" }) }, "✕"));
+    h("button", { type: "button", role: "tab", "aria-selected": String(name === tab), onclick: () => change({ tab: name }, true) }, title)));
+  const close = h("button", { type: "button", class: "plain close", "aria-label": "Close", title: "Close (Esc)", onclick: () => change({ open: "", tab: "" }) }, "✕");
   const body = h("div", { role: "tabpanel" });
-  replace(panel, h("button", { type: "button", class: "back", onclick: () => change({ open: "", tab: "" }) }, "← Back"), tabs, body);
+  replace(panel, h("button", { type: "button", class: "back", onclick: () => change({ open: "", tab: "" }) }, "← Back"), close, tabs, body);
   try {
     const parts = await content(tab, values, query);
     if (current === key) replace(body, ...parts);

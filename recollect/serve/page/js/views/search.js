@@ -52,16 +52,13 @@ export async function update(main, values) {
   }
 }
 
-/** While one types: words alone, at once. */
+/** While one types: words alone, at once. What the whole recipe answered is never overwritten. */
 const quick = debounced(20, async (text) => {
-  if (!text.trim() || (read().values.recipe || "default") !== "default") return;
-  const controller = new AbortController();
-  const replaced = request;
-  request = controller;
-  if (replaced) replaced.abort();
+  const { values } = read();
+  if (!text.trim() || values.recipe || values.q === text) return;
   try {
-    const found = await api.recall({ query: text, filter: filterOf(read().values), k: 8, settings: { vectors: 0, tokens: 0 }, track: false }, controller.signal);
-    if (request === controller && byId("query") && byId("query").value === text) render({ ...found, confidence: null, low_confidence: false }, read().values);
+    const found = await api.recall({ query: text, filter: filterOf(values), k: 8, settings: { vectors: 0, tokens: 0 }, track: false });
+    if (byId("query") && byId("query").value === text && read().values.q !== text) render({ ...found, confidence: null, low_confidence: false }, values);
   } catch { /* the whole recipe follows */ }
 });
 
