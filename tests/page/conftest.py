@@ -101,7 +101,7 @@ def page(chromium: Any, tmp_path: Path, world: list[dict[str, Any]], options: di
         opened.set_default_timeout(20_000)
         problems: list[str] = []
         hosts: set[str] = set()
-        opened.on("console", lambda message: message.type == "error" and problems.append(message.text))
+        opened.on("console", lambda message: problems.extend([message.text] if message.type == "error" else []))
         opened.on("pageerror", lambda error: problems.append(str(error)))
         opened.on("request", lambda request: hosts.add(request.url.split("/")[2]))
         with server.client() as client:
