@@ -17,5 +17,16 @@ class StoreError(RecollectError):
     """The file cannot serve: not a database, from a newer version, read-only, locked or full."""
 
 
+class DamagedFile(StoreError):
+    """The file cannot be read as it was written: a bad disk, a torn copy, or another program wrote to it."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(
+            f"{path} is damaged: {problem}. What it contains is not used. Run 'recollect --db {path} doctor' to see what is "
+            "affected, then 'doctor --fix', or put a backup in its place with 'recollect restore'."
+        )
+        self.path = path
+
+
 class EmbeddingError(RecollectError):
     """Text could not be turned into vectors, or the store's vectors come from another model."""

@@ -17,7 +17,14 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.model import validation as check
-from recollect.store.sqlite.connections import Connections, fork_gate, switch_to_wal, translate_errors
+from recollect.store.sqlite.checksums import add_checksums, checksum_state, mark_complete, reserve_room
+from recollect.store.sqlite.connections import (
+    BUSY_MILLISECONDS,
+    Connections,
+    fork_gate,
+    switch_to_wal,
+    translate_errors,
+)
 
 APPLICATION_ID = 0x72656376  # "recv"
 SHAPE = """
@@ -141,14 +148,24 @@ class SqliteEmbeddingCache:
 class _CacheConnections(Connections):
     """Connections to a cache file, which has another schema than a memory."""
 
+    def check_file(self) -> None:
+        """A cache may be deleted or replaced at any time: what is open goes on being used."""
+
     def _open_first(self) -> None:
         connection = self._open(self._uri)
         application_id = connection.pragma("application_id")
         if application_id != APPLICATION_ID and connection.execute("SELECT count(*) FROM sqlite_schema").get:
             raise StoreError(f"{self.path} is not an embedding cache. Choose another file; nothing was changed.")
-        switch_to_wal(connection)
+        empty = connection.pragma("page_count") == 0
+        if empty:
+            reserve_room(connection)
+        elif checksum_state(connection, self.path, APPLICATION_ID) != "complete":
+            add_checksums(connection, self.path, APPLICATION_ID)
+            connection.set_busy_timeout(BUSY_MILLISECONDS)
         connection.execute("BEGIN IMMEDIATE")
         try:
+            if empty and connection.pragma("application_id") != APPLICATION_ID:
+                mark_complete(connection)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             for _ in connection.execute(SHAPE):
                 pass
@@ -156,6 +173,7 @@ class _CacheConnections(Connections):
             connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
+        switch_to_wal(connection)
         self._local.connection = connection
 
 

@@ -119,12 +119,14 @@ class SqliteStore:
         if self.readonly:
             raise StoreError(f"{self.path} is read-only; nothing was written.")
         file = self._file
-        connection = file.connections.get() if durable else file.unsynced.get()
+        connections = file.connections if durable else file.unsynced
+        connection = connections.get()
         if not durable:
             connection.set_busy_timeout(BUSY_MILLISECONDS)
         with translate_errors(self.path), fork_gate.hold():
             connection.execute("BEGIN IMMEDIATE")
             try:
+                connections.check_log()
                 known = file.word_numbers_of
                 if known.number and read_change_token(connection, known.number) != known.token:
                     file.word_numbers.clear()  # the file was replaced by another one
@@ -132,6 +134,7 @@ class SqliteStore:
                 transaction = SqliteTransaction(connection, self.path, verb, note, now, words, self.bound, operation)
                 yield transaction
                 transaction.finish()
+                connections.check_file()
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
