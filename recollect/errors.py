@@ -22,8 +22,8 @@ class DamagedFile(StoreError):
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(
-            f"{path} is damaged: {problem}. What it contains is not used. Run 'recollect --db {path} doctor' to see what is "
-            "affected, then 'doctor --fix', or put a backup in its place with 'recollect restore'."
+            f"{path} is damaged: {problem}. What it contains is not used. Run 'recollect --db {path} doctor' to see "
+            "what is affected, then 'doctor --fix', or put a backup in its place with 'recollect restore'."
         )
         self.path = path
 

@@ -30,6 +30,9 @@ def doctor(
     everything: Annotated[
         bool, typer.Option("--all", help="Compare the vectors of all memories, not only of a sample.")
     ] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Make all indexes and vectors again from the texts, after a copy.")
+    ] = False,
 ) -> int:
     """Check the file, its indexes and its vectors, and repair them."""
     from recollect.upkeep.doctor import Doctor
@@ -45,6 +48,8 @@ def doctor(
         check_folder=lambda root: _problem_findings(folder_config(root, config, options)),
     )
     report = examiner.repair() if fix else examiner.diagnose()
+    if rebuild:
+        report = examiner.rebuild()
     if options.json:
         print_result(True, _as_json(report))
     else:

@@ -3,7 +3,7 @@
 The VFS ships with apsw's wheels. It is active for files whose header reserves 8 bytes at the end of each page, so files
 of earlier versions are opened by the same VFS. They get checksums when nobody else has them open (``add_checksums``).
 
-Other programs can read a file with checksums. Pages that they write have none that match: ``doctor --fix`` accepts them.
+Other programs can read a file with checksums. Pages that they write do not match: ``doctor --fix`` accepts them.
 """
 
 from __future__ import annotations
@@ -106,11 +106,23 @@ def add_checksums(connection: apsw.Connection, path: str, application_id: int) -
     return True
 
 
+def new_copy(source: apsw.Connection, path: str, to: str) -> apsw.Connection:
+    """A new file for a copy of another one by SQLite's backup, with checksums if that one has them.
+
+    The VFS knows that a file has checksums by its first page, which a backup may write late: so it is written here."""
+    if checksum_state(source, path, source.pragma("application_id")) != "complete":
+        return apsw.Connection(to)
+    copy = connect(to)
+    reserve_room(copy)
+    mark_complete(copy)
+    return copy
+
+
 def lock_alone(connection: apsw.Connection) -> bool:
     """Keep everybody else out of a file, unless somebody has it open: then False."""
     connection.set_busy_timeout(0)
     try:
-        alone = connection.pragma("journal_mode", "delete") == "delete"  # refused while others have it open
+        alone = bool(connection.pragma("journal_mode", "delete") == "delete")  # refused while others have it open
         if alone:
             connection.pragma("locking_mode", "exclusive")
             alone = connection.pragma("journal_mode", "wal") == "wal"
@@ -130,8 +142,8 @@ def unlock(connection: apsw.Connection) -> None:
 def rewrite_pages(connection: apsw.Connection) -> None:
     """Write all pages again as they are, each with the checksum of what it contains now."""
     connection.pragma("temp_store", "file")
-    connection.pragma("checksum_verification", False)
+    connection.pragma("checksum_verification", 0)
     connection.execute("VACUUM")
     connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    connection.pragma("checksum_verification", True)
+    connection.pragma("checksum_verification", 1)
     connection.pragma("temp_store", "memory")

@@ -106,9 +106,9 @@ class Connections:
             identity = (now.st_dev, now.st_ino)
         if identity is None or getattr(self._local, "log", identity) != identity:
             raise StoreError(
-                f"{self.path}-wal, the write-ahead log of {self.path}, was {'replaced' if identity else 'deleted'} while "
-                "it was open; nothing was written. Close everything that uses the file: SQLite then writes what the "
-                "log contained into it. Never delete or copy one of the two files alone."
+                f"{self.path}-wal, the write-ahead log of {self.path}, was {'replaced' if identity else 'deleted'} "
+                "while it was open; nothing was written. Close everything that uses the file: SQLite then writes what "
+                "the log contained into it. Never delete or copy one of the two files alone."
             )
         self._local.log = identity
 
@@ -121,7 +121,7 @@ class Connections:
         """In a forked child: connections must not cross a fork, so inherited ones are closed and new ones opened."""
         self._lock = Lock()
         for connection in list(self._all):
-            with contextlib.suppress(apsw.ConnectionClosedError):
+            with contextlib.suppress(apsw.Error):  # it is closed already: the others must not stay open for that
                 if connection.in_transaction:  # closing it would write to what the parent uses
                     _inherited.append(connection)
                 else:
@@ -178,7 +178,7 @@ class Connections:
         connection.pragma("application_id")  # lets SQLite recover the file first
         if checksum_state(connection, self.path, APPLICATION_ID) == "interrupted":
             self._verifies = False
-            connection.pragma("checksum_verification", False)
+            connection.pragma("checksum_verification", 0)
 
     def _open(self, uri: str) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_URI
@@ -188,7 +188,7 @@ class Connections:
             flags |= apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         connection = connect(uri, flags)
         if not self._verifies:
-            connection.pragma("checksum_verification", False)
+            connection.pragma("checksum_verification", 0)
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         if not self.readonly:
             connection.pragma("synchronous", "FULL" if self.durable else "NORMAL")
@@ -285,7 +285,7 @@ def _quoted(path: str) -> str:
 
 
 def fetch(connection: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
-    """All rows of a statement, as plain tuples. Damage is raised as such at once: no step of a recall may contain it."""
+    """All rows of a statement, as plain tuples. Damage is raised as such: no step of a recall may contain it."""
     try:
         return connection.execute(sql, values).fetchall()
     except (apsw.CorruptError, apsw.IOError) as error:
@@ -315,8 +315,8 @@ def translate_errors(path: str) -> Iterator[None]:
         yield
     except apsw.NotADBError as error:
         raise StoreError(
-            f"{path} is not a Recollect memory: it does not begin like an SQLite database. If it was one, its first page "
-            "is damaged: put a backup in its place with 'recollect restore'."
+            f"{path} is not a Recollect memory: it does not begin like an SQLite database. If it was one, its first "
+            "page is damaged: put a backup in its place with 'recollect restore'."
         ) from error
     except apsw.ConstraintError as error:
         raise InvalidInput("Another memory of that collection has this external id already.") from error

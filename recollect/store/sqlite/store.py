@@ -107,7 +107,8 @@ class SqliteStore:
                         yield SqliteSnapshot(self.path, index, connection, file.updater, self.bound)
                         return
                 finally:
-                    connection.execute("COMMIT")
+                    if connection.in_transaction:  # an error of the disk ends it
+                        connection.execute("COMMIT")
                 if attempt > 2:  # another thread is ahead once, not always: an older file was put in this one's place
                     file.updater.restart()
                     file.word_numbers.clear()
