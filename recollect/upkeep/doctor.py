@@ -184,15 +184,6 @@ class Doctor:
             yield Finding(NOT_OPENED, "error", str(error), "Nothing can be recalled from it.")
             return
         try:
-            if not inspector.has_checksums:
-                yield Finding(
-                    "no checksums",
-                    "note",
-                    "The pages of the file have no checksums: an earlier version wrote it.",
-                    "Damage may go unnoticed. It gets checksums when it is next opened for writing, if nothing else "
-                    "has it open and the disk has room for a copy.",
-                    "adds them, if nothing else has it open",
-                )
             if inspector.pending:
                 yield Finding(
                     OLDER_FORMAT,
@@ -202,6 +193,15 @@ class Doctor:
                     "migrates it",
                 )
                 return
+            if not inspector.has_checksums:
+                yield Finding(
+                    "no checksums",
+                    "note",
+                    "The pages of the file have no checksums: an earlier version wrote it.",
+                    "Damage may go unnoticed. It gets checksums when it is next opened for writing, if nothing else "
+                    "has it open and the disk has room for a copy.",
+                    "adds them, if nothing else has it open",
+                )
             findings = inspector.findings(check.moment(self.clock(), "the clock"))
             yield from findings
             if not any(each.name in UNREADABLE for each in findings):

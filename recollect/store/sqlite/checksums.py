@@ -18,7 +18,7 @@ from recollect.errors import DamagedFile, StoreError
 
 VFS = "cksmvfs"
 RESERVED_BYTES = 8
-COMPLETE = 0x63686563  # "chec", the user_version of a file all of whose pages have a checksum
+COMPLETE = 0x63686362  # the user_version of a file all of whose pages have a checksum; its last bit is free for others
 ChecksumState = Literal["none", "complete", "interrupted", "empty"]
 RESERVED_AT, USER_VERSION_AT, APPLICATION_ID_AT, HEADER_BYTES = 20, 60, 68, 100
 MAGIC = b"SQLite format 3\0"
@@ -58,7 +58,7 @@ def checksum_state(connection: apsw.Connection, path: str, application_id: int) 
         return "empty"  # or no database: SQLite says so when it is read
     if _number(header, APPLICATION_ID_AT) != application_id:
         return "none"  # another program's
-    match header[RESERVED_AT], _number(header, USER_VERSION_AT):
+    match header[RESERVED_AT], _number(header, USER_VERSION_AT) & ~1:
         case 0, 0:
             return "none"
         case int(reserved), int(version) if reserved == RESERVED_BYTES and version == COMPLETE:
