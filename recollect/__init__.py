@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recollect.systems.robotmem.robot import Robot
     from recollect.text.times import TimeSpan
     from recollect.text.times.phrases import when
+    from recollect.upkeep.backup import restore
 
 __version__ = "0.2.0.dev0"
 
@@ -43,6 +44,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "recollect.systems.openclaw.search": ("SearchSettings",),
     "recollect.systems.openclaw.workspace": ("Workspace",),
     "recollect.text.times": ("TimeSpan",),
+    "recollect.upkeep.backup": ("restore",),
     "recollect.text.times.phrases": ("when",),
 }
 _MODULE = {name: module for module, names in _MODULES.items() for name in names}
@@ -76,6 +78,7 @@ __all__ = [
     "Workspace",
     "fuse",
     "open",
+    "restore",
     "when",
 ]
 

@@ -17,7 +17,7 @@ import numpy as np
 from recollect.embed import Embedder, TokenEmbedder, embed_accepted, version_named
 from recollect.errors import EmbeddingError, StoreError
 from recollect.model import validation as check
-from recollect.store.base import EncodedText, Space
+from recollect.store.base import EncodedText, LastBackup, Space
 from recollect.store.sqlite.embedding_cache import APPLICATION_ID as CACHE_APPLICATION_ID
 from recollect.store.sqlite.integrity import DAMAGED_PAGES, FileInspector, checkpoint_log, repair_file
 from recollect.store.sqlite.integrity_rules import EXAMPLES, Finding
@@ -44,7 +44,8 @@ class DoctorReport:
     path: str
     findings: tuple[Finding, ...]
     mended: tuple[Finding, ...] = ()
-    backup: str | None = None
+    backup: str | None = None  # the copy that was made before a repair
+    last_backup: LastBackup | None = None  # by recollect backup
 
     @property
     def healthy(self) -> bool:
@@ -65,11 +66,14 @@ class Doctor:
     other_findings: Sequence[Finding] = ()  # of the caller, for the report
     check_folder: Callable[[str], Iterable[Finding]] = lambda root: ()  # further checks of an indexed folder
     _wrong_vectors: tuple[str, ...] = ()
+    _last_backup: LastBackup | None = None
 
     def diagnose(self) -> DoctorReport:
         """Check everything; nothing is changed."""
         path = fspath(self.path)
-        return DoctorReport(path, (*self.other_findings, *self._check_file(path), *self._check_content(path)))
+        self._last_backup = None
+        findings = (*self.other_findings, *self._check_file(path), *self._check_content(path))
+        return DoctorReport(path, findings, last_backup=self._last_backup)
 
     def repair(self) -> DoctorReport:
         """Check, back up the file, repair it in one transaction, and check again."""
@@ -86,7 +90,7 @@ class Doctor:
         after = self.diagnose()
         remaining = {finding.name for finding in after.findings}
         mended = tuple(each for each in before.findings if each.fix and each.name not in remaining)
-        return DoctorReport(before.path, after.findings, mended, backup)
+        return DoctorReport(before.path, after.findings, mended, backup, after.last_backup)
 
     def rebuild(self) -> DoctorReport:
         """Make everything that is derived from the texts again: words, told times, indexes and, with an embedder,
@@ -95,7 +99,8 @@ class Doctor:
         if any(each.name in UNREADABLE for each in report.findings):
             return report
         backup = self._repair_content(report, rebuild=True)
-        return DoctorReport(report.path, self.diagnose().findings, backup=backup)
+        after = self.diagnose()
+        return DoctorReport(report.path, after.findings, backup=backup, last_backup=after.last_backup)
 
     def _repair_content(self, before: DoctorReport, rebuild: bool = False) -> str:
         """Back up and repair the content; returns the path of the backup."""
@@ -184,6 +189,7 @@ class Doctor:
             yield Finding(NOT_OPENED, "error", str(error), "Nothing can be recalled from it.")
             return
         try:
+            self._last_backup = inspector.last_backup
             if inspector.pending:
                 yield Finding(
                     OLDER_FORMAT,

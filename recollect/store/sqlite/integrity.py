@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from recollect.model import Memory
 from recollect.model.validation import micros
-from recollect.store.base import Space
+from recollect.store.base import LastBackup, Space
+from recollect.store.sqlite.backups import read_last_backup
 from recollect.store.sqlite.checksums import new_copy
 from recollect.store.sqlite.connections import Connections, fetch, translate_errors
 from recollect.store.sqlite.files import read_folders
@@ -229,6 +230,11 @@ class FileInspector:
         """Steps of the file's shape that are still to be taken."""
         applied = {name for (name,) in self._fetch("SELECT name FROM migrations")}
         return [name for name in MIGRATIONS if name not in applied and name != CHECKSUMS]
+
+    @property
+    def last_backup(self) -> LastBackup | None:
+        with translate_errors(self.path):
+            return read_last_backup(self._connections.get())
 
     @property
     def has_checksums(self) -> bool:

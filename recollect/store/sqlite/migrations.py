@@ -238,6 +238,9 @@ ALTER TABLE new_vocabulary RENAME TO vocabulary;
 CREATE INDEX vocabulary_stem ON vocabulary (stem);
 """
 
+# When the file was last backed up, by folder. A file that is restored knows its earlier backups.
+BACKUPS = "CREATE TABLE backups (folder TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID"
+
 MIGRATIONS: dict[str, str] = {
     "0001_memories": FIRST,
     "0002_files": FILES,
@@ -246,6 +249,7 @@ MIGRATIONS: dict[str, str] = {
     "0005_version_0_2": VERSION_0_2,
     "0006_told_times": TOLD_TIMES,
     "0008_erasures": ERASURES,
+    "0010_backups": BACKUPS,
     "0009_checksums": "",  # every page of the file is written again, see checksums.py
 }
 CHECKSUMS = "0009_checksums"

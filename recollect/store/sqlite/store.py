@@ -24,6 +24,7 @@ from recollect.model import validation as check
 from recollect.model.validation import from_micros, micros
 from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord
 from recollect.store.erasing import Erasure, Purge, Receipt
+from recollect.store.sqlite.backups import read_last_backup, record_backup
 from recollect.store.sqlite.bounds import bound_condition, contains_folder
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, fork_gate, translate_errors
 from recollect.store.sqlite.erasing import erase, last_erasure, read_receipts
@@ -93,6 +94,11 @@ class SqliteStore:
     @property
     def path(self) -> str:
         return self._file.path
+
+    @property
+    def connection(self) -> apsw.Connection:
+        """This thread's connection."""
+        return self._file.connections.get()
 
     @property
     def readonly(self) -> bool:
@@ -391,7 +397,13 @@ class SqliteStore:
                 spaces=spaces,
                 without_vector=len(self.unembedded(active[1] if active else Space("", 0))),
                 last_change=None if last is None else from_micros(last),
+                last_backup=None if values else read_last_backup(connection),
             )
+
+    def record_backup(self, folder: str, at: datetime) -> None:
+        """Remember when the file was backed up, for status and doctor."""
+        with translate_errors(self.path), fork_gate.hold():
+            record_backup(self.connection, folder, at)
 
     def close(self) -> None:
         file = self._file
