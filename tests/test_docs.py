@@ -13,7 +13,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-COMPLETE = ("README", "robots", "filters", "time", "changing-facts", "boundaries", "explanations", "openmem", "abmind")
+COMPLETE = (
+    *("README", "agents", "robots", "filters", "time", "changing-facts", "boundaries", "explanations"),
+    *("openmem", "abmind"),
+)
 CODE = re.compile(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", re.S)
 BLOCKS = [  # every block of a complete page; of the others, those that show what they print
     pytest.param(*block, id=f"{page.relative_to(ROOT)} {number}")
