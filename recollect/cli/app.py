@@ -34,6 +34,7 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
         "doctor": ("doctor",),
         "config": ("config",),
     },
+    "Agents": {"mcp": ("mcp", "hook")},
     "Transfer": {"transfer": ("export", "import_", "reembed")},
 }
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, INTERRUPTED = 2, 3, 4, 130
