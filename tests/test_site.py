@@ -25,9 +25,10 @@ OUTSIDE = re.compile(  # an asset or a request, not a link for a reader
 
 
 def contents() -> list[str]:
-    """The entries of the contents in docs/index.md: names of pages, and patterns."""
+    """The entries of the contents in docs/index.md: names of pages, and patterns. ``A title <page>`` is a page."""
     blocks = TOCTREE.findall((DOCS / "index.md").read_text("utf-8"))
-    return [line.strip() for block in blocks for line in block.splitlines() if line.strip() and line[0] != ":"]
+    lines = [line.strip() for block in blocks for line in block.splitlines()]
+    return [re.sub(r".*<(.+)>", r"\1", line) for line in lines if line and line[0] != ":"]
 
 
 def test_every_page_is_in_the_contents() -> None:
