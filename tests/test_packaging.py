@@ -7,9 +7,11 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +19,6 @@ from pathlib import Path
 import pytest
 
 from recollect import __version__
-from recollect.cli.app import LazyCommands
 
 ROOT = Path(__file__).parent.parent
 DOCKERFILE = ROOT / "Dockerfile"
@@ -155,8 +156,27 @@ def test_the_steps_of_the_image_work_outside_of_a_container(tmp_path: Path) -> N
     assert entrypoint == str(tmp_path / "opt" / "recollect" / "bin" / "recollect")
     check_remember_and_recall(entrypoint, tmp_path, **image.variables)
     assert (tmp_path / "data" / "memory.db").exists()
-    if image.command[0] in LazyCommands():
-        run(entrypoint, image.command[0], "--help", cwd=tmp_path, **image.variables)
+    check_server_is_healthy(image, entrypoint)
+
+
+def check_server_is_healthy(image: Image, entrypoint: str) -> None:
+    """Starts the command of the image on a free port, and waits until its health check succeeds."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    variables = os.environ | {name: value.replace(":8420", f":{port}") for name, value in image.variables.items()}
+    command = [entrypoint, *(port if word == "8420" else word for word in image.command)]
+    refused = subprocess.run(command, env=variables, cwd=image.folder, capture_output=True, text=True)
+    assert (refused.returncode, "--tls-cert" in refused.stderr) == (2, True)  # it says what to give
+    with subprocess.Popen([*command, "--trusted-proxy", "127.0.0.1"], env=variables, cwd=image.folder) as server:
+        try:
+            deadline = time.monotonic() + 120
+            while subprocess.run(image.health_check, env=variables, capture_output=True).returncode != 0:
+                assert server.poll() is None, "the server has ended"
+                assert time.monotonic() < deadline, "the server did not become healthy"
+                time.sleep(0.5)
+        finally:
+            server.terminate()
 
 
 def base_python() -> str:
@@ -174,6 +194,7 @@ class Image:
         self.root, self.folder, self.user = root, root, "root"
         self.entrypoint: list[str] = []
         self.command: list[str] = []
+        self.health_check: list[str] = []
         tools = root / "tools"  # python as the base image has it
         tools.mkdir()
         (tools / "python").write_text(f'#!/bin/sh\nexec {base_python()} "$@"\n')
@@ -199,10 +220,12 @@ class Image:
                 self.variables[variable] = self._inside(value).replace("$PATH", self.variables["PATH"])
         elif name == "USER":
             self.user = arguments
+        elif name == "HEALTHCHECK":
+            self.health_check = json.loads(arguments.partition(" CMD ")[2])
         elif name in ("ENTRYPOINT", "CMD"):
             setattr(self, {"ENTRYPOINT": "entrypoint", "CMD": "command"}[name], json.loads(arguments))
         else:
-            assert name in ("FROM", "VOLUME", "EXPOSE", "HEALTHCHECK"), name
+            assert name in ("FROM", "VOLUME", "EXPOSE"), name
 
     def _copy(self, arguments: str) -> None:
         *sources, target = [each for each in arguments.split() if not each.startswith("--")]
