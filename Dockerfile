@@ -14,7 +14,7 @@ RUN mkdir /data && chown 10001:10001 /data
 ENV PATH=/opt/recollect/bin:$PATH \
     RECOLLECT_DB=/data/memory.db \
     HOME=/data \
-    HEALTH_URL=http://0.0.0.0:8420/healthz
+    HEALTH_URL=https://0.0.0.0:8420/healthz
 WORKDIR /data
 USER 10001:10001
 VOLUME /data

@@ -168,7 +168,10 @@ def check_server_is_healthy(image: Image, entrypoint: str) -> None:
     command = [entrypoint, *(port if word == "8420" else word for word in image.command)]
     refused = subprocess.run(command, env=variables, cwd=image.folder, capture_output=True, text=True)
     assert (refused.returncode, "--tls-cert" in refused.stderr) == (2, True)  # it says what to give
-    with subprocess.Popen([*command, "--trusted-proxy", "127.0.0.1"], env=variables, cwd=image.folder) as server:
+    certificate = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout key.pem -out cert.pem"
+    run(*certificate.split(), cwd=image.root)
+    tls = ["--tls-cert", str(image.root / "cert.pem"), "--tls-key", str(image.root / "key.pem")]
+    with subprocess.Popen([*command, *tls], env=variables, cwd=image.folder) as server:
         try:
             deadline = time.monotonic() + 120
             while subprocess.run(image.health_check, env=variables, capture_output=True).returncode != 0:
