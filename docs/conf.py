@@ -18,6 +18,7 @@ author = "the authors of Recollect"
 version = release = recollect.__version__
 html_title = f"Recollect {version}"
 html_theme = "furo"
+smartquotes = False  # --option stays --option
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
