@@ -21,7 +21,8 @@ COMPLETE = (
     *("openmem", "abmind"),
 )
 CODE = re.compile(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", re.S)
-OTHERS = [page for page in PAGES if page.stem not in COMPLETE and CODE.search(page.read_text("utf-8"))]
+ELSEWHERE = ("integrations",)  # needs the frameworks: tests/integrations/test_examples.py runs its code
+OTHERS = [p for p in PAGES if p.stem not in (*COMPLETE, *ELSEWHERE) and CODE.search(p.read_text("utf-8"))]
 BLOCKS = [  # every block of a complete page; of the others, those that show what they print
     pytest.param(*block, id=f"{page.relative_to(ROOT)} {number}")
     for page in PAGES
