@@ -62,9 +62,9 @@ class GlobalOptions:
     embedder: Annotated[
         str | None,
         global_option(
-            "local, auto, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER, or none for words only. "
+            "local, auto, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER, gguf:FILE, or none for words only. "
             "Also set by $RECOLLECT_EMBEDDER.",
-            autocompletion=lambda: ["local", "auto", "openai", "gemini", "ollama", "onnx:", "none"],
+            autocompletion=lambda: ["local", "auto", "openai", "gemini", "ollama", "onnx:", "gguf:", "none"],
         ),
     ] = None
     json: Annotated[bool, global_option("Print JSON.", "--json")] = False
