@@ -170,7 +170,7 @@ def nearness(vectors: NDArray[np.float32], median: float | None = None) -> NDArr
 
 
 def usual_cosine(snapshot: Snapshot, rows: Rows) -> float | None:
-    """The usual cosine of two of these memories, from a sample; None if they have no vectors. It differs by language."""
+    """The usual cosine of two of these memories, from a sample (it differs by language); None without vectors."""
     vectors = snapshot.vectors(rows[:: max(1, len(rows) // SAMPLE)])
     return median_cosine((vectors @ vectors.T).astype(np.float64)) if vectors.size else None
 

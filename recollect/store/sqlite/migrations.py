@@ -219,6 +219,12 @@ TOLD_TIMES = """
 CREATE TABLE told_times (row INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE, times BLOB NOT NULL);
 """
 
+# Accesses and recalls of a memory by day (see use_days.py). Like use, not part of the content's version.
+USE_BY_DAY = """
+CREATE TABLE use_by_day (row INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE, day INTEGER NOT NULL,
+    uses INTEGER NOT NULL, PRIMARY KEY (row, day)) WITHOUT ROWID;
+"""
+
 MIGRATIONS: dict[str, str] = {
     "0001_memories": FIRST,
     "0002_files": FILES,
@@ -226,6 +232,7 @@ MIGRATIONS: dict[str, str] = {
     "0004_sketches": SKETCH_TABLE,
     "0005_version_0_2": VERSION_0_2,
     "0006_told_times": TOLD_TIMES,
+    "0007_use_by_day": USE_BY_DAY,
 }
 
 
