@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all contract mutants check format speed quality everyday clean
+.PHONY: demo test test-all test-gguf contract mutants check format speed quality everyday clean
 
 demo: $(READY)  ## fill a memory from examples/ and ask it three questions
 	@$(BIN)/python examples/demo.py
@@ -15,6 +15,10 @@ test: check  ## format, lint, types, import arrows and the fast tests
 
 test-all: check  ## the slow tests too
 	$(BIN)/pytest -n 2 -m ""
+
+test-gguf: $(READY)  ## GGUF embedders with llama.cpp, which may be compiled from source (about 30 minutes on one core)
+	@nice $(BIN)/python -m pip install --quiet -e ".[gguf]"
+	$(BIN)/pytest tests/embed/test_gguf.py
 
 contract: $(READY)  ## every promise of the contract, with its tests
 	$(BIN)/python -m tests.contract.report

@@ -396,11 +396,11 @@ def _record_day(connection: apsw.Connection, stored: str, use: UseRecord, values
     )
     past = f"row IN (SELECT m.row FROM {stored}) AND day < ?1"
     parameters = (day - DAILY_DAYS, json.dumps(use.rows), *values)
-    for row, old, count in fetch(connection, f"SELECT row, day, uses FROM use_by_day WHERE {past}", parameters):
+    for row, old, used in fetch(connection, f"SELECT row, day, uses FROM use_by_day WHERE {past}", parameters):
         month = month_day(old)
         if month != old:
             connection.execute("DELETE FROM use_by_day WHERE row = ? AND day = ?", (row, old))
             connection.execute(
                 "INSERT INTO use_by_day VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET uses = uses + ?3",
-                (row, month, count),
+                (row, month, used),
             )
