@@ -27,7 +27,7 @@ from recollect.recall.expressions import Explanation
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Verdict
 from recollect.store.base import UndoResult
-from recollect.tools import Tool
+from recollect.tools import Tools
 from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.consolidate import Period
 from recollect.upkeep.probes import Probes
@@ -79,8 +79,8 @@ class AsyncMind:
     async def why_not(self, query: str, id: str, k: int | None = None, **options: Any) -> Verdict:
         return await asyncio.to_thread(self.sync.why_not, query, id, k, **options)
 
-    async def tools(self) -> Sequence[Tool]:
-        return self.sync.tools()
+    async def tools(self, *sets: str) -> Tools:
+        return self.sync.tools(*sets)
 
     async def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
         return await asyncio.to_thread(self.sync.edit, id, text=text, **changes)

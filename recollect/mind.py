@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from recollect.store.base import Bound, Store, StoreStatus, Transaction, UndoResult, WriteResult
     from recollect.store.sqlite import SqliteStore
     from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
-    from recollect.tools import Tool
+    from recollect.tools import Tools
     from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.consolidate import Period, Summarise
     from recollect.upkeep.markdown_export import ExportResult
@@ -389,11 +389,14 @@ class Mind:
         (full_id,) = self._store.resolve([id])
         return self.recall(query, k, **{**options, "track": False}).why_not(full_id)
 
-    def tools(self) -> Sequence[Tool]:
-        """``remember``, ``recall`` and ``forget`` as tools for a language model: name, JSON schema, function."""
+    def tools(self, *sets: str) -> Tools:
+        """Tools for a language model: name, description, JSON schema and function of each.
+
+        ``sets`` are basic (remember, recall, update, supersede and forget; the default), robot, notes, and all.
+        """
         from recollect.tools import make_tools
 
-        return make_tools(self)
+        return make_tools(self, sets or ("basic",))
 
     # Reading.
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Texts = list[str] | None
 DEFAULT_DB = "memory.db"
+BOUND_FIELDS = ("user", "agent", "session")  # of --bound; a collection has an option of its own
 OPTION_TYPES = {"list": Texts, "integer": int | None, "number": float | None}  # by the kind of field; others are texts
 
 
@@ -59,6 +60,13 @@ class GlobalOptions:
 
     db: Annotated[str | None, global_option("The database file: memory.db, or $RECOLLECT_DB.")] = None
     collection: Annotated[str | None, global_option("Write to this collection and recall only from it.")] = None
+    bound: Annotated[
+        Texts,
+        global_option(
+            "Read and write only what belongs to user=NAME, agent=NAME or session=NAME; may be given several times.",
+            metavar="<field=name>",
+        ),
+    ] = None
     embedder: Annotated[
         str | None,
         global_option(
@@ -79,6 +87,7 @@ class GlobalOptions:
         return GlobalOptions(
             db=next((path for path in paths if path is not None), None),
             collection=outer.collection if self.collection is None else self.collection,
+            bound=[*(outer.bound or []), *(self.bound or [])] or None,
             embedder=self.embedder or outer.embedder or os.environ.get("RECOLLECT_EMBEDDER"),
             json=self.json or outer.json,
             config=self.config or outer.config or os.environ.get("RECOLLECT_CONFIG"),
@@ -134,6 +143,11 @@ class GlobalOptions:
         """Refuse a bound for a command that works on the whole file."""
         if self.collection is not None:
             raise InvalidInput(f"{command} works on the whole file, not on a collection: leave out --collection.")
+        self.check_no_bound(command)
+
+    def check_no_bound(self, command: str) -> None:
+        if self.bound:
+            raise InvalidInput(f"{command} has no bound by user, agent or session: leave out --bound {self.bound[0]}.")
 
     def open(self, *, embed: bool = False, create: bool = False) -> "Mind":
         embedder = self.selected_embedder if embed else None  # other commands leave the vectors as they are
@@ -146,7 +160,19 @@ class GlobalOptions:
             raise InvalidInput("--collection needs a name; leave it out to use all collections.")
         if collection is None:
             collection = self.checked_config["recollect.collection"] or None
-        return Mind(self.path, embedder=embedder, collection=collection)
+        bound: dict[str, Any] = self._bound_values()
+        return Mind(self.path, embedder=embedder, collection=collection, **bound)
+
+    def _bound_values(self) -> dict[str, str]:
+        """The values of --bound by field."""
+        values: dict[str, str] = {}
+        for each in self.bound or []:
+            name, equals, value = each.partition("=")
+            if name not in BOUND_FIELDS or not equals or not value:
+                raise InvalidInput(f"--bound {each!r} is not user=NAME, agent=NAME or session=NAME.")
+            if values.setdefault(name, value) != value:
+                raise InvalidInput(f"--bound gives two values of {name}: {values[name]!r} and {value!r}.")
+        return values
 
 
 @dataclass(frozen=True, slots=True)
