@@ -25,7 +25,8 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
         "write": (
             *("remember", "edit", "supersede", "contradict", "link", "unlink"),
             *("relate", "reinforce", "decay", "forget", "undo"),
-        )
+        ),
+        "derive": ("consolidate", "extract"),
     },
     "Recall": {"recall": ("recall", "context", "why", "why_not", "compare", "recipes"), "evaluate": ("eval_", "tune")},
     "Folders": {"folders": ("sync", "watch", "search", "get")},

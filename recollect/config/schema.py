@@ -125,6 +125,10 @@ EMBEDDER = ValueType(
     _require(lambda value: isinstance(value, str) and EMBEDDER_NAME.fullmatch(value) is not None),
     lambda: (*PROVIDERS, "auto", "none", "onnx", "gguf"),
 )
+CHAT = ValueType(
+    "an address and a model, such as 'http://localhost:11434/v1 qwen3:4b'",
+    _require(lambda value: isinstance(value, str) and re.fullmatch(r"https?://\S+ +\S.*", value) is not None),
+)
 RECIPE = ValueType("the name of a recipe", _require(lambda value: value in _recipe_names()), _recipe_names)
 NO_PROGRAM = "the work is done in this process"
 
@@ -212,6 +216,12 @@ RECOLLECT = {
     "db": ConfigKey(TEXT, None, "The database file; overrides store.path."),
     "collection": ConfigKey(TEXT, None, "Remember in this collection and recall only from it; folders have their own."),
     "embedder": ConfigKey(EMBEDDER, None, "Such as openai:text-embedding-3-small; overrides provider and model."),
+    "embeddingCache": ConfigKey(
+        BOOLEAN, None, "Cache vectors beside the memory; when not set, only those of services and GGUF models."
+    ),
+    "chat": ConfigKey(
+        CHAT, None, "The chat model of settings and options that are 'chat': an address and a model.", guarded=True
+    ),
     "recipe": ConfigKey(RECIPE, None, "The recipe of 'recollect recall'."),
     "k": ConfigKey(integer(1), None, "How many results 'recollect recall' returns."),
     "search.recipe": ConfigKey(RECIPE, None, "The recipe of 'recollect search' and memory_search."),

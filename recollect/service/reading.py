@@ -272,9 +272,9 @@ def conflicts(service: Service, filter: FilterArgument = None, limit: Limit = 50
 
 USED_MEMORY = {"type": "object", "properties": {"id": TEXT, "text": TEXT}, "required": ["id", "text"]}
 USAGE = record(
-    **dict.fromkeys(("memories", "used", "uses", "never_recalled", "never_returned"), COUNT),
+    **dict.fromkeys(("memories", "used", "uses", "undated_uses", "never_recalled", "never_returned"), COUNT),
     **dict.fromkeys(("most_used", "least_used", "unused", "unreturned"), array(USED_MEMORY)),
-    over_time=array(record(begins=TEXT, created=COUNT, last_used=COUNT)),
+    over_time=array(record(begins=TEXT, created=COUNT, uses=COUNT, last_used=COUNT)),
 )
 
 
@@ -286,7 +286,7 @@ def usage(
     period: Annotated[str, choice("What use over time is counted by.", PERIODS)] = "week",
     periods: Annotated[int, whole("How many periods.", 0, 1_000)] = 12,
 ) -> JsonObject:
-    """Which memories are used most, least and never, and how many were created and last used in each period."""
+    """Which memories are used most, least and never, and how much in each period."""
     shown: JsonObject = service.mind.usage(filter, limit=limit, period=period, periods=periods).as_dict()  # type: ignore[arg-type]
     return shown
 

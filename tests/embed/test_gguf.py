@@ -166,7 +166,9 @@ def test_the_pooling_is_that_of_the_file_or_of_the_caller(tmp_path: Path, number
     of_file = GgufEmbedder(write(tmp_path / "one.gguf", number))
     of_caller = GgufEmbedder(write(tmp_path / "two.gguf", None), pooling=pooling)
     for embedder in (of_file, of_caller):
-        np.testing.assert_allclose(vectors(embedder, ["red cup"])[0], expected("red", "cup", pooling=pooling), atol=1e-5)
+        np.testing.assert_allclose(
+            vectors(embedder, ["red cup"])[0], expected("red", "cup", pooling=pooling), atol=1e-5
+        )
 
 
 @needs_llama
