@@ -27,9 +27,11 @@ from recollect.recall.expressions import Explanation
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Verdict
 from recollect.store.base import UndoResult
+from recollect.store.erasing import Erasure, Receipt
 from recollect.tools import Tools
 from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.consolidate import Period
+from recollect.upkeep.erasing import Verification
 from recollect.upkeep.extraction import ExtractSummary
 from recollect.upkeep.probes import Probes
 from recollect.upkeep.usage import Usage
@@ -83,11 +85,28 @@ class AsyncMind:
     async def tools(self, *sets: str) -> Tools:
         return self.sync.tools(*sets)
 
-    async def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
-        return await asyncio.to_thread(self.sync.edit, id, text=text, **changes)
+    async def edit(
+        self, id: str, /, *, text: str | None = None, expected: Memory | None = None, **changes: Unpack[Changes]
+    ) -> Memory:
+        return await asyncio.to_thread(self.sync.edit, id, text=text, expected=expected, **changes)
 
     async def forget(self, *ids: str, reason: str = "") -> int:
         return await asyncio.to_thread(self.sync.forget, *ids, reason=reason)
+
+    async def erase(self, *ids: str, **options: Any) -> Erasure:
+        return await asyncio.to_thread(self.sync.erase, *ids, **options)
+
+    async def erase_expired(self, **options: Any) -> Erasure:
+        return await asyncio.to_thread(self.sync.erase_expired, **options)
+
+    async def finish_erasures(self) -> tuple[str, ...]:
+        return await asyncio.to_thread(self.sync.finish_erasures)
+
+    async def receipts(self) -> Sequence[Receipt]:
+        return await asyncio.to_thread(self.sync.receipts)
+
+    async def verify_erasure(self, receipt: Receipt | Mapping[str, Any]) -> Verification:
+        return await asyncio.to_thread(self.sync.verify_erasure, receipt)
 
     async def link(self, source: str, target: str, kind: str = "supports", weight: float = 1.0) -> Edge:
         return await asyncio.to_thread(self.sync.link, source, target, kind, weight)

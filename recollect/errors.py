@@ -25,7 +25,7 @@ class AccessDenied(RecollectError):
     """The caller may not do this: no valid token, or one whose scope does not include the call."""
 
 
-class ChangedMeanwhile(RecollectError):
+class EditConflict(RecollectError):
     """Somebody else changed the memory since it was read; read it again."""
 
 

@@ -27,6 +27,7 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
             *("relate", "reinforce", "decay", "forget", "undo"),
         ),
         "derive": ("consolidate", "extract"),
+        "erase": ("erase",),
     },
     "Recall": {"recall": ("recall", "context", "why", "why_not", "compare", "recipes"), "evaluate": ("eval_", "tune")},
     "Folders": {"folders": ("sync", "watch", "search", "get")},
@@ -35,7 +36,9 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
         "doctor": ("doctor",),
         "config": ("config",),
     },
+    "Agents": {"mcp": ("mcp", "hook")},
     "Transfer": {"transfer": ("export", "import_", "reembed")},
+    "Serve": {"serve": ("serve", "ui", "token")},
 }
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, INTERRUPTED = 2, 3, 4, 130
 EXIT_CODES = {

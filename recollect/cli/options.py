@@ -164,11 +164,11 @@ class GlobalOptions:
             raise InvalidInput("--collection needs a name; leave it out to use all collections.")
         if collection is None:
             collection = self.checked_config["recollect.collection"] or None
-        bound: dict[str, Any] = self._bound_values()
+        bound: dict[str, Any] = self.bound_values()
         cache = self.checked_config["recollect.embeddingCache"]
         return Mind(self.path, embedder=embedder, collection=collection, embedding_cache=cache, **bound)
 
-    def _bound_values(self) -> dict[str, str]:
+    def bound_values(self) -> dict[str, str]:
         """The values of --bound by field."""
         values: dict[str, str] = {}
         for each in self.bound or []:

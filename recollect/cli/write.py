@@ -221,6 +221,7 @@ def undo(options: GlobalOptions) -> int:
         return 1
     parts = [f"{pluralize(undone.removed, 'memory', 'memories')} removed"] if undone.removed else []
     parts += [f"{undone.restored:,} restored"] if undone.restored else []
+    parts += [f"{undone.erased:,} not restored, because it was erased"] if undone.erased else []
     details = f", {format_age(undone.at)}: {', '.join(parts) or 'no memories changed'}."
     print_result(options.json, {"undone": undone}, ("Undid ", "green"), (undone.verb, "bold"), details)
     return 0

@@ -13,7 +13,7 @@ HINTS: dict[type[RecollectError], str] = {
     errors.InvalidInput: "Correct the argument that the message names, and call again.",
     errors.NotFound: "Find the id with recall or list; it may also be outside of what this access may see.",
     errors.AccessDenied: "Use a token with that scope: recollect token create.",
-    errors.ChangedMeanwhile: "Read the memory again, and repeat the change with its new ETag.",
+    errors.EditConflict: "Read the memory again, and repeat the change with its new ETag.",
     errors.LimitExceeded: "Send less at once, or call again later.",
     errors.StoreError: "Try again; if it lasts, run recollect doctor where the memory is stored.",
     errors.EmbeddingError: "Nothing was lost; check the embedder with recollect status where the memory is stored.",

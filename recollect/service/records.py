@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
+from recollect.model import Edge, EntityEdge, JsonObject, Memory
 from recollect.model.json_records import to_json
 from recollect.model.memory import FIELDS
 from recollect.service.parameters import field_schema, filter_schema, nullable
@@ -98,7 +98,6 @@ DEFINITIONS: dict[str, JsonObject] = {  # the schemas that others refer to as {"
         {"facts": {"type": "object"}},
         query=TEXT,
         recipe=TEXT,
-        version=TEXT,
         milliseconds=NUMBER,
         steps=array(ref("Step")),
     ),
@@ -159,10 +158,10 @@ def brief_json(memory: Memory) -> JsonObject:
     return {"id": memory.id, "text": memory.text, "created": created}
 
 
-def etag(memory: Memory) -> str:
-    """A tag that changes with the content of a memory, and not with its use."""
-    content = memory_json(replace(memory, use=Use()))
-    return sha256(repr(sorted(content.items())).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+def content_tag(shown: JsonObject) -> str:
+    """A tag of a memory in JSON that changes with its content, and not with its use."""
+    content = {name: value for name, value in shown.items() if name != "use"}
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def edge_json(edge: Edge) -> JsonObject:
@@ -229,8 +228,11 @@ RECALL = record(
 
 
 def trace_json(trace: Trace, snapshot: Snapshot, most: int) -> JsonObject:
-    """All steps with counts and times, and the first memories that each one left out, with value and threshold."""
-    shown = plain(trace.as_dict())
+    """All steps with counts and times, and the first memories that each one left out, with value and threshold.
+
+    Not the version of the store, which counts the changes of others, too (B18).
+    """
+    shown = plain({name: value for name, value in trace.as_dict().items() if name != "version"})
     for step, listed in zip(trace.steps, shown["steps"], strict=True):
         left_out = _left_out(step, snapshot, most)
         if left_out:

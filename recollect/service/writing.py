@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Unpack
 
-from recollect.errors import InvalidInput
+from recollect.errors import EditConflict, InvalidInput
 from recollect.model import Changes, Details, JsonObject
 from recollect.model import validation as check
 from recollect.service.operations import Service, operation
@@ -26,6 +26,7 @@ from recollect.service.records import (
     MOMENT,
     TEXT,
     array,
+    content_tag,
     edge_json,
     memory_json,
     record,
@@ -92,6 +93,7 @@ def update(
     service: Service,
     id: Id,
     text: Annotated[str | None, text("The new text.", most=MAX_TEXT, least=1)] = None,
+    etag: Annotated[str | None, text("Only if the memory still has this ETag.", most=200).rarely()] = None,
     **changes: Unpack[Changes],
 ) -> JsonObject:
     """Change fields of a memory in place.
@@ -99,7 +101,12 @@ def update(
     Use it to repair a memory that was recorded wrongly. The earlier version stays in its history and is no longer
     found. When the world has changed, use supersede, so that both are kept with their times.
     """
-    return memory_json(service.mind.edit(id, text=text, **changes))
+    expected = None
+    if etag is not None:
+        expected = service.mind.show(id)
+        if content_tag(memory_json(expected)) != etag:
+            raise EditConflict(f"{id} was changed since it had the ETag {etag!r}.")
+    return memory_json(service.mind.edit(id, text=text, expected=expected, **changes))
 
 
 @operation("POST", "/memories/{old}/supersede", scope="write", returns=ref("Memory"), tools=("basic",), creates=True)
@@ -210,7 +217,7 @@ def forget(
     return {"forgotten": service.mind.forget(*ids, reason=reason)}
 
 
-UNDONE = record(verb=TEXT, at=MOMENT, removed=COUNT, restored=COUNT, ids=array(TEXT))
+UNDONE = record(verb=TEXT, at=MOMENT, removed=COUNT, restored=COUNT, ids=array(TEXT), erased=COUNT)
 
 
 @operation("POST", "/undo", scope="write", returns=record(undone=nullable(UNDONE)), tools=("more",), destructive=True)

@@ -225,6 +225,22 @@ CREATE TABLE use_by_day (row INTEGER NOT NULL REFERENCES memories ON DELETE CASC
     uses INTEGER NOT NULL, PRIMARY KEY (row, day)) WITHOUT ROWID;
 """
 
+# Erasures: their receipts, whose memories they erased (salted hashes), and what is still to do (see erasing.py).
+# Changes count what was erased of them. Numbers of words are never used again: other processes may still have them.
+ERASURES = """
+CREATE TABLE erasures (version INTEGER PRIMARY KEY, at INTEGER NOT NULL, pending INTEGER NOT NULL, owners TEXT NOT NULL,
+    receipt TEXT NOT NULL);
+CREATE TABLE erasure_salt (salt BLOB NOT NULL);
+INSERT INTO erasure_salt VALUES (randomblob(16));
+ALTER TABLE changes ADD COLUMN erased INTEGER NOT NULL DEFAULT 0;
+
+CREATE TABLE new_vocabulary (term INTEGER PRIMARY KEY AUTOINCREMENT, word TEXT NOT NULL UNIQUE, stem TEXT NOT NULL);
+INSERT INTO new_vocabulary SELECT term, word, stem FROM vocabulary;
+DROP TABLE vocabulary;
+ALTER TABLE new_vocabulary RENAME TO vocabulary;
+CREATE INDEX vocabulary_stem ON vocabulary (stem);
+"""
+
 MIGRATIONS: dict[str, str] = {
     "0001_memories": FIRST,
     "0002_files": FILES,
@@ -233,6 +249,7 @@ MIGRATIONS: dict[str, str] = {
     "0005_version_0_2": VERSION_0_2,
     "0006_told_times": TOLD_TIMES,
     "0007_use_by_day": USE_BY_DAY,
+    "0008_erasures": ERASURES,
 }
 
 
