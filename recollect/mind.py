@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from recollect.chat import ChatModel
     from recollect.embed import Embedder
     from recollect.ingest.imports.importer import ImportProgress, ImportSummary
-    from recollect.ingest.turns import Extract, Messages, RememberedTurns
+    from recollect.ingest.turns import ExtractFacts, Messages, RememberedTurns
     from recollect.ingest.writer import Progress, WriteSummary
     from recollect.recall.comparison import Comparison
     from recollect.recall.context import Context
@@ -184,7 +184,7 @@ class Mind:
         return summarize(self._writer.write("remember", memories, progress))
 
     def remember_turns(
-        self, messages: Messages, *, extract: Extract | None = None, **details: Unpack[Details]
+        self, messages: Messages, *, extract: ExtractFacts | None = None, **details: Unpack[Details]
     ) -> RememberedTurns:
         """Store the messages of a conversation as turns of one session, and the facts that ``extract`` finds in them.
 
