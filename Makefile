@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all test-integrations contract mutants check format speed quality everyday docs man clean
+.PHONY: demo test test-all test-page test-integrations contract mutants check format speed quality everyday docs man clean
 
 demo: $(READY)  ## fill a memory from examples/ and ask it three questions
 	@$(BIN)/python examples/demo.py
@@ -25,6 +25,11 @@ contract: $(READY)  ## every promise of the contract, with its tests
 
 mutants: $(READY)  ## change a number or word behind each promise and expect its tests to fail (ONLY="J12 A13" for some)
 	$(BIN)/python -m tests.contract.mutants $(ONLY)
+
+test-page: $(READY)  ## the web page in a real browser; installs Chromium and Playwright if they are missing
+	@scripts/install-browser.sh
+	@$(BIN)/python -m pip install --quiet -e ".[page-test]"
+	$(BIN)/pytest tests/page
 
 check: $(READY)
 	$(BIN)/ruff format --check .
