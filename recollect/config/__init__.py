@@ -15,6 +15,7 @@ from typing import Any
 from recollect.config.document import DEFAULTS, ConfigDocument, ConfigProblem, ConfigSetting, FileLine
 from recollect.config.schema import KEYS, OPENCLAW_KEYS, PATH_SETTINGS
 from recollect.errors import InvalidInput
+from recollect.model.limits import set_limits
 
 WORKSPACE_FILES = ("recollect.yaml", ".recollect.yaml")
 MAIN_AGENT = "main"  # the agent where none is named
@@ -128,7 +129,9 @@ def load(
     else:
         found = [root / name for name in WORKSPACE_FILES if (root / name).is_file()]
         documents += [_read(each, trusted=_is_trusted(each)) for each in found]
-    return _merge(root, agent or MAIN_AGENT, documents)
+    config = _merge(root, agent or MAIN_AGENT, documents)
+    set_limits(**config["recollect.limits"])
+    return config
 
 
 def _is_trusted(file: Path) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from recollect.model.limits import LIMITS
+
 DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 EMBEDDER_NAME = re.compile(r"local|auto|none|(openai|gemini|ollama)(:[^@]*(@\d+)?)?|onnx:.+")
 UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -104,6 +106,19 @@ HEADERS = ValueType(
 )
 RECIPE_SETTINGS = ValueType(
     "a map of recipes to their settings (texts, numbers, true or false)", _require(_are_recipe_settings)
+)
+
+
+LIMIT_VALUES = ValueType(
+    "a map of limits to whole numbers",
+    _require(
+        lambda value: (
+            _is_map(value)
+            and all(name in LIMITS for name in value)
+            and all(isinstance(each, int) and not isinstance(each, bool) and each > 0 for each in value.values())
+        )
+    ),
+    lambda: LIMITS,
 )
 
 
@@ -226,6 +241,7 @@ RECOLLECT = {
     "recipe": ConfigKey(RECIPE, None, "The recipe of 'recollect recall'."),
     "k": ConfigKey(integer(1), None, "How many results 'recollect recall' returns."),
     "search.recipe": ConfigKey(RECIPE, None, "The recipe of 'recollect search' and memory_search."),
+    "limits": ConfigKey(LIMIT_VALUES, {}, "Such as {query_bytes: 50000}; see limits.md.", guard="always"),
     "settings": ConfigKey(
         RECIPE_SETTINGS, {}, "Such as {default: {session: 0.1}}; 'recollect tune' searches for good ones."
     ),
