@@ -19,3 +19,19 @@ class StoreError(RecollectError):
 
 class EmbeddingError(RecollectError):
     """A text could not be embedded, or the stored vectors are of another model."""
+
+
+class AccessDenied(RecollectError):
+    """The caller may not do this: no valid token, or one whose scope does not include the call."""
+
+
+class EditConflict(RecollectError):
+    """Somebody else changed the memory since it was read; read it again."""
+
+
+class LimitExceeded(RecollectError):
+    """Too much at once: a body, a query or a number of calls beyond the limits of a server."""
+
+
+class ServerUnavailable(RecollectError):
+    """No server answers at the address, or it is shutting down."""

@@ -23,6 +23,7 @@ from recollect.model.memory import STATUSES, Clock, When, make_edge, make_memory
 if TYPE_CHECKING:
     from recollect.embed import Embedder
     from recollect.ingest.imports.importer import ImportProgress, ImportSummary
+    from recollect.ingest.turns import Extract, Messages, RememberedTurns
     from recollect.ingest.writer import Progress, WriteSummary
     from recollect.recall.comparison import Comparison
     from recollect.recall.context import Context
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from recollect.store.erasing import Erasure, Receipt
     from recollect.store.sqlite import SqliteStore
     from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
-    from recollect.tools import Tool
+    from recollect.tools import Tools
     from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.consolidate import Period, Summarise
     from recollect.upkeep.erasing import Verification
@@ -179,14 +180,31 @@ class Mind:
         memories = [self._numbered(number, item) for number, item in enumerate(items, 1)]
         return summarize(self._writer.write("remember", memories, progress))
 
-    def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
+    def remember_turns(
+        self, messages: Messages, *, extract: Extract | None = None, **details: Unpack[Details]
+    ) -> RememberedTurns:
+        """Store the messages of a conversation as turns of one session, and the facts that ``extract`` finds in them.
+
+        ``extract`` gets the messages and returns texts, or objects with ``text`` and the numbers of its ``turns``;
+        ``recollect.ingest.turns.FactExtractor`` makes one from any chat model. The turns are stored first: when
+        ``extract`` fails, they stay, and the result has the ``error``. A fact is linked to its turns and trusted as the
+        least trusted of them.
+        """
+        from recollect.ingest.turns import TurnWriter
+
+        return TurnWriter(self._writer, self._memory, self.list).write(messages, extract, details)
+
+    def edit(
+        self, id: str, /, *, text: str | None = None, expected: Memory | None = None, **changes: Unpack[Changes]
+    ) -> Memory:
         """Change a memory in place. The earlier version stays in its history and is no longer found.
 
-        A forgotten memory cannot be changed, except by a ``status`` that restores it.
+        A forgotten memory cannot be changed, except by a ``status`` that restores it. With ``expected``, nothing is
+        changed and EditConflict is raised unless the memory still equals that one.
         """
         (full_id,) = self._store.resolve([id])
         fields: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
-        self._writer.edit(full_id, fields)
+        self._writer.edit(full_id, fields, expected)
         return self.show(full_id)
 
     def forget(self, *ids: str, reason: str = "") -> int:
@@ -442,11 +460,14 @@ class Mind:
         (full_id,) = self._store.resolve([id])
         return self.recall(query, k, **{**options, "track": False}).why_not(full_id)
 
-    def tools(self) -> Sequence[Tool]:
-        """``remember``, ``recall`` and ``forget`` as tools for a language model: name, JSON schema, function."""
+    def tools(self, *sets: str) -> Tools:
+        """Tools for a language model: name, description, JSON schema and function of each.
+
+        ``sets`` are basic (remember, recall, update, supersede and forget; the default), robot, notes, and all.
+        """
         from recollect.tools import make_tools
 
-        return make_tools(self)
+        return make_tools(self, sets or ("basic",))
 
     # Reading.
 

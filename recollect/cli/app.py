@@ -36,7 +36,9 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
         "config": ("config",),
         "trust": ("trust",),
     },
+    "Agents": {"mcp": ("mcp", "hook")},
     "Transfer": {"transfer": ("export", "import_", "reembed")},
+    "Serve": {"serve": ("serve", "ui", "token")},
 }
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, INTERRUPTED = 2, 3, 4, 130
 EXIT_CODES = {
