@@ -85,10 +85,10 @@ def calls(mind: Mind) -> Iterator[tuple[str, str, Callable[[], Any]]]:
         yield "edit", name, partial(mind.edit, first, text=text)
         yield "forget and undo", name, lambda: (mind.forget(first), mind.undo())
         yield "erase", name, partial(mind.erase, mind.remember(f"{text} erased").id)
-        yield "names_in", name, partial(mind.names_in, text)
     for name, text in worst_texts(query):
         for recipe in RECIPES:
             yield f"recall ({recipe})", name, partial(mind.recall, text, recipe=recipe)
+        yield "names_in", name, partial(mind.names_in, text)
         yield "context", name, partial(mind.context, text)
         yield "history", name, partial(mind.recall, "and what did it cost?", history=[text] * 20)
         yield "tags", name, partial(mind.remember, "A cup.", tags=[text[:30]] * limit("list_items"))

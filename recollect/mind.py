@@ -16,6 +16,7 @@ from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memo
 from recollect.model import validation as check
 from recollect.model.filter import FilterExpression, as_filter
 from recollect.model.json_records import entity_edge_from_json
+from recollect.model.limits import check_limit
 from recollect.model.memory import STATUSES, Clock, When, make_edge, make_memory, with_id_and_times
 
 # Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that
@@ -602,7 +603,9 @@ class Mind:
         from recollect.text.entity_names import find_names
 
         known = {name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)}
-        return find_names(check.string(text, "text"), sorted(known))
+        text = check.string(text, "text")
+        check_limit("query_bytes", len(text.encode()), f"text has {len(text.encode()):,} bytes")
+        return find_names(text, sorted(known))
 
     # Export and import.
 

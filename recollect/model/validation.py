@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from recollect.errors import InvalidInput
-from recollect.model.limits import check_limit, limit
+from recollect.model.limits import LIMITS, check_limit, limit
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LONGEST_ID = LIMITS["name_bytes"].default  # unless the limit was changed
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1  # what SQLite stores
 MICROSECOND = timedelta(microseconds=1)
 

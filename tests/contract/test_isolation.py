@@ -307,6 +307,14 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
     "remember_many": (
         Refused(lambda mind, world: mind.remember_many(["A jug.", {"text": "A jar.", "id": FOREIGN}]), (FOREIGN,)),
     ),
+    "remember_turns": (
+        Refused(
+            lambda mind, world: mind.remember_turns(
+                [{"role": "user", "content": "A jug."}],
+                **{world.bound: "other"},  # type: ignore[arg-type]
+            )
+        ),
+    ),
     "edit": (
         ById(lambda mind, id: mind.edit(id, text="A jug.")),
         Refused(moved, ("zanzibar",)),
