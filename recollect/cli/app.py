@@ -34,6 +34,7 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
         "inspect": ("list_", "show", "usage", "conflicts", "status"),
         "doctor": ("doctor",),
         "config": ("config",),
+        "audit": ("audit",),
         "trust": ("trust",),
     },
     "Agents": {"mcp": ("mcp", "hook")},

@@ -117,10 +117,8 @@ def _backups(store: Store) -> tuple[str, ...]:
     backup = store.status().last_backup
     if backup is None:
         return ()
-    return (
-        f"backups in {backup.folder}, the last of {backup.at:%Y-%m-%d}, still hold it until they are deleted; restore "
-        "erases it again",
-    )
+    reason = f"backups in {backup.folder}, the last of {backup.at:%Y-%m-%d}, still hold it until they are deleted"
+    return (f"{reason}; restore erases it again",)
 
 
 def find_remaining(store: Store, memories: Sequence[Memory], whole: bool) -> tuple[Remaining, ...]:

@@ -342,6 +342,10 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
         ById(lambda mind, id: mind.supersede(id, "A jug.")),
         Refused(lambda mind, world: mind.supersede("note-own", Memory("A jug.", id=FOREIGN)), (FOREIGN,)),
     ),
+    "audit": (
+        Reads(lambda mind, world: mind.audit()),
+        Reads(lambda mind, world: mind.audit({world.bound: "zanzibar"})),
+    ),
     "conflicts": (
         Reads(lambda mind, world: mind.conflicts()),
         Reads(lambda mind, world: mind.conflicts({world.bound: "zanzibar"})),
@@ -424,6 +428,7 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
         Refused(lambda mind, world: mind.import_from(foreign_file(world)), (FOREIGN,)),
         Reads(lambda mind, world: replace(mind.import_from(foreign_file(world), strict=False), problems=[])),
     ),
+    "backup": (Refused(lambda mind, world: mind.backup(world.folder / "backups"), error=RecollectError),),
     "embed_missing": (Reads(lambda mind, world: mind.embed_missing()),),
     "reembed": (
         Refused(lambda mind, world: mind.store.switch_space(mind.store.status().spaces[0]["name"]), error=StoreError),
