@@ -1,8 +1,9 @@
 """The server under load: ``python bench/serve.py [--seconds 60]``.
 
 32 clients recall from 20,000 memories while 4 write, on loopback, beside two threads that recall in one process with
-the same writers. Then an open loop at half the rate, and a server that is killed while clients write. Vectors are made from
-hashes of the texts, so that the model is not measured. The clients are a process of their own, whose CPU is reported.
+the same writers. Then an open loop at half the rate, and a server that is killed while clients write. Vectors are made
+from hashes of the texts, so that the model is not measured. The clients are a process of their own, whose CPU is
+reported.
 """
 
 from __future__ import annotations

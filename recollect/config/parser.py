@@ -167,7 +167,8 @@ class _Parser:
                 elif name in PATH_SETTINGS.get(recipe, ()) and (why := self._reach("path", str(parsed[recipe][name]))):
                     self._refuse(name_node, f"{full}.{name}", why)
             try:
-                get_recipe(recipe, **{name: value for name, value in parsed[recipe].items() if name in known})
+                own = {name: value for name, value in parsed[recipe].items() if name in known and value != "chat"}
+                get_recipe(recipe, **own)
             except InvalidInput as error:
                 self._add_problem(recipe_node, full, str(error))
 

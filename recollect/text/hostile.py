@@ -52,7 +52,7 @@ RULES: tuple[TextRule, ...] = (
         "it speaks to a model in the voice of a system prompt",
         r"\byou are now (?:a|an|in|the)\b|\bnew (?:system )?instructions?\s*:|\bsystem prompt\b.{0,20}\b(?:is|:)"
         r"|<\|?(?:im_start|system|assistant)\|?>|\[/?INST\]|^\s*#{2,}\s*(?:system|instructions?)\s*:?\s*$"
-        r"|^\s*(?:system|assistant)\s*:\s",
+        r"|^\s*system\s*:\s",
         FLAGS | re.MULTILINE,
     ),
     _rule(
