@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recollect.chat import ChatModel
     from recollect.embed import Embedder
     from recollect.ingest.imports.importer import ImportProgress, ImportSummary
+    from recollect.ingest.turns import Extract, Messages, RememberedTurns
     from recollect.ingest.writer import Progress, WriteSummary
     from recollect.recall.comparison import Comparison
     from recollect.recall.context import Context
@@ -180,6 +181,20 @@ class Mind:
 
         memories = [self._numbered(number, item) for number, item in enumerate(items, 1)]
         return summarize(self._writer.write("remember", memories, progress))
+
+    def remember_turns(
+        self, messages: Messages, *, extract: Extract | None = None, **details: Unpack[Details]
+    ) -> RememberedTurns:
+        """Store the messages of a conversation as turns of one session, and the facts that ``extract`` finds in them.
+
+        ``extract`` gets the messages and returns texts, or objects with ``text`` and the numbers of its ``turns``;
+        ``recollect.ingest.turns.FactExtractor`` makes one from any chat model. The turns are stored first: when
+        ``extract`` fails, they stay, and the result has the ``error``. A fact is linked to its turns and trusted as the
+        least trusted of them.
+        """
+        from recollect.ingest.turns import TurnWriter
+
+        return TurnWriter(self._writer, self._memory, self.list).write(messages, extract, details)
 
     def edit(
         self, id: str, /, *, text: str | None = None, expected: Memory | None = None, **changes: Unpack[Changes]

@@ -25,6 +25,7 @@ from recollect.errors import InvalidInput, StoreError
 from recollect.model.memory import FIELDS, KEYWORD_FIELDS
 
 if TYPE_CHECKING:
+    from recollect.client import Client
     from recollect.config import Config
     from recollect.embed import Embedder, EmbedderChoice
     from recollect.mind import Mind
@@ -167,6 +168,17 @@ class GlobalOptions:
         bound: dict[str, Any] = self.bound_values()
         cache = self.checked_config["recollect.embeddingCache"]
         return Mind(self.path, embedder=embedder, collection=collection, embedding_cache=cache, **bound)
+
+    def connect(self, *, embed: bool = False, create: bool = False) -> "Mind | Client":
+        """The server at $RECOLLECT_URL, which has loaded its model already; a file if one is named, or without it."""
+        if not os.environ.get("RECOLLECT_URL") or self.db is not None:
+            return self.open(embed=embed, create=create)
+        for name in ("collection", "bound", "embedder"):
+            if getattr(self, name) is not None:
+                raise InvalidInput(f"--{name} is decided by the server at $RECOLLECT_URL and its token; leave it out.")
+        from recollect.client import Client
+
+        return Client()
 
     def bound_values(self) -> dict[str, str]:
         """The values of --bound by field."""
@@ -326,8 +338,9 @@ class RecallOptions:
         ]
         return replace(self, k=k, recipe=recipe, set_=[*settings, *given])
 
-    def arguments(self, filters: FilterOptions) -> dict[str, Any]:
-        """The keyword arguments of ``Mind.recall``."""
+    def arguments(self, filters: FilterOptions, of: "Mind | Client") -> dict[str, Any]:
+        """The keyword arguments of ``Mind.recall``, or of ``Client.recall``, which takes no finished recipe."""
+        from recollect.client import Client
         from recollect.recall.registry import get_recipe
 
         as_of = None if self.as_of is None else parse_moment(self.as_of, "--as-of")
@@ -342,6 +355,8 @@ class RecallOptions:
             settings["translated"] = self.translated
         if reserved := settings.keys() & {*arguments, "filter", "track", "query", "self", "id"}:
             raise InvalidInput(f"{min(reserved)!r} is not a setting of a recipe; see recollect recipes.")
+        if isinstance(of, Client):
+            return {**arguments, **settings, "filter": filters.filter()}
         # Built here, as a setting may have the name of an argument: ``context`` also takes tokens.
         try:
             recipe = get_recipe(self.recipe or "default", **settings)

@@ -251,8 +251,8 @@ def _points(value: Any, path: str) -> Any:
 
 
 CONFLICT = record(
-    older=ref("MemoryBrief"),
-    newer=ref("MemoryBrief"),
+    older=ref("Memory"),
+    newer=ref("Memory"),
     rule=TEXT,
     reason=TEXT,
     nearness=NUMBER,
@@ -267,13 +267,14 @@ def conflicts(service: Service, filter: FilterArgument = None, limit: Limit = 50
     Use it to tidy up, then decide on each pair: supersede, contradict, or keep both.
     """
     found = service.mind.conflicts(filter, limit=limit, progress=service.progress)
-    return {"conflicts": [each.as_dict() for each in found]}
+    both = ({"older": memory_json(each.older), "newer": memory_json(each.newer)} for each in found)
+    return {"conflicts": [{**each.as_dict(), **memories} for each, memories in zip(found, both, strict=True)]}
 
 
-USED_MEMORY = {"type": "object", "properties": {"id": TEXT, "text": TEXT}, "required": ["id", "text"]}
+USED = ("most_used", "least_used", "unused", "unreturned")
 USAGE = record(
     **dict.fromkeys(("memories", "used", "uses", "undated_uses", "never_recalled", "never_returned"), COUNT),
-    **dict.fromkeys(("most_used", "least_used", "unused", "unreturned"), array(USED_MEMORY)),
+    **dict.fromkeys(USED, array(ref("Memory"))),
     over_time=array(record(begins=TEXT, created=COUNT, uses=COUNT, last_used=COUNT)),
 )
 
@@ -286,9 +287,9 @@ def usage(
     period: Annotated[str, choice("What use over time is counted by.", PERIODS)] = "week",
     periods: Annotated[int, whole("How many periods.", 0, 1_000)] = 12,
 ) -> JsonObject:
-    """Which memories are used most, least and never, and how much in each period."""
-    shown: JsonObject = service.mind.usage(filter, limit=limit, period=period, periods=periods).as_dict()  # type: ignore[arg-type]
-    return shown
+    **dict.fromkeys(("memories", "used", "uses", "undated_uses", "never_recalled", "never_returned"), COUNT),
+    **dict.fromkeys(USED, array(ref("Memory"))),
+    over_time=array(record(begins=TEXT, created=COUNT, uses=COUNT, last_used=COUNT)),
 
 
 STATUS = record(
