@@ -16,7 +16,7 @@ test: check  ## format, lint, types, import arrows and the fast tests
 test-all: check  ## the slow tests too
 	$(BIN)/pytest -n 2 -m ""
 
-test-gguf: $(READY)  ## GGUF embedders with llama.cpp, which may be compiled from source (about 30 minutes on one core)
+test-gguf: $(READY)  ## GGUF embedders with llama.cpp, which is compiled from source where there is no wheel: that takes long
 	@nice $(BIN)/python -m pip install --quiet -e ".[gguf]"
 	$(BIN)/pytest tests/embed/test_gguf.py
 
