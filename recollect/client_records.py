@@ -16,6 +16,7 @@ from recollect.recall.expressions import Explanation
 from recollect.recall.results import Recall, Result, Verdict
 from recollect.recall.trace import Step, Trace
 from recollect.store.base import StoreStatus
+from recollect.store.erasing import Erasure, Receipt, Remaining
 from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.usage import Usage, UsagePeriod
 
@@ -90,12 +91,23 @@ def read_usage(shown: JsonObject) -> Usage:
     counts = {name: shown[name] for name in ("memories", "uses", "undated_uses", "never_recalled", "never_returned")}
     periods = tuple(
         UsagePeriod(
-            datetime.fromisoformat(each["begins"]).replace(tzinfo=UTC),
-            *(each[name] for name in ("created", "uses", "last_used")),
+            datetime.fromisoformat(each["begins"]).replace(tzinfo=UTC), each["created"], each["uses"], each["last_used"]
         )
         for each in shown["over_time"]
     )
     return Usage(**counts, **lists, over_time=periods)
+
+
+def read_erasure(shown: JsonObject) -> Erasure:
+    stored = shown["receipt"]
+    receipt = None
+    if stored is not None:
+        at = check.moment(stored["at"], "at")
+        receipt = Receipt(at, stored["removed"], stored["salt"], tuple(stored["ids"]))
+    remaining = tuple(Remaining(each["what"], tuple(each["names"]), each["why"]) for each in shown["remaining"])
+    return Erasure(
+        shown["removed"], shown["code"], receipt, remaining, tuple(shown["pending"]), dry_run=shown["dry_run"]
+    )
 
 
 def read_status(shown: JsonObject, url: str) -> Status:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from recollect.chat import ChatModel
     from recollect.embed import Embedder
     from recollect.ingest.imports.importer import ImportProgress, ImportSummary
-    from recollect.ingest.turns import Extract, Messages, RememberedTurns
+    from recollect.ingest.turns import ExtractFacts, Messages, RememberedTurns
     from recollect.ingest.writer import Progress, WriteSummary
     from recollect.recall.comparison import Comparison
     from recollect.recall.context import Context
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from recollect.store.sqlite import SqliteStore
     from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
     from recollect.tools import Tools
+    from recollect.upkeep.backup import BackupResult
     from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.consolidate import Period, Summarise
     from recollect.upkeep.erasing import Verification
@@ -183,7 +184,7 @@ class Mind:
         return summarize(self._writer.write("remember", memories, progress))
 
     def remember_turns(
-        self, messages: Messages, *, extract: Extract | None = None, **details: Unpack[Details]
+        self, messages: Messages, *, extract: ExtractFacts | None = None, **details: Unpack[Details]
     ) -> RememberedTurns:
         """Store the messages of a conversation as turns of one session, and the facts that ``extract`` finds in them.
 
@@ -684,6 +685,37 @@ class Mind:
             items = list(records)
             return Importer(self._writer, strict, progress).run(format, lambda: items)
         return Importer(self._writer, strict, progress).run(format, lambda: read_source(source, format), once)
+
+    # Backups.
+
+    def backup(
+        self,
+        folder: str | PathLike[str],
+        *,
+        passphrase: str | None = None,
+        keep: int | None = None,
+        keep_days: float | None = None,
+        progress: Progress | None = None,
+    ) -> BackupResult:
+        """Back up the file into a folder, while it is in use. Backups in one folder share what did not change.
+
+        ``passphrase`` encrypts them (the extra ``encryption``). Backups beyond the newest ``keep`` and older than
+        ``keep_days`` are removed. ``recollect.restore`` restores one.
+        """
+        from recollect.store.sqlite import SqliteStore
+        from recollect.upkeep.backup import backup
+
+        if not isinstance(self._store, SqliteStore):
+            raise StoreError(f"Only files can be backed up, and {self.path} is none; export() works for every store.")
+        return backup(
+            self._store,
+            folder,
+            self.clock,
+            passphrase=passphrase,
+            keep=keep,
+            keep_days=keep_days,
+            progress=progress,
+        )
 
     # Vectors.
 

@@ -37,7 +37,7 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
         "config": ("config",),
     },
     "Agents": {"mcp": ("mcp", "hook")},
-    "Transfer": {"transfer": ("export", "import_", "reembed")},
+    "Transfer": {"transfer": ("export", "import_", "reembed"), "backup": ("backup", "restore")},
     "Serve": {"serve": ("serve", "ui", "token")},
 }
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, INTERRUPTED = 2, 3, 4, 130

@@ -315,6 +315,7 @@ def _store_rows(store: StoreStatus) -> dict[str, str]:
         "words": f"{store.words:,}",
         "links": f"{store.edges:,} between memories, {store.entity_edges:,} between names",
         "last change": format_age(store.last_change) or "never",
+        **({"last backup": f"{format_age(backup.at)}, {backup.folder}"} if (backup := store.last_backup) else {}),
     }
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.embed import Embedder, ScriptAwareEmbedder, TokenVectors, embed_with_tokens
 from recollect.embed.languages import knows_language
-from recollect.errors import InvalidInput
+from recollect.errors import DamagedFile, InvalidInput
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
 from recollect.model.matching import matches
@@ -63,7 +63,7 @@ class StepTimer:
         if isinstance(error, Skip):
             step.outcome, step.reason = "skipped", str(error)
             return True
-        if isinstance(error, InvalidInput) or not isinstance(error, Exception):
+        if isinstance(error, (InvalidInput, DamagedFile)) or not isinstance(error, Exception):
             return False
         step.outcome, step.reason = "failed", f"{type(error).__name__}: {error}"
         return True

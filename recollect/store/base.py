@@ -463,6 +463,14 @@ class UndoResult:
 
 
 @dataclass(frozen=True, slots=True)
+class LastBackup:
+    """When a store was last backed up, and where to."""
+
+    at: datetime
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
 class StoreStatus:
     """What a store contains, within its bound."""
 
@@ -478,6 +486,7 @@ class StoreStatus:
     spaces: list[JsonObject] = field(default_factory=list)
     without_vector: int = 0
     last_change: datetime | None = None
+    last_backup: LastBackup | None = None  # as far as the store knows
 
 
 class Store(Protocol):

@@ -24,6 +24,7 @@ from recollect.model import validation as check
 from recollect.model.validation import from_micros, micros
 from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord
 from recollect.store.erasing import Erasure, Purge, Receipt
+from recollect.store.sqlite.backups import read_last_backup, record_backup
 from recollect.store.sqlite.bounds import bound_condition, contains_folder
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, fork_gate, translate_errors
 from recollect.store.sqlite.erasing import erase, last_erasure, read_receipts
@@ -96,6 +97,11 @@ class SqliteStore:
         return self._file.path
 
     @property
+    def connection(self) -> apsw.Connection:
+        """This thread's connection."""
+        return self._file.connections.get()
+
+    @property
     def readonly(self) -> bool:
         return self._file.connections.readonly
 
@@ -121,7 +127,8 @@ class SqliteStore:
                         yield SqliteSnapshot(self.path, index, connection, file.updater, self.bound)
                         return
                 finally:
-                    connection.execute("COMMIT")
+                    if connection.in_transaction:  # an error of the disk ends it
+                        connection.execute("COMMIT")
                 if attempt > 2:  # another thread is ahead once, not always: an older file was put in this one's place
                     file.updater.restart()
                     file.word_numbers.clear()
@@ -133,12 +140,14 @@ class SqliteStore:
         if self.readonly:
             raise StoreError(f"{self.path} is read-only; nothing was written.")
         file = self._file
-        connection = file.connections.get() if durable else file.unsynced.get()
+        connections = file.connections if durable else file.unsynced
+        connection = connections.get()
         if not durable:
             connection.set_busy_timeout(BUSY_MILLISECONDS)
         with translate_errors(self.path), fork_gate.hold():
             connection.execute("BEGIN IMMEDIATE")
             try:
+                connections.check_log()
                 known = file.word_numbers_of
                 replaced = known.number and read_change_token(connection, known.number) != known.token
                 if replaced or last_erasure(connection) > known.number:
@@ -147,6 +156,7 @@ class SqliteStore:
                 transaction = SqliteTransaction(connection, self.path, verb, note, now, words, self.bound, operation)
                 yield transaction
                 transaction.finish()
+                connections.check_file()
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
@@ -388,7 +398,13 @@ class SqliteStore:
                 spaces=spaces,
                 without_vector=len(self.unembedded(active[1] if active else Space("", 0))),
                 last_change=None if last is None else from_micros(last),
+                last_backup=None if values else read_last_backup(connection),
             )
+
+    def record_backup(self, folder: str, at: datetime) -> None:
+        """Remember when the file was backed up, for status and doctor."""
+        with translate_errors(self.path), fork_gate.hold():
+            record_backup(self.connection, folder, at)
 
     def close(self) -> None:
         file = self._file
