@@ -30,6 +30,7 @@ from recollect.store.base import UndoResult
 from recollect.store.erasing import Erasure, Receipt
 from recollect.tools import Tools
 from recollect.upkeep.audit import AuditFinding
+from recollect.upkeep.backup import BackupResult
 from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.consolidate import Period
 from recollect.upkeep.erasing import Verification
@@ -165,6 +166,9 @@ class AsyncMind:
         self, folder: str | PathLike[str], period: Period = "daily", **options: Any
     ) -> Sequence[Path]:
         return await asyncio.to_thread(self.sync.consolidate, folder, period, **options)
+
+    async def backup(self, folder: str | PathLike[str], **options: Any) -> BackupResult:
+        return await asyncio.to_thread(self.sync.backup, folder, **options)
 
     async def extract(self, filter: Any = None, **options: Any) -> ExtractSummary:
         return await asyncio.to_thread(self.sync.extract, filter, **options)
