@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.consolidate import Period, Summarise
     from recollect.upkeep.erasing import Verification
-    from recollect.upkeep.extraction import Extract, ExtractSummary
+    from recollect.upkeep.extraction import ExtractFields, ExtractSummary
     from recollect.upkeep.markdown_export import ExportResult
     from recollect.upkeep.probes import Probes
     from recollect.upkeep.usage import SortOrder, Usage, UsagePeriodName
@@ -630,7 +630,7 @@ class Mind:
         self,
         filter: AnyFilterOrMapping | None = None,
         *,
-        extract: Extract | ChatModel | str | None = None,
+        extract: ExtractFields | ChatModel | str | None = None,
         deadline: float = 120.0,
         progress: Progress | None = None,
     ) -> ExtractSummary:
