@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all test-page test-integrations contract mutants check format speed quality everyday clean docs man
+.PHONY: demo test test-all test-page test-integrations contract mutants check format speed quality everyday clean docs man test-gguf
 
 demo: $(READY)  ## fill a memory from examples/ and ask it three questions
 	@$(BIN)/python examples/demo.py
@@ -19,6 +19,10 @@ test-all: check  ## the slow tests too
 test-integrations: $(VENV)-integrations/.ready  ## the adapters beside their frameworks, in an environment of their own, offline
 	$(VENV)-integrations/bin/mypy recollect/integrations tests/integrations
 	$(VENV)-integrations/bin/pytest -n 2 -m "" -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=function --disable-socket --allow-unix-socket tests/integrations
+
+test-gguf: $(READY)  ## GGUF embedders with llama.cpp, which may be compiled from source (about 30 minutes on one core)
+	@nice $(BIN)/python -m pip install --quiet -e ".[gguf]"
+	$(BIN)/pytest tests/embed/test_gguf.py
 
 contract: $(READY)  ## every promise of the contract, with its tests
 	$(BIN)/python -m tests.contract.report

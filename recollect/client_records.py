@@ -88,9 +88,11 @@ def read_usage(shown: JsonObject) -> Usage:
         name: tuple(memory_from_json(each) for each in shown[name])
         for name in ("most_used", "least_used", "unused", "unreturned")
     }
-    counts = {name: shown[name] for name in ("memories", "uses", "never_recalled", "never_returned")}
+    counts = {name: shown[name] for name in ("memories", "uses", "undated_uses", "never_recalled", "never_returned")}
     periods = tuple(
-        UsagePeriod(datetime.fromisoformat(each["begins"]).replace(tzinfo=UTC), each["created"], each["last_used"])
+        UsagePeriod(
+            datetime.fromisoformat(each["begins"]).replace(tzinfo=UTC), each["created"], each["uses"], each["last_used"]
+        )
         for each in shown["over_time"]
     )
     return Usage(**counts, **lists, over_time=periods)

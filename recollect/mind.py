@@ -9,21 +9,23 @@ from datetime import UTC, datetime, tzinfo
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
 from recollect.model import validation as check
 from recollect.model.filter import FilterExpression, as_filter
 from recollect.model.json_records import entity_edge_from_json
-from recollect.model.memory import STATUSES, Clock, When, make_edge, make_memory, with_id_and_times
+from recollect.model.limits import check_limit
+from recollect.model.memory import STATUSES, Clock, When, edit_memory, make_edge, make_memory, with_id_and_times
 
 # Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that
 # a program that imports Mind starts quickly (tests/test_imports.py).
 if TYPE_CHECKING:
+    from recollect.chat import ChatModel
     from recollect.embed import Embedder
     from recollect.ingest.imports.importer import ImportProgress, ImportSummary
-    from recollect.ingest.turns import Extract, Messages, RememberedTurns
+    from recollect.ingest.turns import ExtractFacts, Messages, RememberedTurns
     from recollect.ingest.writer import Progress, WriteSummary
     from recollect.recall.comparison import Comparison
     from recollect.recall.context import Context
@@ -38,10 +40,12 @@ if TYPE_CHECKING:
     from recollect.store.sqlite import SqliteStore
     from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
     from recollect.tools import Tools
+    from recollect.upkeep.audit import AuditFinding
     from recollect.upkeep.backup import BackupResult
     from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.consolidate import Period, Summarise
     from recollect.upkeep.erasing import Verification
+    from recollect.upkeep.extraction import Extract, ExtractSummary
     from recollect.upkeep.markdown_export import ExportResult
     from recollect.upkeep.probes import Probes
     from recollect.upkeep.usage import SortOrder, Usage, UsagePeriodName
@@ -92,11 +96,15 @@ class Mind:
         embedding_cache: SqliteEmbeddingCache | str | PathLike[str] | bool | None = None,
         query_cache: QueryCache | None = None,
         recipe_settings: Mapping[str, Mapping[str, Any]] | None = None,
+        secrets: Literal["store", "refuse", "redact"] = "store",
     ) -> None:
         """``store`` is an open store to use instead of a file; the mind does not close it.
 
         ``recipe_settings`` are settings of recipes for all calls, as ``{"abmind": {"notes": "diary"}}``; those of a
         call win.
+
+        ``secrets`` says what happens to keys and passwords in texts that are remembered or edited: "refuse" them, or
+        "redact" them; by default they are stored.
 
         ``embedding_cache`` is a file that caches vectors, so that no text is embedded twice: True for one beside the
         memory, False for none. By default, remote embedders have one and local ones do not.
@@ -106,6 +114,7 @@ class Mind:
         from recollect.store.base import Bound, Space, check_space
 
         self.clock: Clock = _checked_clock(clock)
+        self._secrets = check.choice(secrets, "secrets", ("store", "refuse", "redact"))
         self.choice = choose_embedder(embedder)
         self._temporary_folder: str | None = None
         self._embedding_cache: SqliteEmbeddingCache | None = None
@@ -182,7 +191,7 @@ class Mind:
         return summarize(self._writer.write("remember", memories, progress))
 
     def remember_turns(
-        self, messages: Messages, *, extract: Extract | None = None, **details: Unpack[Details]
+        self, messages: Messages, *, extract: ExtractFacts | None = None, **details: Unpack[Details]
     ) -> RememberedTurns:
         """Store the messages of a conversation as turns of one session, and the facts that ``extract`` finds in them.
 
@@ -205,6 +214,8 @@ class Mind:
         """
         (full_id,) = self._store.resolve([id])
         fields: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
+        if self._secrets != "store":
+            fields.update(self._without_secrets(edit_memory(self.show(full_id), fields)))
         self._writer.edit(full_id, fields, expected)
         return self.show(full_id)
 
@@ -545,6 +556,16 @@ class Mind:
         most, now = None if limit is None else check.count(limit, "limit"), self.clock()
         return find_conflicts(self._store, now, with_moments(as_filter(filter), now), most, progress)
 
+    def audit(self, filter: AnyFilterOrMapping | None = None, *, limit: int | None = None) -> Sequence[AuditFinding]:
+        """Memories that may be hostile: instructions to a model, forged sources, recalled text that was stored again,
+        hidden or lookalike characters, secrets, floods of near duplicates; each with the reason. Nothing is changed.
+        """
+        from recollect.text.times.phrases import with_moments
+        from recollect.upkeep.audit import audit
+
+        most, now = None if limit is None else check.count(limit, "limit"), self.clock()
+        return audit(self._store, now, with_moments(as_filter(filter), now), most)
+
     def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
         """Earlier versions of a memory, oldest first, each with the moment when it ended."""
         return self._store.history(self._store.resolve([id])[0])
@@ -571,25 +592,32 @@ class Mind:
         period: Period = "daily",
         *,
         filter: AnyFilterOrMapping | None = None,
-        summarise: Summarise | None = None,
+        summarise: Summarise | ChatModel | str | None = None,
+        deadline: float = 120.0,
     ) -> Sequence[Path]:
         """Write notes about days, weeks or quarters into a folder; the files that changed.
 
-        Notes are extracts of the memories; ``summarise`` may call a language model.
+        Notes are extracts of the memories, or summaries by ``summarise``: a function, or a chat model (a ChatModel,
+        "URL MODEL", or "chat" for the configured one). When it fails, or after ``deadline`` seconds for all notes,
+        the other notes are extracts, and a warning is logged.
         """
-        from recollect.upkeep.consolidate import make_notes, write_notes
+        from recollect.upkeep.consolidate import Summariser, make_notes, write_notes
 
+        summariser = None if summarise is None else Summariser(summarise, deadline)
         active = [memory for memory in reversed(self.list(filter)) if memory.status == "active"]
-        return write_notes(Path(folder), make_notes(active, period, summarise))
+        return write_notes(Path(folder), make_notes(active, period, summariser))
 
-    def consolidate_session(self, session: str, *, summarise: Summarise | None = None) -> Memory:
+    def consolidate_session(
+        self, session: str, *, summarise: Summarise | ChatModel | str | None = None, deadline: float = 120.0
+    ) -> Memory:
         """Store one memory that summarises a session, with edges to its memories; a second call replaces it."""
-        from recollect.upkeep.consolidate import session_summary
+        from recollect.upkeep.consolidate import Summariser, session_summary
 
         memories = self.list({"session": session, "status": "active", "not": {"kind": "summary"}})
         if not memories:
             raise NotFound(f"There are no memories of the session {session!r}.")
-        summary = session_summary(session, list(reversed(memories)), summarise)
+        summariser = None if summarise is None else Summariser(summarise, deadline)
+        summary = session_summary(session, list(reversed(memories)), summariser)
 
         def link(transaction: Transaction, written: Sequence[WriteResult]) -> None:
             for memory in memories:
@@ -598,12 +626,34 @@ class Mind:
         (written,) = self._writer.write("consolidate", [self._memory(summary)], also=link)
         return self.show(written.id)
 
+    def extract(
+        self,
+        filter: AnyFilterOrMapping | None = None,
+        *,
+        extract: Extract | ChatModel | str | None = None,
+        deadline: float = 120.0,
+        progress: Progress | None = None,
+    ) -> ExtractSummary:
+        """Fill in names (``entities``) and a gist (``summary``) of memories that have none; one operation for undo.
+
+        By rule, or by ``extract``: a function from a text to ``{"gist": …, "entities": […]}``, or a chat model. When it
+        fails, or after ``deadline`` seconds, the rules do the rest. Names that a text does not contain are left out.
+        """
+        from recollect.upkeep.extraction import Extractor, extract_missing
+
+        names = {name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)}
+        extractor = Extractor(sorted(names), extract, deadline)
+        memories = [memory for memory in self.list(filter) if memory.status == "active"]
+        return extract_missing(self._store, memories, extractor, progress)
+
     def names_in(self, text: str) -> Sequence[str]:
         """Entity names in a text, without a model: known names, and runs of capitalised words."""
         from recollect.text.entity_names import find_names
 
         known = {name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)}
-        return find_names(check.string(text, "text"), sorted(known))
+        text = check.string(text, "text")
+        check_limit("query_bytes", len(text.encode()), f"text has {len(text.encode()):,} bytes")
+        return find_names(text, sorted(known))
 
     # Export and import.
 
@@ -849,7 +899,21 @@ class Mind:
         for name, value in bound.items():
             if fields.get(name, value) != value:
                 raise InvalidInput(f"This mind is bound to the {name} {value!r}; it cannot write to another.")
-        return make_memory(given, {**fields, **bound})
+        memory = make_memory(given, {**fields, **bound})
+        return memory if self._secrets == "store" else replace(memory, **self._without_secrets(memory))
+
+    def _without_secrets(self, memory: Memory) -> dict[str, Any]:
+        """The texts of a memory that change when secrets are redacted; refuses them if that was asked for."""
+        from recollect.text.hostile import has_secret, redact_secrets
+
+        texts = {name: getattr(memory, name) for name in ("text", "title", "summary", "original")}
+        found = {name: text for name, text in texts.items() if has_secret(text)}
+        if found and self._secrets == "refuse":
+            raise InvalidInput(
+                f"{next(iter(found))} contains what looks like a key or a password, and this mind refuses secrets "
+                "(secrets='refuse'). Remove it, or open the mind with secrets='redact' or 'store'."
+            )
+        return {name: redact_secrets(text) for name, text in found.items()}
 
     def _stored(self, edge: Edge) -> Edge:
         key = (edge.source, edge.target, edge.kind)

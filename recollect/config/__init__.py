@@ -15,6 +15,7 @@ from typing import Any
 from recollect.config.document import DEFAULTS, ConfigDocument, ConfigProblem, ConfigSetting, FileLine
 from recollect.config.schema import KEYS, OPENCLAW_KEYS, PATH_SETTINGS
 from recollect.errors import InvalidInput
+from recollect.model.limits import set_limits
 
 WORKSPACE_FILES = ("recollect.yaml", ".recollect.yaml")
 MAIN_AGENT = "main"  # the agent where none is named
@@ -64,9 +65,15 @@ class Config:
         """The recipe that ``recollect recall`` uses when none is named; None where no file chooses one."""
         return self["recollect.recipe"] or ("qmd" if self["memory.backend"] == "qmd" else None)
 
+    @property
+    def chat(self) -> str:
+        """The address and the model of the chat model; "chat", that of the environment, if no file names one."""
+        return self["recollect.chat"] or "chat"
+
     def recipe_settings(self, recipe: str) -> dict[str, Any]:
         """The settings of a recipe; those that are paths are relative to the workspace."""
         settings = dict(self["recollect.settings"].get(recipe, {}))
+        settings = {name: self.chat if value == "chat" else value for name, value in settings.items()}
         for name in PATH_SETTINGS.get(recipe, ()):
             if isinstance(settings.get(name), str):
                 settings[name] = str(resolve_path(settings[name], self.workspace))
@@ -105,6 +112,11 @@ def user_config_file() -> Path:
     return Path(os.path.expanduser(home)) / "recollect" / "config.yaml"
 
 
+def trust_store() -> Path:
+    """The path of the list of trusted files."""
+    return user_config_file().with_name("trusted.json")
+
+
 def resolve_path(path: str, workspace: Path) -> Path:
     return workspace / os.path.expanduser(path)
 
@@ -121,8 +133,20 @@ def load(
     if file is not None:
         documents.append(_read(Path(os.path.expanduser(file))))
     else:
-        documents += [_read(root / name, trusted=False) for name in WORKSPACE_FILES if (root / name).is_file()]
-    return _merge(root, agent or MAIN_AGENT, documents)
+        found = [root / name for name in WORKSPACE_FILES if (root / name).is_file()]
+        documents += [_read(each, trusted=_is_trusted(each)) for each in found]
+    config = _merge(root, agent or MAIN_AGENT, documents)
+    set_limits(**config["recollect.limits"])
+    return config
+
+
+def _is_trusted(file: Path) -> bool:
+    from recollect.config.trust import is_trusted
+
+    try:
+        return is_trusted(file, trust_store())
+    except OSError:  # it cannot be read; whoever parses it says so
+        return False
 
 
 def _read(file: Path, trusted: bool = True) -> ConfigDocument:

@@ -286,9 +286,9 @@ def conflicts(service: Service, filter: FilterArgument = None, limit: Limit = 50
 
 USED = ("most_used", "least_used", "unused", "unreturned")
 USAGE = record(
-    **dict.fromkeys(("memories", "used", "uses", "never_recalled", "never_returned"), COUNT),
+    **dict.fromkeys(("memories", "used", "uses", "undated_uses", "never_recalled", "never_returned"), COUNT),
     **dict.fromkeys(USED, array(ref("Memory"))),
-    over_time=array(record(begins=TEXT, created=COUNT, last_used=COUNT)),
+    over_time=array(record(begins=TEXT, created=COUNT, uses=COUNT, last_used=COUNT)),
 )
 
 
@@ -300,7 +300,7 @@ def usage(
     period: Annotated[str, choice("What use over time is counted by.", PERIODS)] = "week",
     periods: Annotated[int, whole("How many periods.", 0, 1_000)] = 12,
 ) -> JsonObject:
-    """Which memories are used most, least and never, and how many were created and last used in each period."""
+    """Which memories are used most, least and never, and how much in each period."""
     found = service.mind.usage(filter, limit=limit, period=period, periods=periods)  # type: ignore[arg-type]
     return {**found.as_dict(), **{name: [memory_json(each) for each in getattr(found, name)] for name in USED}}
 
