@@ -81,20 +81,13 @@ def _session(name: str, memory: Any) -> str:
 
 def _exhaustive(recipe: "Recipe") -> "Recipe":
     """The recipe with every memory compared word by word."""
+    from bench.baselines import with_cues
     from recollect.recall.cues import TokensCue
 
-    def widen(part: Any) -> Any:
-        if isinstance(part, TokensCue):
-            return replace(part, scan=EVERYTHING)
-        for name, value in list(vars(part).items()) if hasattr(part, "__dict__") else ():
-            if isinstance(value, tuple):
-                setattr(part, name, tuple(map(widen, value)))
-            elif hasattr(value, "gather"):
-                widen(value)
-        return part
+    def widen(cue: Any) -> Any:
+        return replace(cue, scan=EVERYTHING) if isinstance(cue, TokensCue) else cue
 
-    widen(recipe.cues)
-    return recipe
+    return recipe.but(cues=with_cues(recipe.cues, widen))
 
 
 def _options() -> argparse.Namespace:
