@@ -1,0 +1,72 @@
+"""B12: the default recipe gives better results than all others on data that was not used to develop it.
+
+The questions of tests/fixtures/held_out.json were written before any recipe answered them. bench/families.py measures
+the same on all labelled sets, each family with what the other families chose; its results are in the repository.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Filter
+from recollect.evaluation import LabelledQuestion, RecallRunner, RecipeScores, open_runner, score_answers
+from recollect.recall.registry import RECIPES, get_recipe
+
+pytestmark = pytest.mark.contract("B12")
+HELD_OUT = Path(__file__).parent.parent / "fixtures" / "held_out.json"
+RESULTS = Path(__file__).parent.parent.parent / "bench" / "results" / "families.json"
+WITHOUT_RERANKING: dict[str, dict[str, Any]] = {"qmd": {"reranker": None}, "jeffsbrain": {"rerank": False}}
+OTHERS = sorted(set(RECIPES) - {"default"})
+
+
+@pytest.fixture(scope="module")
+def labelled() -> dict[str, Any]:
+    records: dict[str, Any] = json.loads(HELD_OUT.read_text("utf-8"))
+    return records
+
+
+@pytest.fixture(scope="module")
+def runner(labelled: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecallRunner]:
+    with open_runner(tmp_path_factory.mktemp("held_out") / "memory.db") as runner:
+        runner.mind.remember_many(labelled["memories"])
+        yield runner
+
+
+def ask(runner: RecallRunner, labelled: dict[str, Any], recipe: str) -> RecipeScores:
+    questions = [
+        LabelledQuestion(
+            each["text"],
+            dict.fromkeys(each["relevant"], 1),
+            each["collection"],
+            Filter(collection=each["collection"]),
+            asked_at=datetime.fromisoformat(labelled["asked_at"]),
+        )
+        for each in labelled["questions"]
+    ]
+    chosen = get_recipe(recipe, **WITHOUT_RERANKING.get(recipe, {}))
+    return score_answers(recipe, questions, runner.answers(questions, chosen))
+
+
+@pytest.fixture(scope="module")
+def default(runner: RecallRunner, labelled: dict[str, Any]) -> RecipeScores:
+    return ask(runner, labelled, "default")
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_default_is_better_than_every_other_recipe_on_questions_of_our_own(
+    runner: RecallRunner, labelled: dict[str, Any], default: RecipeScores, name: str
+) -> None:
+    other = ask(runner, labelled, name)
+    for measure in ("R@5", "NDCG@10"):
+        assert default.mean(measure) > other.mean(measure), measure
+
+
+def test_most_questions_of_our_own_are_answered_within_five(default: RecipeScores) -> None:
+    assert default.mean("any@5") >= 0.9
+    assert default.mean("Hit@1") >= 0.7
