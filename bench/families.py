@@ -3,7 +3,8 @@
 ``python bench/families.py`` asks a fixed sample of the questions of every set, with the default recipe and with each of
 its parts removed or each constant made neutral. Sets that are alike form a family. For each family, the parts are
 chosen on the other families alone (a part stays if they lose without it) and measured on the one left out: that column
-is the figure of promise B12. ``--floor`` fails when it is more than so much below the recipe as it is.
+is the figure of promise B12, beside the other recipes on the same questions. ``--keep`` writes it to bench/results/.
+``--only`` measures a few variants, for work on the recipe.
 """
 
 import argparse
@@ -75,7 +76,8 @@ def sample(dataset: "Dataset", questions: int) -> "Dataset":
     chosen = labelled.answerable[:questions]  # the order of datasets.read is random already
     haystacks = {where[id] for question in chosen for id in question.relevant if id in where}
     memories = [memory for memory in labelled.memories if memory.collection in haystacks]
-    return Dataset(LabelledSet(f"{dataset.name}-{questions}", chosen, memories), dataset.files)
+    name = dataset.name if len(memories) == len(labelled.memories) else f"{dataset.name}-{questions}"
+    return Dataset(LabelledSet(name, chosen, memories), dataset.files)
 
 
 # Parts that serve what users state (edges, trust, statuses) or a promise of its own (times, follow-ups, lists), which
@@ -207,6 +209,13 @@ class FamilyRun:
             for name, runner, questions in self.sets(names)
         }
 
+    def measure_recipe(self, name: str, names: Sequence[str]) -> dict[str, list[tuple[float, ...]]]:
+        """Another recipe on some sets, without a reranking model."""
+        from bench.quality_run import SETTINGS
+        from recollect.recall.registry import get_recipe
+
+        return self.measure_one(lambda _: get_recipe(name, **SETTINGS.get(name, {})), names)
+
     def _ask(
         self, runner: "RecallRunner", question: "LabelledQuestion", variants: Mapping[str, Variant]
     ) -> Iterator[tuple[str, tuple[float, ...]]]:
@@ -284,20 +293,20 @@ def main() -> int:
     from recollect.recall.registry import get_recipe
 
     present = datasets.names(options.data)
-    names = [name for names in FAMILIES.values() for name in names if name in present and name not in options.without]
-    names = options.sets or names
-    if not names:
+    every = [name for names in FAMILIES.values() for name in names if name in present and name not in options.without]
+    if not (options.sets or every):
         sys.exit(f"There are no labelled sets in {options.data}; name their folder with --data.")
-    run = FamilyRun(options.data, names, options.questions, options.stale)
+    run = FamilyRun(options.data, options.sets or every, options.questions, options.stale)
     variants = {**removals(get_recipe("default")), **weightings(("short", "long", "code", "lookup"))}
     if options.only is not None:
         variants = {name: variant for name, variant in variants.items() if name in options.only}
     scores = run.measure(variants)
-    if options.keep:
-        options.keep.write_text(json.dumps(scores), encoding="utf-8")
     print_parts(scores, variants)
     if options.only is None:
-        print_left_out(run, scores, variants)
+        found = left_out(run, scores, variants)
+        print_left_out(found)
+        if options.keep:
+            keep(found, options.questions)
     return 0
 
 
@@ -316,22 +325,47 @@ def print_parts(scores: Scores, variants: Mapping[str, Variant]) -> None:
         print(f"{name:<28}{figures}{1000 * sum(lost) / len(lost):>+8.2f}")
 
 
-def print_left_out(run: FamilyRun, scores: Scores, variants: Mapping[str, Variant]) -> None:
-    """The column of B12: each family measured with what the others chose."""
-    whole, chosen = by_family(scores[WHOLE], 0), {}
-    print(f"\n{'family left out':<16}{'as it is':>10}{'left out':>10}  what the other families chose")
+def together(variants: "Sequence[Variant]") -> "Callable[[Recipe], Recipe]":
+    """All of these changes, one after the other."""
+    return lambda recipe: reduce(lambda changed, variant: variant.change(changed), variants, recipe)
+
+
+def left_out(run: FamilyRun, scores: Scores, variants: Mapping[str, Variant]) -> dict[str, dict[str, Any]]:
+    """By family: R@10 of the recipe as it is, of what the other families chose, and of the other recipes."""
+    from recollect.recall.registry import RECIPES
+
+    whole, found = by_family(scores[WHOLE], 0), {}
     for name in whole:
-        names = choose(scores, variants, name)
-        combined = Variant(lambda recipe, names=names: reduce(lambda r, n: variants[n].change(r), names, recipe), WHOLE)  # type: ignore[misc]
+        chosen = choose(scores, variants, name)
         sets = [each for each in scores[WHOLE] if family(each) == name]
-        measured = run.measure_one(combined.change, sets)
-        chosen[name] = by_family(measured, 0)[name]
-        print(
-            f"{name:<16}{whole[name]:>10.3f}{chosen[name]:>10.3f}  {', '.join(names) or 'the recipe as it is'}",
-            flush=True,
-        )
-    means = [sum(each.values()) / len(each) for each in (whole, chosen)]
-    print(f"{'mean R@10':<16}{means[0]:>10.4f}{means[1]:>10.4f}")
+        combined = run.measure_one(together([variants[each] for each in chosen]), sets)
+        others = {each: run.measure_recipe(each, sets) for each in RECIPES if each != "default"}
+        found[name] = {
+            "as it is": round(whole[name], 4),
+            "left out": round(by_family(combined, 0)[name], 4),
+            "others": {each: round(by_family(figures, 0)[name], 4) for each, figures in others.items()},
+            "chosen": chosen,
+        }
+    return found
+
+
+def print_left_out(found: Mapping[str, Mapping[str, Any]]) -> None:
+    """The column of B12: each family measured with what the others chose."""
+    print(f"\n{'family left out':<16}{'as it is':>10}{'left out':>10}{'best other':>12}  what the other families chose")
+    rows = {name: (each["as it is"], each["left out"], max(each["others"].values())) for name, each in found.items()}
+    for name, figures in rows.items():
+        told = ", ".join(found[name]["chosen"]) or "the recipe as it is"
+        print(f"{name:<16}{figures[0]:>10.3f}{figures[1]:>10.3f}{figures[2]:>12.3f}  {told}")
+    means = [sum(figures) / len(rows) for figures in zip(*rows.values(), strict=True)]
+    print(f"{'mean R@10':<16}{means[0]:>10.4f}{means[1]:>10.4f}{means[2]:>12.4f}")
+
+
+def keep(found: Mapping[str, Any], questions: int) -> None:
+    from bench.report import machine
+
+    told = {"facts": machine(), "questions of a set": questions, "families": found}
+    text = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+    (HOME / "results" / "families.json").write_text(text, encoding="utf-8")
 
 
 def _options() -> argparse.Namespace:
@@ -342,7 +376,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", type=lambda text: text.split(","), help="only these variants; '' for none")
     parser.add_argument("--questions", type=int, default=QUESTIONS, help="of each set")
     parser.add_argument("--stale", action="store_true", help="use stores that were built by other code")
-    parser.add_argument("--keep", type=Path, help="write the scores of every question to a JSON file")
+    parser.add_argument("--keep", action="store_true", help="write the figures to bench/results/families.json")
     return parser.parse_args()
 
 

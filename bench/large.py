@@ -38,7 +38,7 @@ def main() -> int:
     cache.mkdir(parents=True, exist_ok=True)
     embedder = CachedLocalEmbedder(cache)
     alone = datasets.read(options.data / options.set, options.limit)
-    every = [datasets.read(options.data / name) for name in OTHERS if (options.data / name).exists()]
+    every = [datasets.read(options.data / name) for name in options.others if (options.data / name).exists()]
     together = _together(alone, every)
     recipe = get_recipe("default")
     runs: list[tuple[str, Dataset, Recipe]] = [("alone", alone, recipe), ("among all", together, recipe)]
@@ -94,6 +94,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=HOME.parent.parent / "shared" / "data", help="folder of the sets")
     parser.add_argument("--set", default="locomo", help="whose questions are asked")
+    parser.add_argument("--others", type=lambda text: text.split(","), default=OTHERS, help="whose memories are there")
     parser.add_argument("--limit", type=int, help="questions, drawn at random")
     parser.add_argument("--exhaustive", action="store_true", help="also compare every memory word by word")
     return parser.parse_args()
