@@ -88,7 +88,7 @@ def default(
         ),
         fuse=BlendByTextKind(
             short=_blend(factors, words=0.16, vectors=0.20, tokens=0.64),
-            long=_blend(factors, words=0.30, vectors=0.40, tokens=0.30),
+            long=_blend(factors, words=0.30, vectors=0.45, tokens=0.25),
             code=_blend(factors, words=0.10, vectors=0.65, tokens=0.25),
             lookup=_blend(factors, words=0.40, vectors=0.25, tokens=0.35),
             unread=_blend(factors, words=0.90, vectors=0.10, tokens=0.00),

@@ -7,13 +7,15 @@ the same on all labelled sets, each family with what the other families chose; i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench import datasets
+from bench.families import sample
 from recollect import Filter
 from recollect.evaluation import LabelledQuestion, RecallRunner, RecipeScores, open_runner, score_answers
 from recollect.recall.registry import RECIPES, get_recipe
@@ -21,6 +23,7 @@ from recollect.recall.registry import RECIPES, get_recipe
 pytestmark = pytest.mark.contract("B12")
 HELD_OUT = Path(__file__).parent.parent / "fixtures" / "held_out.json"
 RESULTS = Path(__file__).parent.parent.parent / "bench" / "results" / "families.json"
+DATA = Path(__file__).parent.parent.parent.parent / "shared" / "data"
 WITHOUT_RERANKING: dict[str, dict[str, Any]] = {"qmd": {"reranker": None}, "jeffsbrain": {"rerank": False}}
 OTHERS = sorted(set(RECIPES) - {"default"})
 
@@ -70,3 +73,36 @@ def test_default_is_better_than_every_other_recipe_on_questions_of_our_own(
 def test_most_questions_of_our_own_are_answered_within_five(default: RecipeScores) -> None:
     assert default.mean("any@5") >= 0.9
     assert default.mean("Hit@1") >= 0.7
+
+
+def test_the_kept_figures_are_better_than_every_other_recipe_with_the_family_left_out() -> None:
+    """What bench/families.py measured: each family with the parts and weights that the other families chose."""
+    families = json.loads(RESULTS.read_text("utf-8"))["families"]
+    assert len(families) >= 10
+    held_out = mean(each["left out"] for each in families.values())
+    assert held_out >= mean(each["as it is"] for each in families.values()) - 0.01
+    for other in OTHERS:
+        assert held_out > mean(each["others"][other] for each in families.values()) + 0.05, other
+
+
+def mean(values: Iterable[float]) -> float:
+    every = list(values)
+    return sum(every) / len(every)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.exists(), reason=f"the labelled sets are not at {DATA}")
+@pytest.mark.parametrize("name", ["everyday_en_b", "precisionmem", "tidybot_robot"])
+def test_default_is_better_than_every_other_recipe_on_a_set_of_the_data_folder(name: str, tmp_path: Path) -> None:
+    dataset = sample(datasets.read(DATA / name, 40), 40).labelled
+    with open_runner(tmp_path / "memory.db") as runner:
+        runner.mind.remember_many(dataset.memories)
+        scores = {
+            recipe: score_answers(
+                recipe,
+                dataset.answerable,
+                runner.answers(dataset.answerable, get_recipe(recipe, **WITHOUT_RERANKING.get(recipe, {}))),
+            ).mean("NDCG@10")
+            for recipe in RECIPES
+        }
+    assert max(scores, key=lambda recipe: scores[recipe]) == "default", scores
