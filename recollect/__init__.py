@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recollect.aio import AsyncMind
+    from recollect.aio import AsyncClient, AsyncMind
+    from recollect.client import Client
     from recollect.embed import Embedder
     from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
     from recollect.ingest.folder import FolderSettings
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     from recollect.systems.robotmem.robot import Robot
     from recollect.text.times import TimeSpan
     from recollect.text.times.phrases import when
+    from recollect.upkeep.backup import restore
 
 __version__ = "0.2.0.dev0"
 
 _MODULES: dict[str, tuple[str, ...]] = {
-    "recollect.aio": ("AsyncMind",),
+    "recollect.aio": ("AsyncClient", "AsyncMind"),
+    "recollect.client": ("Client",),
     "recollect.embed": ("Embedder",),
     "recollect.errors": ("EmbeddingError", "InvalidInput", "NotFound", "RecollectError", "StoreError"),
     "recollect.ingest.folder": ("FolderSettings",),
@@ -43,12 +46,15 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "recollect.systems.openclaw.search": ("SearchSettings",),
     "recollect.systems.openclaw.workspace": ("Workspace",),
     "recollect.text.times": ("TimeSpan",),
+    "recollect.upkeep.backup": ("restore",),
     "recollect.text.times.phrases": ("when",),
 }
 _MODULE = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "AsyncClient",
     "AsyncMind",
+    "Client",
     "Context",
     "Edge",
     "Embedder",
@@ -76,6 +82,7 @@ __all__ = [
     "Workspace",
     "fuse",
     "open",
+    "restore",
     "when",
 ]
 

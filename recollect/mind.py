@@ -21,8 +21,10 @@ from recollect.model.memory import STATUSES, Clock, When, make_edge, make_memory
 # Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that
 # a program that imports Mind starts quickly (tests/test_imports.py).
 if TYPE_CHECKING:
+    from recollect.chat import ChatModel
     from recollect.embed import Embedder
     from recollect.ingest.imports.importer import ImportProgress, ImportSummary
+    from recollect.ingest.turns import ExtractFacts, Messages, RememberedTurns
     from recollect.ingest.writer import Progress, WriteSummary
     from recollect.recall.comparison import Comparison
     from recollect.recall.context import Context
@@ -33,11 +35,15 @@ if TYPE_CHECKING:
     from recollect.recall.recipe import Recipe
     from recollect.recall.results import Recall, Verdict
     from recollect.store.base import Bound, Store, StoreStatus, Transaction, UndoResult, WriteResult
+    from recollect.store.erasing import Erasure, Receipt
     from recollect.store.sqlite import SqliteStore
     from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
-    from recollect.tools import Tool
+    from recollect.tools import Tools
+    from recollect.upkeep.backup import BackupResult
     from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.consolidate import Period, Summarise
+    from recollect.upkeep.erasing import Verification
+    from recollect.upkeep.extraction import Extract, ExtractSummary
     from recollect.upkeep.markdown_export import ExportResult
     from recollect.upkeep.probes import Probes
     from recollect.upkeep.usage import SortOrder, Usage, UsagePeriodName
@@ -177,14 +183,31 @@ class Mind:
         memories = [self._numbered(number, item) for number, item in enumerate(items, 1)]
         return summarize(self._writer.write("remember", memories, progress))
 
-    def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
+    def remember_turns(
+        self, messages: Messages, *, extract: ExtractFacts | None = None, **details: Unpack[Details]
+    ) -> RememberedTurns:
+        """Store the messages of a conversation as turns of one session, and the facts that ``extract`` finds in them.
+
+        ``extract`` gets the messages and returns texts, or objects with ``text`` and the numbers of its ``turns``;
+        ``recollect.ingest.turns.FactExtractor`` makes one from any chat model. The turns are stored first: when
+        ``extract`` fails, they stay, and the result has the ``error``. A fact is linked to its turns and trusted as the
+        least trusted of them.
+        """
+        from recollect.ingest.turns import TurnWriter
+
+        return TurnWriter(self._writer, self._memory, self.list).write(messages, extract, details)
+
+    def edit(
+        self, id: str, /, *, text: str | None = None, expected: Memory | None = None, **changes: Unpack[Changes]
+    ) -> Memory:
         """Change a memory in place. The earlier version stays in its history and is no longer found.
 
-        A forgotten memory cannot be changed, except by a ``status`` that restores it.
+        A forgotten memory cannot be changed, except by a ``status`` that restores it. With ``expected``, nothing is
+        changed and EditConflict is raised unless the memory still equals that one.
         """
         (full_id,) = self._store.resolve([id])
         fields: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
-        self._writer.edit(full_id, fields)
+        self._writer.edit(full_id, fields, expected)
         return self.show(full_id)
 
     def forget(self, *ids: str, reason: str = "") -> int:
@@ -196,6 +219,57 @@ class Mind:
         with self._store.transaction("forget", check.string(reason, "reason")) as transaction:
             written = [transaction.revise(id, lambda memory: replace(memory, status="forgotten")) for id in full_id]
         return sum(each.action == "changed" for each in written)
+
+    def erase(
+        self,
+        *ids: str,
+        filter: AnyFilterOrMapping | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        collection: str | None = None,
+        dry_run: bool = False,
+        code: str | None = None,
+    ) -> Erasure:
+        """Remove memories for good, with everything that is derived from them (B6); ``undo`` does not restore them.
+
+        Give ids, a filter (forgotten and expired memories are included), or the user, session, agent or collection
+        whose memories are to go, with their relations. ``dry_run`` changes nothing and returns the counts and a
+        ``code`` that confirms exactly this set. The result has a receipt, what remains and what is ``pending``.
+        """
+        from recollect.store.base import Bound
+        from recollect.text.times.phrases import with_moments
+        from recollect.upkeep.erasing import choose
+
+        named = {"collection": collection, "user": user, "agent": agent, "session": session}
+        bound = Bound(**{name: check.string(value, name) for name, value in named.items() if value is not None})
+        now = self.clock()
+        store, chosen = choose(self._store, ids, with_moments(as_filter(filter), now), bound, now)
+        return self._erase(store, chosen, dry_run, code)
+
+    def erase_expired(self, *, dry_run: bool = False, code: str | None = None) -> Erasure:
+        """Erase the memories that are past their ``expires``."""
+        from recollect.upkeep.erasing import select_ids
+
+        return self._erase(self._store, select_ids(self._store, None, self.clock(), expired=True), dry_run, code)
+
+    def finish_erasures(self) -> tuple[str, ...]:
+        """Overwrite what erasures left in freed pages and logs; what is still pending, and why."""
+        from recollect.upkeep import erasing
+
+        with erasing.open_caches(self._store, self.embedder) as caches:
+            return (*self._store.finish_erasures(), *(reason for cache in caches for reason in cache.clean()))
+
+    def receipts(self) -> Sequence[Receipt]:
+        """The receipts of all erasures, oldest first."""
+        return self._store.receipts()
+
+    def verify_erasure(self, receipt: Receipt | Mapping[str, Any]) -> Verification:
+        """Check that nothing with the ids of a receipt is stored, and that no byte of it is left in the files."""
+        from recollect.upkeep import erasing
+
+        with erasing.open_caches(self._store, self.embedder) as caches:
+            return erasing.verify(self._store, erasing.as_receipt(receipt), self.clock(), caches)
 
     def link(self, source: str, target: str, kind: str = "supports", weight: float = 1.0) -> Edge:
         """Add an edge between two memories, or set the weight of an existing one."""
@@ -389,11 +463,14 @@ class Mind:
         (full_id,) = self._store.resolve([id])
         return self.recall(query, k, **{**options, "track": False}).why_not(full_id)
 
-    def tools(self) -> Sequence[Tool]:
-        """``remember``, ``recall`` and ``forget`` as tools for a language model: name, JSON schema, function."""
+    def tools(self, *sets: str) -> Tools:
+        """Tools for a language model: name, description, JSON schema and function of each.
+
+        ``sets`` are basic (remember, recall, update, supersede and forget; the default), robot, notes, and all.
+        """
         from recollect.tools import make_tools
 
-        return make_tools(self)
+        return make_tools(self, sets or ("basic",))
 
     # Reading.
 
@@ -496,25 +573,32 @@ class Mind:
         period: Period = "daily",
         *,
         filter: AnyFilterOrMapping | None = None,
-        summarise: Summarise | None = None,
+        summarise: Summarise | ChatModel | str | None = None,
+        deadline: float = 120.0,
     ) -> Sequence[Path]:
         """Write notes about days, weeks or quarters into a folder; the files that changed.
 
-        Notes are extracts of the memories; ``summarise`` may call a language model.
+        Notes are extracts of the memories, or summaries by ``summarise``: a function, or a chat model (a ChatModel,
+        "URL MODEL", or "chat" for the configured one). When it fails, or after ``deadline`` seconds for all notes,
+        the other notes are extracts, and a warning is logged.
         """
-        from recollect.upkeep.consolidate import make_notes, write_notes
+        from recollect.upkeep.consolidate import Summariser, make_notes, write_notes
 
+        summariser = None if summarise is None else Summariser(summarise, deadline)
         active = [memory for memory in reversed(self.list(filter)) if memory.status == "active"]
-        return write_notes(Path(folder), make_notes(active, period, summarise))
+        return write_notes(Path(folder), make_notes(active, period, summariser))
 
-    def consolidate_session(self, session: str, *, summarise: Summarise | None = None) -> Memory:
+    def consolidate_session(
+        self, session: str, *, summarise: Summarise | ChatModel | str | None = None, deadline: float = 120.0
+    ) -> Memory:
         """Store one memory that summarises a session, with edges to its memories; a second call replaces it."""
-        from recollect.upkeep.consolidate import session_summary
+        from recollect.upkeep.consolidate import Summariser, session_summary
 
         memories = self.list({"session": session, "status": "active", "not": {"kind": "summary"}})
         if not memories:
             raise NotFound(f"There are no memories of the session {session!r}.")
-        summary = session_summary(session, list(reversed(memories)), summarise)
+        summariser = None if summarise is None else Summariser(summarise, deadline)
+        summary = session_summary(session, list(reversed(memories)), summariser)
 
         def link(transaction: Transaction, written: Sequence[WriteResult]) -> None:
             for memory in memories:
@@ -522,6 +606,26 @@ class Mind:
 
         (written,) = self._writer.write("consolidate", [self._memory(summary)], also=link)
         return self.show(written.id)
+
+    def extract(
+        self,
+        filter: AnyFilterOrMapping | None = None,
+        *,
+        extract: Extract | ChatModel | str | None = None,
+        deadline: float = 120.0,
+        progress: Progress | None = None,
+    ) -> ExtractSummary:
+        """Fill in names (``entities``) and a gist (``summary``) of memories that have none; one operation for undo.
+
+        By rule, or by ``extract``: a function from a text to ``{"gist": …, "entities": […]}``, or a chat model. When it
+        fails, or after ``deadline`` seconds, the rules do the rest. Names that a text does not contain are left out.
+        """
+        from recollect.upkeep.extraction import Extractor, extract_missing
+
+        names = {name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)}
+        extractor = Extractor(sorted(names), extract, deadline)
+        memories = [memory for memory in self.list(filter) if memory.status == "active"]
+        return extract_missing(self._store, memories, extractor, progress)
 
     def names_in(self, text: str) -> Sequence[str]:
         """Entity names in a text, without a model: known names, and runs of capitalised words."""
@@ -581,6 +685,37 @@ class Mind:
             items = list(records)
             return Importer(self._writer, strict, progress).run(format, lambda: items)
         return Importer(self._writer, strict, progress).run(format, lambda: read_source(source, format), once)
+
+    # Backups.
+
+    def backup(
+        self,
+        folder: str | PathLike[str],
+        *,
+        passphrase: str | None = None,
+        keep: int | None = None,
+        keep_days: float | None = None,
+        progress: Progress | None = None,
+    ) -> BackupResult:
+        """Back up the file into a folder, while it is in use. Backups in one folder share what did not change.
+
+        ``passphrase`` encrypts them (the extra ``encryption``). Backups beyond the newest ``keep`` and older than
+        ``keep_days`` are removed. ``recollect.restore`` restores one.
+        """
+        from recollect.store.sqlite import SqliteStore
+        from recollect.upkeep.backup import backup
+
+        if not isinstance(self._store, SqliteStore):
+            raise StoreError(f"Only files can be backed up, and {self.path} is none; export() works for every store.")
+        return backup(
+            self._store,
+            folder,
+            self.clock,
+            passphrase=passphrase,
+            keep=keep,
+            keep_days=keep_days,
+            progress=progress,
+        )
 
     # Vectors.
 
@@ -649,6 +784,15 @@ class Mind:
         return f"Mind({self.path!r})"
 
     # Internals.
+
+    def _erase(self, store: Store, ids: Sequence[str] | None, dry_run: bool, code: str | None) -> Erasure:
+        from recollect.upkeep import erasing
+
+        with erasing.open_caches(store, self.embedder) as caches:
+            erased = erasing.erase(store, ids, caches, self.clock(), code=code, dry_run=dry_run)
+        if self._recall_cache is not None and not dry_run:
+            self._recall_cache.clear()
+        return erased
 
     def _with_prefix(self, text: str) -> str:
         """The id that a text is the beginning of, if it is long enough to be meant as one."""

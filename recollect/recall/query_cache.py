@@ -30,7 +30,7 @@ from recollect.recall.trace import Step, Trace
 from recollect.store.base import Snapshot, Store
 
 VALIDITY_FIELDS = ("valid_from", "valid_to", "expires")  # moments at which the same query gets another answer
-USE_METHODS = ("uses", "use_numbers")
+USE_METHODS = ("uses", "use_numbers", "uses_by_day")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,18 @@ class RecallCache:
             self._add(key, outcome, check.micros(request.now), tracked.next_moment)
         return build_recall(store, request, outcome, start)
 
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+
     def _lookup(self, store: Store, request: Request, key: Hashable) -> SearchOutcome | None:
         """The cached outcome, with its memories fetched again: their use may have changed."""
         now = check.micros(request.now)
         with store.snapshot() as snapshot:
             with self._lock:
-                entry = self._entries.get(key) if self._version == snapshot.version else None
+                if self._version != snapshot.version:
+                    self._entries.clear()  # also for what was erased: it must not stay in memory
+                entry = self._entries.get(key)
                 if entry is None or not entry.since <= now < entry.until:
                     return None
                 self._entries.move_to_end(key)

@@ -15,13 +15,17 @@ from numpy.typing import NDArray
 
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
-from recollect.recall.statements import ConflictRule, Statements, median_cosine
+from recollect.recall.statements import (
+    CONFLICT_REASONS,
+    DECIDED_EDGES,
+    ConflictRule,
+    Statements,
+    usual_cosine,
+)
 from recollect.store.base import Rows, Snapshot, Store
 
 NEIGHBOURS = 8  # memories that each one is compared with
-SAMPLE = 200  # memories of an owner from which the usual cosine is taken
 BATCH = 256  # memories that are compared at once, and between two reports of progress
-LINKED = ("supersedes", "contradicts", "same_as")
 
 Report = Callable[[int, int], None]  # how many memories were compared, of how many
 
@@ -37,12 +41,7 @@ class Conflict:
 
     @property
     def reason(self) -> str:
-        return {
-            "correction": "the newer one corrects what was said shortly before",
-            "change": "near in meaning with different values, and the newer one tells of a change",
-            "value": "near in meaning, in the same words, with different values",
-            "polarity": "opposite opinions of the same thing",
-        }[self.rule]
+        return CONFLICT_REASONS[self.rule]
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -98,7 +97,7 @@ def _compare_all(
     Yields how many each batch had. One matrix product finds the nearest of all memories of a batch.
     """
     vectors = np.nan_to_num(snapshot.vectors(rows))  # what has no vector is near to nothing
-    median = _median(vectors)
+    median = usual_cosine(snapshot, rows)
     own = frozenset(rows.tolist())
     for start in range(0, len(rows), BATCH):
         batch = rows[start : start + BATCH]
@@ -147,18 +146,9 @@ def _owners(snapshot: Snapshot, rows: Rows) -> list[tuple[str, ...]]:
     return list(zip(*(snapshot.strings(name, rows) for name in ("collection", "user")), strict=True))
 
 
-def _median(vectors: NDArray[np.float32]) -> float | None:
-    """The usual cosine of two memories of an owner, from a sample; it differs between languages."""
-    known = vectors[vectors.any(axis=1)] if vectors.size else vectors
-    if not len(known):
-        return None
-    sample = known[:: max(1, len(known) // SAMPLE)]
-    return median_cosine((sample @ sample.T).astype(np.float64))
-
-
 def _linked(snapshot: Snapshot, rows: set[int]) -> Iterator[tuple[int, int]]:
     """The pairs, both ways round, about which somebody has decided already."""
-    edges = snapshot.edges(np.array(sorted(rows), dtype=np.int64), LINKED)
+    edges = snapshot.edges(np.array(sorted(rows), dtype=np.int64), DECIDED_EDGES)
     for a, b in zip(edges.sources.tolist(), edges.targets.tolist(), strict=True):
         yield a, b
         yield b, a

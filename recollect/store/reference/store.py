@@ -15,11 +15,14 @@ from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.model import validation as check
 from recollect.model.memory import Clock
 from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord
+from recollect.store.erasing import Erasure, Purge, Receipt
+from recollect.store.reference.erasing import erase, receipts_within
 from recollect.store.reference.files import has_folder
 from recollect.store.reference.snapshot import ReferenceSnapshot
 from recollect.store.reference.state import State, overlaps
 from recollect.store.reference.transaction import ReferenceTransaction
 from recollect.store.text_fields import field_words
+from recollect.store.use_days import DAILY_DAYS, USES, day_number, month_day
 
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
 
@@ -168,6 +171,26 @@ class ReferenceStore:
                 transaction.switch_space(space)
         return missing
 
+    def erase(
+        self,
+        ids: Sequence[str] | None,
+        purge: Purge | None = None,
+        *,
+        code: str | None = None,
+        dry_run: bool = False,
+    ) -> Erasure:
+        if dry_run:
+            state, now = self._state.copy(), self._shared.clock()
+            return erase(ReferenceTransaction(state, self.bound, self.path, "erase", now, None), ids, None, code, True)
+        with self.transaction("erase") as transaction:
+            return erase(transaction, ids, purge, code, False)
+
+    def finish_erasures(self) -> tuple[str, ...]:
+        return ()
+
+    def receipts(self) -> list[Receipt]:
+        return receipts_within(self._state, self.bound)
+
     def record_use(self, use: UseRecord) -> None:
         if self.readonly:
             return
@@ -176,6 +199,7 @@ class ReferenceStore:
             for row in use.rows:
                 if row in state.memories and self.bound.contains(state.memories[row]):
                     state.uses[row] = _used(state.uses.get(row, Use()), use)
+                    state.uses_by_day[row] = _used_on_day(state.uses_by_day.get(row, {}), use)
             self._shared.state = state
 
     def status(self) -> StoreStatus:
@@ -226,3 +250,15 @@ def _used(current: Use, use: UseRecord) -> Use:
         times = (*current.recall_times, use.at)[-RECALL_TIMES:]
         current = replace(current, last_recalled=use.at, recall_times=times)
     return current
+
+
+def _used_on_day(by_day: dict[int, int], use: UseRecord) -> dict[int, int]:
+    """The uses of a memory by day after one more; days that are long past are joined to their month."""
+    uses = sum(counter in USES for counter in use.counters)
+    if not uses:
+        return by_day
+    today = day_number(use.at)
+    total: Counter[int] = Counter()
+    for day, count in [*by_day.items(), (today, uses)]:
+        total[month_day(day) if day < today - DAILY_DAYS else day] += count
+    return dict(total)

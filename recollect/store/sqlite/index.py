@@ -20,6 +20,7 @@ from recollect.model.memory import JSON_FIELDS, KEYWORD_FIELDS
 from recollect.store.base import Rows, Space
 from recollect.store.sqlite.arrays import GrowingArray
 from recollect.store.sqlite.connections import fetch
+from recollect.store.sqlite.erasing import last_erasure
 from recollect.store.sqlite.postings import Postings
 from recollect.store.sqlite.rows import ENCODED, select_columns
 from recollect.store.sqlite.token_sketches import SketchArrays, SketchBuilder
@@ -151,7 +152,7 @@ class IndexUpdater:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self.vocabulary: tuple[int, Vocabulary] | None = None  # and its highest term number: it only ever grows
+        self.vocabulary: tuple[tuple[int, int], Vocabulary] | None = None  # and what it was made of
         self.stems: dict[str, StemIndex] = {}  # by language, of those that queries were in
         self._begin(None)
 
@@ -205,7 +206,7 @@ class IndexUpdater:
 
     def _read_column(self, index: Index, connection: apsw.Connection, name: str) -> None:
         column = _column(name)
-        values = dict(connection.execute(f"SELECT m.row, {select_columns(connection, [name])} FROM memories m"))
+        values = dict(fetch(connection, f"SELECT m.row, {select_columns(connection, [name])} FROM memories m"))
         empty: Any = JSON_FIELDS.get(name, "" if name in CODED else None)
         read = column.extend([values.get(int(row), empty) for row in index.rows])
         index.codes[name] = column.codes if isinstance(column, CodedColumn) else {}
@@ -231,6 +232,9 @@ class IndexUpdater:
             self._begin(space)
             index = None
         since = index.version.number if index else 0
+        if since and last_erasure(connection) > since:  # nothing of what was erased may stay in memory
+            self._begin(space)
+            self.vocabulary, self.stems, index, since = None, {}, None, 0
         if since and _strengths_changed(connection, since):
             self._columns.pop("strength", None)  # it is read again when a recall asks for it
         names = list(self._columns)
@@ -344,7 +348,7 @@ def _read_sketches(connection: apsw.Connection, since: int, rows: Rows) -> list[
     for table in ENCODED:  # an older file that may only be read has them beside the vectors, or has none
         if connection.execute("SELECT 1 FROM pragma_table_info(?) WHERE name = 'sketch'", (table,)).get:
             sql = CHANGED_SKETCHES if since else ALL_SKETCHES
-            found.update(connection.execute(sql.format(table=table), (since,)))
+            found.update(fetch(connection, sql.format(table=table), (since,)))
     return [found.get(row, b"") for row in rows.tolist()]
 
 

@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from itertools import count
@@ -22,19 +23,28 @@ from recollect.model import Edge, EntityEdge, JsonObject, Memory
 from recollect.model import validation as check
 from recollect.model.validation import from_micros, micros
 from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord
+from recollect.store.erasing import Erasure, Purge, Receipt
+from recollect.store.sqlite.backups import read_last_backup, record_backup
 from recollect.store.sqlite.bounds import bound_condition, contains_folder
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, fork_gate, translate_errors
+from recollect.store.sqlite.erasing import erase, last_erasure, read_receipts
+from recollect.store.sqlite.erasing import finish as finish_erasures
 from recollect.store.sqlite.files import read_chunk_ids, read_embedded, read_files, read_folders
 from recollect.store.sqlite.index import FileVersion, IndexUpdater, active_space, read_change_token, read_version
 from recollect.store.sqlite.postings import ENTRY
 from recollect.store.sqlite.rows import ENCODED, SELECT_USE, as_values, from_row, select_columns
 from recollect.store.sqlite.snapshot import SqliteSnapshot, read_relations
 from recollect.store.sqlite.transaction import SqliteTransaction
+from recollect.store.use_days import DAILY_DAYS, USES, day_number, month_day
 
 log = logging.getLogger("recollect")
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
 MOMENT_OF = {"access": "last_accessed", "recall": "last_recalled"}
 AMONG = "IN (SELECT value FROM json_each(?))"
+
+
+class _DryRun(Exception):
+    """Rolls back the transaction of an erasure that was only tried."""
 
 
 class SqliteFile:
@@ -49,6 +59,11 @@ class SqliteFile:
         self.word_numbers_of = FileVersion(0, 0)  # the version that they were last read from
         self.pending_use: list[tuple[UseRecord, Bound]] = []
         self.pending_lock = Lock()
+        if not self.connections.readonly:
+            with translate_errors(path), fork_gate.hold():
+                connection = self.connections.get()
+                finish_erasures(connection, path, wait=0)  # that another process could not finish
+                connection.set_busy_timeout(BUSY_MILLISECONDS)
 
     @cached_property
     def unsynced(self) -> Connections:
@@ -82,6 +97,11 @@ class SqliteStore:
         return self._file.path
 
     @property
+    def connection(self) -> apsw.Connection:
+        """This thread's connection."""
+        return self._file.connections.get()
+
+    @property
     def readonly(self) -> bool:
         return self._file.connections.readonly
 
@@ -107,7 +127,8 @@ class SqliteStore:
                         yield SqliteSnapshot(self.path, index, connection, file.updater, self.bound)
                         return
                 finally:
-                    connection.execute("COMMIT")
+                    if connection.in_transaction:  # an error of the disk ends it
+                        connection.execute("COMMIT")
                 if attempt > 2:  # another thread is ahead once, not always: an older file was put in this one's place
                     file.updater.restart()
                     file.word_numbers.clear()
@@ -119,19 +140,23 @@ class SqliteStore:
         if self.readonly:
             raise StoreError(f"{self.path} is read-only; nothing was written.")
         file = self._file
-        connection = file.connections.get() if durable else file.unsynced.get()
+        connections = file.connections if durable else file.unsynced
+        connection = connections.get()
         if not durable:
             connection.set_busy_timeout(BUSY_MILLISECONDS)
         with translate_errors(self.path), fork_gate.hold():
             connection.execute("BEGIN IMMEDIATE")
             try:
+                connections.check_log()
                 known = file.word_numbers_of
-                if known.number and read_change_token(connection, known.number) != known.token:
-                    file.word_numbers.clear()  # the file was replaced by another one
+                replaced = known.number and read_change_token(connection, known.number) != known.token
+                if replaced or last_erasure(connection) > known.number:
+                    file.word_numbers.clear()  # the file was replaced by another one, or words of it were erased
                 now, words = file.clock(), file.word_numbers
                 transaction = SqliteTransaction(connection, self.path, verb, note, now, words, self.bound, operation)
                 yield transaction
                 transaction.finish()
+                connections.check_file()
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
@@ -274,6 +299,39 @@ class SqliteStore:
             )
         return 0
 
+    def erase(
+        self,
+        ids: Sequence[str] | None,
+        purge: Purge | None = None,
+        *,
+        code: str | None = None,
+        dry_run: bool = False,
+    ) -> Erasure:
+        try:
+            with self.transaction("erase") as transaction:
+                erased = erase(transaction, ids, purge, code, dry_run)
+                if dry_run:
+                    raise _DryRun
+        except _DryRun:
+            return erased
+        self._file.updater.restart()
+        self._file.word_numbers.clear()
+        return replace(erased, pending=self.finish_erasures())
+
+    def finish_erasures(self) -> tuple[str, ...]:
+        if self.readonly:
+            raise StoreError(f"{self.path} is read-only; nothing was written.")
+        with translate_errors(self.path), fork_gate.hold():
+            connection = self._file.connections.get()
+            try:
+                return finish_erasures(connection, self.path)
+            finally:
+                connection.set_busy_timeout(BUSY_MILLISECONDS)
+
+    def receipts(self) -> list[Receipt]:
+        with translate_errors(self.path):
+            return read_receipts(self._file.connections.get(), self.bound)
+
     # Use is written beside the content, without waiting for the disk or for other writers.
 
     def record_use(self, use: UseRecord) -> None:
@@ -340,7 +398,13 @@ class SqliteStore:
                 spaces=spaces,
                 without_vector=len(self.unembedded(active[1] if active else Space("", 0))),
                 last_change=None if last is None else from_micros(last),
+                last_backup=None if values else read_last_backup(connection),
             )
+
+    def record_backup(self, folder: str, at: datetime) -> None:
+        """Remember when the file was backed up, for status and doctor."""
+        with translate_errors(self.path), fork_gate.hold():
+            record_backup(self.connection, folder, at)
 
     def close(self) -> None:
         file = self._file
@@ -374,8 +438,32 @@ def _record_use(connection: apsw.Connection, use: UseRecord, bound: Bound) -> No
         + ", ".join([f"{name} = {name} + 1" for name in counts] + [f"{name} = ?1" for name in moments]),
         parameters,
     )
+    _record_day(connection, stored, use, values)
     if "recall" in use.counters:
         sql = f"SELECT row, recall_times FROM use WHERE row IN (SELECT m.row FROM {stored})"
         for row, times in fetch(connection, sql, parameters):
             latest = json.dumps([*json.loads(times), micros(use.at)][-RECALL_TIMES:])
             connection.execute("UPDATE use SET recall_times = ? WHERE row = ?", (latest, row))
+
+
+def _record_day(connection: apsw.Connection, stored: str, use: UseRecord, values: Sequence[str]) -> None:
+    """Count the use of its day, and join days that are long past to their month (see use_days.py)."""
+    uses = sum(counter in USES for counter in use.counters)
+    if not uses:
+        return
+    day = day_number(use.at)
+    connection.execute(
+        f"INSERT INTO use_by_day SELECT m.row, ?1, {uses} FROM {stored} "
+        f"ON CONFLICT (row, day) DO UPDATE SET uses = uses + {uses}",
+        (day, json.dumps(use.rows), *values),
+    )
+    past = f"row IN (SELECT m.row FROM {stored}) AND day < ?1"
+    parameters = (day - DAILY_DAYS, json.dumps(use.rows), *values)
+    for row, old, used in fetch(connection, f"SELECT row, day, uses FROM use_by_day WHERE {past}", parameters):
+        month = month_day(old)
+        if month != old:
+            connection.execute("DELETE FROM use_by_day WHERE row = ? AND day = ?", (row, old))
+            connection.execute(
+                "INSERT INTO use_by_day VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET uses = uses + ?3",
+                (row, month, used),
+            )
