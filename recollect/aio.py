@@ -29,6 +29,7 @@ from recollect.recall.results import Recall, Verdict
 from recollect.store.base import UndoResult
 from recollect.store.erasing import Erasure, Receipt
 from recollect.tools import Tools
+from recollect.upkeep.audit import AuditFinding
 from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.consolidate import Period
 from recollect.upkeep.erasing import Verification
@@ -153,6 +154,9 @@ class AsyncMind:
 
     async def conflicts(self, filter: Any = None, **options: Any) -> Sequence[Conflict]:
         return await asyncio.to_thread(self.sync.conflicts, filter, **options)
+
+    async def audit(self, filter: Any = None, **options: Any) -> Sequence[AuditFinding]:
+        return await asyncio.to_thread(self.sync.audit, filter, **options)
 
     async def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
         return await asyncio.to_thread(self.sync.history, id)

@@ -12,9 +12,10 @@ from textwrap import dedent
 import pytest
 
 from recollect import InvalidInput, Mind
-from recollect.config import load
+from recollect.config import load, trust_store
 from recollect.config.apply import open_workspace
 from recollect.config.schema import KEYS
+from recollect.config.trust import trust
 from tests.cli.conftest import Command, recollect  # noqa: F401 — the terminal is a fixture
 
 CONSUMER = """
@@ -90,7 +91,8 @@ def write(file: Path, text: str) -> Path:
 
 
 def configure(root: Path, text: str) -> None:
-    write(root / "recollect.yaml", text)
+    """Write the file of a workspace, which its user trusts."""
+    trust([write(root / "recollect.yaml", text)], trust_store())
 
 
 def memory_search(text: str) -> str:
