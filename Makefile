@@ -51,6 +51,7 @@ speed: $(READY)  ## measure beside the raw parts and the peers (see bench/)
 quality: $(READY)  ## measure recall on labelled sets beside the peers, with tables and plots (DATA=folder, JOBS=2; see docs/quality.md)
 	@$(BIN)/python -m pip install --quiet -e ".[bench]"
 	$(BIN)/python bench/quality.py --all $(if $(DATA),--data $(DATA)) $(if $(JOBS),--jobs $(JOBS))
+	$(BIN)/python bench/families.py --keep $(if $(DATA),--data $(DATA))
 
 everyday: $(READY)  ## everyday questions, time phrases, conflicts, and one set among all others (DATA=folder)
 	$(BIN)/python bench/everyday.py $(if $(DATA),--data $(DATA))

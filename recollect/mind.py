@@ -319,7 +319,7 @@ class Mind:
         if isinstance(new, str) and self._store.get([new], missing_ok=True):
             if details:
                 raise InvalidInput(f"{new} is a stored memory: change its {', '.join(details)} with edit.")
-            self._writer.supersede_by_stored(replaced.id, new)
+            self._writer.supersede_by_stored(replaced.id, new, self.clock())
             return self.show(new)
         if isinstance(new, str) and (stored := self._with_prefix(new)):
             raise InvalidInput(f"new is a text, or a full id: {new!r} begins the id {stored!r}; give all of it.")
