@@ -727,7 +727,9 @@ class Mind:
         from recollect.upkeep.backup import backup
 
         if not isinstance(self._store, SqliteStore):
-            raise StoreError(f"Only a file can be backed up; {self.path} is not a file. export() works for every store.")
+            raise StoreError(
+                f"Only a file can be backed up; {self.path} is not a file. export() works for every store."
+            )
         return backup(
             self._store,
             folder,
