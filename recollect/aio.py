@@ -156,9 +156,6 @@ class AsyncMind:
     async def conflicts(self, filter: Any = None, **options: Any) -> Sequence[Conflict]:
         return await asyncio.to_thread(self.sync.conflicts, filter, **options)
 
-    async def backup(self, folder: str | PathLike[str], **options: Any) -> BackupResult:
-        return await asyncio.to_thread(self.sync.backup, folder, **options)
-
     async def audit(self, filter: Any = None, **options: Any) -> Sequence[AuditFinding]:
         return await asyncio.to_thread(self.sync.audit, filter, **options)
 
