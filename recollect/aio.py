@@ -1,4 +1,4 @@
-"""AsyncMind: the verbs of Mind for asyncio programs.
+"""AsyncMind and AsyncClient: the verbs of Mind and Client for asyncio programs.
 
 Every call runs in a worker thread; nothing is implemented twice.
 
@@ -32,11 +32,13 @@ from recollect.tools import Tools
 from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.consolidate import Period
 from recollect.upkeep.erasing import Verification
+from recollect.upkeep.extraction import ExtractSummary
 from recollect.upkeep.probes import Probes
 from recollect.upkeep.usage import Usage
 
 if TYPE_CHECKING:
     from recollect.ingest.imports import ImportSummary
+    from recollect.ingest.turns import Messages, RememberedTurns
     from recollect.upkeep.markdown_export import ExportResult
 
 
@@ -63,6 +65,9 @@ class AsyncMind:
 
     async def remember_many(self, items: Iterable[str | Memory | Mapping[str, Any]], **options: Any) -> WriteSummary:
         return await asyncio.to_thread(self.sync.remember_many, items, **options)
+
+    async def remember_turns(self, messages: Messages, **options: Any) -> RememberedTurns:
+        return await asyncio.to_thread(self.sync.remember_turns, messages, **options)
 
     async def recall(self, query: str, k: int | None = None, **options: Any) -> Recall:
         return await asyncio.to_thread(self.sync.recall, query, k, **options)
@@ -157,6 +162,9 @@ class AsyncMind:
     ) -> Sequence[Path]:
         return await asyncio.to_thread(self.sync.consolidate, folder, period, **options)
 
+    async def extract(self, filter: Any = None, **options: Any) -> ExtractSummary:
+        return await asyncio.to_thread(self.sync.extract, filter, **options)
+
     async def consolidate_session(self, session: str, **options: Any) -> Memory:
         return await asyncio.to_thread(self.sync.consolidate_session, session, **options)
 
@@ -200,3 +208,19 @@ class AsyncMind:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+class AsyncClient(AsyncMind):
+    """``recollect.Client`` with awaitable methods: ``async with AsyncClient("http://127.0.0.1:8765") as memory``.
+
+    What a Client does not have, such as ``consolidate`` and ``reembed``, is not there either.
+    """
+
+    def __init__(self, url: str | None = None, token: str | None = None, **options: Any) -> None:
+        from recollect.client import Client
+
+        def connect() -> Any:  # it has the methods of a Mind
+            return Client(url, token, **options)
+
+        self._open = connect
+        self._mind = None

@@ -26,6 +26,7 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
             *("remember", "edit", "supersede", "contradict", "link", "unlink"),
             *("relate", "reinforce", "decay", "forget", "undo"),
         ),
+        "derive": ("consolidate", "extract"),
         "erase": ("erase",),
     },
     "Recall": {"recall": ("recall", "context", "why", "why_not", "compare", "recipes"), "evaluate": ("eval_", "tune")},

@@ -25,6 +25,7 @@ from recollect.errors import InvalidInput, StoreError
 from recollect.model.memory import FIELDS, KEYWORD_FIELDS
 
 if TYPE_CHECKING:
+    from recollect.client import Client
     from recollect.config import Config
     from recollect.embed import Embedder, EmbedderChoice
     from recollect.mind import Mind
@@ -70,9 +71,9 @@ class GlobalOptions:
     embedder: Annotated[
         str | None,
         global_option(
-            "local, auto, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER, or none for words only. "
+            "local, auto, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER, gguf:FILE, or none for words only. "
             "Also set by $RECOLLECT_EMBEDDER.",
-            autocompletion=lambda: ["local", "auto", "openai", "gemini", "ollama", "onnx:", "none"],
+            autocompletion=lambda: ["local", "auto", "openai", "gemini", "ollama", "onnx:", "gguf:", "none"],
         ),
     ] = None
     json: Annotated[bool, global_option("Print JSON.", "--json")] = False
@@ -129,6 +130,10 @@ class GlobalOptions:
 
         return select_embedder(config) if self.embedder is None else embedder_by_name(self.embedder, "--embedder")
 
+    def chat_model(self, chat: str | None) -> str | None:
+        """The address and model of a chat model; "chat" is that of the configuration, or of RECOLLECT_CHAT."""
+        return self.checked_config.chat if chat == "chat" else chat
+
     def check_db_exists(self) -> None:
         """Only commands that write may create a file."""
         empty = os.path.isfile(self.path) and os.path.getsize(self.path) == 0
@@ -161,7 +166,19 @@ class GlobalOptions:
         if collection is None:
             collection = self.checked_config["recollect.collection"] or None
         bound: dict[str, Any] = self.bound_values()
-        return Mind(self.path, embedder=embedder, collection=collection, **bound)
+        cache = self.checked_config["recollect.embeddingCache"]
+        return Mind(self.path, embedder=embedder, collection=collection, embedding_cache=cache, **bound)
+
+    def connect(self, *, embed: bool = False, create: bool = False) -> "Mind | Client":
+        """The server at $RECOLLECT_URL, which has loaded its model already; a file if one is named, or without it."""
+        if not os.environ.get("RECOLLECT_URL") or self.db is not None:
+            return self.open(embed=embed, create=create)
+        for name in ("collection", "bound", "embedder"):
+            if getattr(self, name) is not None:
+                raise InvalidInput(f"--{name} is decided by the server at $RECOLLECT_URL and its token; leave it out.")
+        from recollect.client import Client
+
+        return Client()
 
     def bound_values(self) -> dict[str, str]:
         """The values of --bound by field."""
@@ -316,10 +333,14 @@ class RecallOptions:
             f"{name}={json.dumps(value)}" for name, value in config.recipe_settings(recipe or "default").items()
         ]
         k = config["recollect.k"] if self.k is None else self.k
-        return replace(self, k=k, recipe=recipe, set_=[*settings, *(self.set_ or ())])
+        given = [
+            f"{each[:-4]}{json.dumps(config.chat)}" if each.endswith("=chat") else each for each in self.set_ or ()
+        ]
+        return replace(self, k=k, recipe=recipe, set_=[*settings, *given])
 
-    def arguments(self, filters: FilterOptions) -> dict[str, Any]:
-        """The keyword arguments of ``Mind.recall``."""
+    def arguments(self, filters: FilterOptions, of: "Mind | Client") -> dict[str, Any]:
+        """The keyword arguments of ``Mind.recall``, or of ``Client.recall``, which takes no finished recipe."""
+        from recollect.client import Client
         from recollect.recall.registry import get_recipe
 
         as_of = None if self.as_of is None else parse_moment(self.as_of, "--as-of")
@@ -334,6 +355,8 @@ class RecallOptions:
             settings["translated"] = self.translated
         if reserved := settings.keys() & {*arguments, "filter", "track", "query", "self", "id"}:
             raise InvalidInput(f"{min(reserved)!r} is not a setting of a recipe; see recollect recipes.")
+        if isinstance(of, Client):
+            return {**arguments, **settings, "filter": filters.filter()}
         # Built here, as a setting may have the name of an argument: ``context`` also takes tokens.
         try:
             recipe = get_recipe(self.recipe or "default", **settings)

@@ -71,6 +71,13 @@ def _check_item(value: object, name: str) -> dict[str, Any]:
     return {"text": _text_parameter.check(value["text"], f"{name}.text"), **fields}
 
 
+def _check_bound(service: Service, fields: Mapping[str, Any], place: str = "") -> None:
+    """Refuse values that differ from those of the bound, rather than replace them."""
+    for name, value in service.mind.bound.values.items():
+        if fields.get(name, value) != value:
+            raise InvalidInput(f"{place}{name} must be {value!r}, to which this access is bound, not {fields[name]!r}.")
+
+
 _text_parameter = text("", most=MAX_TEXT, least=1)
 
 
@@ -82,6 +89,8 @@ def remember_many(
     items: Annotated[list[Any], objects("Memories, as remember takes them.", _item_schema(), _check_item)],
 ) -> JsonObject:
     """Store many memories at once: all of them, or none; one undo takes all of them back."""
+    for at, item in enumerate(items):
+        _check_bound(service, item, f"items[{at}].")
     summary = service.mind.remember_many(items, progress=service.progress)
     return asdict(summary)
 
@@ -178,10 +187,7 @@ def relate(
     Use it for facts about how people, places and things are related; recalls about one of them then reach the other.
     """
     owner = {name: value for name, value in (("collection", collection), ("user", user)) if value is not None}
-    bound = service.mind.bound.values
-    for name, value in owner.items():
-        if bound.get(name, value) != value:
-            raise InvalidInput(f"{name} must be {bound[name]!r}, to which this access is bound, not {value!r}.")
+    _check_bound(service, owner)
     more: dict[str, Any] = {"classification": classification, "source": source, **owner}
     return relation_json(service.mind.relate(subject, relation, object, weight, **more))
 
@@ -215,6 +221,14 @@ def forget(
     changed is superseded instead.
     """
     return {"forgotten": service.mind.forget(*ids, reason=reason)}
+
+
+@operation("POST", "/decay", scope="write", returns=record(faded=COUNT), idempotent=True)
+def decay(
+    service: Service, rate: Annotated[float, number("Per day: strength × exp(−rate × days).", 0.0, 100.0)] = 0.01
+) -> JsonObject:
+    """Lower all strengths by the days since the last decay; again at once, it changes nothing."""
+    return {"faded": service.mind.decay(rate)}
 
 
 UNDONE = record(verb=TEXT, at=MOMENT, removed=COUNT, restored=COUNT, ids=array(TEXT), erased=COUNT)

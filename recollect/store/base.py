@@ -287,6 +287,9 @@ class Snapshot(Protocol):
     def use_numbers(self, name: str, rows: Rows) -> Floats:
         """One counter or moment of each row's use; NaN where there is none."""
 
+    def uses_by_day(self, rows: Rows) -> dict[int, int]:
+        """How often these rows were accessed or recalled, by day (days since 1970, UTC); see use_days.py."""
+
     def ids(self, rows: Rows) -> list[str]: ...
 
     def texts(self, rows: Rows) -> list[str]: ...

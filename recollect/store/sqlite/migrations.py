@@ -222,6 +222,12 @@ TOLD_TIMES = """
 CREATE TABLE told_times (row INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE, times BLOB NOT NULL);
 """
 
+# Accesses and recalls of a memory by day (see use_days.py). Like use, not part of the content's version.
+USE_BY_DAY = """
+CREATE TABLE use_by_day (row INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE, day INTEGER NOT NULL,
+    uses INTEGER NOT NULL, PRIMARY KEY (row, day)) WITHOUT ROWID;
+"""
+
 # Erasures: their receipts, whose memories they erased (salted hashes), and what is still to do (see erasing.py).
 # Changes count what was erased of them. Numbers of words are never used again: other processes may still have them.
 ERASURES = """
@@ -248,6 +254,7 @@ MIGRATIONS: dict[str, str] = {
     "0004_sketches": SKETCH_TABLE,
     "0005_version_0_2": VERSION_0_2,
     "0006_told_times": TOLD_TIMES,
+    "0007_use_by_day": USE_BY_DAY,
     "0008_erasures": ERASURES,
     "0010_backups": BACKUPS,
     "0009_checksums": "",  # every page of the file is written again, see checksums.py

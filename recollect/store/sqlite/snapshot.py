@@ -458,6 +458,15 @@ class SqliteSnapshot:
         found = dict(self._fetch(sql, rows))
         return np.array([found.get(row) for row in rows.tolist()], dtype=np.float64)
 
+    def uses_by_day(self, rows: Rows) -> dict[int, int]:
+        if not self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'use_by_day'").get:
+            return {}  # an older file that is opened read-only
+        sql = (
+            "SELECT d.day, sum(d.uses) FROM json_each(?1) wanted CROSS JOIN use_by_day d ON d.row = wanted.value "
+            "GROUP BY d.day ORDER BY d.day"
+        )
+        return dict(self._fetch(sql, rows))
+
     def ids(self, rows: Rows) -> list[str]:
         """Ties are broken by ids, so that one recall after another asks for the same ones."""
         known = self._derived(("ids", self._bound), dict[int, str])

@@ -35,6 +35,7 @@ from recollect.store.sqlite.postings import ENTRY
 from recollect.store.sqlite.rows import ENCODED, SELECT_USE, as_values, from_row, select_columns
 from recollect.store.sqlite.snapshot import SqliteSnapshot, read_relations
 from recollect.store.sqlite.transaction import SqliteTransaction
+from recollect.store.use_days import DAILY_DAYS, USES, day_number, month_day
 
 log = logging.getLogger("recollect")
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
@@ -437,8 +438,32 @@ def _record_use(connection: apsw.Connection, use: UseRecord, bound: Bound) -> No
         + ", ".join([f"{name} = {name} + 1" for name in counts] + [f"{name} = ?1" for name in moments]),
         parameters,
     )
+    _record_day(connection, stored, use, values)
     if "recall" in use.counters:
         sql = f"SELECT row, recall_times FROM use WHERE row IN (SELECT m.row FROM {stored})"
         for row, times in fetch(connection, sql, parameters):
             latest = json.dumps([*json.loads(times), micros(use.at)][-RECALL_TIMES:])
             connection.execute("UPDATE use SET recall_times = ? WHERE row = ?", (latest, row))
+
+
+def _record_day(connection: apsw.Connection, stored: str, use: UseRecord, values: Sequence[str]) -> None:
+    """Count the use of its day, and join days that are long past to their month (see use_days.py)."""
+    uses = sum(counter in USES for counter in use.counters)
+    if not uses:
+        return
+    day = day_number(use.at)
+    connection.execute(
+        f"INSERT INTO use_by_day SELECT m.row, ?1, {uses} FROM {stored} "
+        f"ON CONFLICT (row, day) DO UPDATE SET uses = uses + {uses}",
+        (day, json.dumps(use.rows), *values),
+    )
+    past = f"row IN (SELECT m.row FROM {stored}) AND day < ?1"
+    parameters = (day - DAILY_DAYS, json.dumps(use.rows), *values)
+    for row, old, used in fetch(connection, f"SELECT row, day, uses FROM use_by_day WHERE {past}", parameters):
+        month = month_day(old)
+        if month != old:
+            connection.execute("DELETE FROM use_by_day WHERE row = ? AND day = ?", (row, old))
+            connection.execute(
+                "INSERT INTO use_by_day VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET uses = uses + ?3",
+                (row, month, used),
+            )
