@@ -1,7 +1,7 @@
 """A disk that fails: every write, sync and truncate of a verb in turn, below SQLite and its checksums.
 
-python -m tests.store.faults VERB [FIRST STEP]: prints how many operations were made to fail, as JSON. It is a program of
-its own, because the disk must be in place before the library opens its first file.
+python -m tests.store.faults VERB [FIRST STEP]: prints how many operations were made to fail, as JSON. It is a program
+of its own, because the disk must be in place before the library opens its first file.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ NOW = datetime(2025, 6, 1, tzinfo=UTC)
 
 
 class Faults:
-    """Which operation fails, and how: ``error`` and ``full`` fail it once; ``cut`` does half of it, and nothing after it,
-    as when a process is killed; ``power`` also loses a part of what was not synced."""
+    """Which operation fails, and how: ``error`` and ``full`` fail it once; ``cut`` does half of it, and nothing
+    after it, as when a process is killed; ``power`` also loses a part of what was not synced."""
 
     def __init__(self) -> None:
         self.left, self.mode, self.dead = 0, "", False
