@@ -168,9 +168,6 @@ class AsyncMind:
     ) -> Sequence[Path]:
         return await asyncio.to_thread(self.sync.consolidate, folder, period, **options)
 
-    async def backup(self, folder: str | PathLike[str], **options: Any) -> BackupResult:
-        return await asyncio.to_thread(self.sync.backup, folder, **options)
-
     async def extract(self, filter: Any = None, **options: Any) -> ExtractSummary:
         return await asyncio.to_thread(self.sync.extract, filter, **options)
 
