@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from os import PathLike, fspath
 from pathlib import Path
@@ -17,6 +17,7 @@ from recollect.model import validation as check
 from recollect.model.filter import FilterExpression, as_filter
 from recollect.model.json_records import entity_edge_from_json
 from recollect.model.memory import STATUSES, Clock, When, make_edge, make_memory, with_id_and_times
+from recollect.records import dataclass
 
 # Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that
 # a program that imports Mind starts quickly (tests/test_imports.py).

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from recollect.config.document import DEFAULTS, ConfigDocument, ConfigProblem, ConfigSetting, FileLine
 from recollect.config.schema import KEYS, OPENCLAW_KEYS, PATH_SETTINGS
 from recollect.errors import InvalidInput
+from recollect.records import dataclass
 
 WORKSPACE_FILES = ("recollect.yaml", ".recollect.yaml")
 MAIN_AGENT = "main"  # the agent where none is named

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from recollect.records import dataclass
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 EMBEDDER_NAME = re.compile(r"local|auto|none|(openai|gemini|ollama)(:[^@]*(@\d+)?)?|onnx:.+")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import EmbeddingError
 from recollect.protocols import supports
+from recollect.records import dataclass
 
 Vectors = NDArray[np.float32]
 

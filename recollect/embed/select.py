@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
 from recollect.embed.base import Embedder, version_named
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
+from recollect.records import dataclass
 
 NAMES = "auto, local, openai:MODEL, gemini:MODEL, ollama:MODEL or onnx:FOLDER"
 REQUIRED = ("name", "dim", "embed")

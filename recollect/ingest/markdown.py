@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from itertools import islice, pairwise
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from recollect.ingest.chunking import DEFAULT, Chunk, ChunkSize, split_chunks
 from recollect.model import JsonObject
 from recollect.model import validation as check
+from recollect.records import dataclass
 
 DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 MAX_CONTEXT_CHARACTERS = 1000  # nobody filters by a longer text

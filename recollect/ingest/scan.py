@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatch
 from hashlib import blake2b
 from typing import Literal
+
+from recollect.records import dataclass
 
 Kind = Literal["file", "transcript"]
 SUFFIXES: dict[Kind, tuple[str, ...]] = {"file": (".md", ".markdown"), "transcript": (".jsonl",)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, field, fields, replace
 from datetime import datetime
 from operator import attrgetter
 from typing import Annotated, Any, Literal, TypedDict, get_args, get_type_hints
@@ -23,6 +23,7 @@ from recollect.model.fields import (
     path_field,
     text_field,
 )
+from recollect.records import dataclass
 
 JsonObject = dict[str, Any]
 Status = Literal["active", "superseded", "contradicted", "forgotten"]

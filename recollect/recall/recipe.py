@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from recollect.model.filter import FilterExpression
+from recollect.records import dataclass
 from recollect.store.base import Rows, Store
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from threading import Thread
 from typing import Any, TypeVar
@@ -30,6 +30,7 @@ from recollect.recall.hits import Candidates, no_candidates
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import Cue, Recipe
 from recollect.recall.trace import Step, Trace
+from recollect.records import dataclass
 from recollect.store.base import EdgeArrays, Rows, Scope, Snapshot
 from recollect.text.slugs import path_or_name
 

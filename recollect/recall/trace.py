@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from recollect.recall.hits import DroppedHits, Hits
+from recollect.records import dataclass
 
 Outcome = Literal["ran", "skipped", "failed"]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from recollect.records import dataclass
 from recollect.text.words import stem
 
 MAX_CHARACTERS = 2_000  # of texts that are compared by these rules; longer ones must be equal in their words

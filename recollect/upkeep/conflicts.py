@@ -6,7 +6,6 @@ They are found by rule, and nothing is changed: the caller decides (``supersede`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +16,7 @@ from recollect.model import Memory
 from recollect.model.filter import AllOf, Filter, FilterExpression
 from recollect.recall.similarity import nearest
 from recollect.recall.statements import ConflictRule, Statements, median_cosine
+from recollect.records import dataclass
 from recollect.store.base import Rows, Scope, Snapshot, Store
 
 NEIGHBOURS = 8  # memories that each one is compared with

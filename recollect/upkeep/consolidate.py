@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from recollect.errors import InvalidInput
 from recollect.model import Memory
+from recollect.records import dataclass
 from recollect.text.stopwords import ENGLISH
 from recollect.text.words import stem, words
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -11,6 +10,7 @@ from recollect.embed import Embedder, embed_texts
 from recollect.errors import RecollectError
 from recollect.recall.bm25 import Bm25Query, search
 from recollect.recall.similarity import nearest
+from recollect.records import dataclass
 from recollect.store.base import Snapshot, Space, Store, Term, check_space
 
 QUERY = "Can this be found?"

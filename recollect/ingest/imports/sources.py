@@ -10,13 +10,13 @@ import zipfile
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, Any
 
 from recollect.errors import InvalidInput
 from recollect.model import JsonObject
+from recollect.records import dataclass
 
 Source = str | PathLike[str]  # a path, or - for stdin
 READ_CHARACTERS = 1 << 18  # at a time; more when one value needs more

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from recollect.recall.ordering import ordered
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import token_similarity
+from recollect.records import dataclass
 from recollect.store.base import Rows, Space, check_space
 from recollect.text.words import stems
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import cosines, nearest
+from recollect.records import dataclass
 from recollect.store.base import Rows, Space, check_space
 
 

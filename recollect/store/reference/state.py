@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
+from recollect.records import dataclass
 from recollect.store.base import Bound, FileState, Space
 from recollect.store.text_fields import embedding_text
 

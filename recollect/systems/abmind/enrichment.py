@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from recollect.model import Memory
 from recollect.recall.hits import Annotate, HitOperation, Hits
 from recollect.recall.run import Run, Skip
+from recollect.records import dataclass
 
 CONFLICT = "⚠️ Conflicts with another result"
 TIMELINE_CHARACTERS = 48  # of each text

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta, tzinfo
 from os import PathLike
 from typing import Any
@@ -32,6 +32,7 @@ from recollect.recall.query_parsing import ContentWords, ParsedQuery
 from recollect.recall.recipe import Cue, Recipe, fixed, times
 from recollect.recall.run import Run
 from recollect.recall.stages import RecordUse
+from recollect.records import dataclass
 from recollect.systems.abmind.boosts import (
     ConfirmationPenalty,
     ContextBoost,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from recollect.recall.expressions import Expression, leaf
 from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Cue, CuePlan, Depth, times
 from recollect.recall.run import Run, Skip
+from recollect.records import dataclass
 from recollect.store.base import Rows
 
 

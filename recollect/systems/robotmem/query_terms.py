@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.run import Run
+from recollect.records import dataclass
 from recollect.store.base import Term
 from recollect.text.words import HAN, PAIRED, is_spaceless, words
 
