@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable
 from operator import attrgetter
 from reprlib import recursive_repr
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def _compile_init(cls: Any, frozen: bool) -> Callable[..., None]:
         name, value = field.name, field.name
         default, factory = field.default is not dataclasses.MISSING, field.default_factory is not dataclasses.MISSING
         names |= {f"_default_{name}": field.default, f"_factory_{name}": field.default_factory}
+        slot = cls.__dict__.get(name) if frozen else None
+        names[f"_set_{name}"] = slot.__set__ if isinstance(slot, MemberDescriptorType) else None
         if field.init:
             preset = f"=_default_{name}" if default else "=_missing" if factory else ""
             (keywords if field.kw_only else parameters).append(name + preset)
@@ -72,7 +75,10 @@ def _compile_init(cls: Any, frozen: bool) -> Callable[..., None]:
             value = f"_factory_{name}()" if factory else f"_default_{name}"
         else:
             continue
-        body.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+        if names[f"_set_{name}"]:  # faster than __setattr__
+            body.append(f"_set_{name}(self, {value})")
+        else:
+            body.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     signature = ", ".join([*parameters, *(["*", *keywords] if keywords else [])])
@@ -107,10 +113,13 @@ def _repr(self: Any) -> str:
 
 def _comparing(cls: Any) -> dict[str, Any]:
     names = [each.name for each in dataclasses.fields(cls) if each.compare]
-    many = attrgetter(*names) if len(names) > 1 else None
+    values: Callable[[Any], tuple[Any, ...]]
+    if len(names) > 1:
+        values = attrgetter(*names)
+    else:  # attrgetter gives no tuple
 
-    def values(self: Any) -> Any:
-        return many(self) if many else tuple(getattr(self, name) for name in names)
+        def values(self: Any) -> tuple[Any, ...]:
+            return tuple(getattr(self, name) for name in names)
 
     def equal(self: Any, other: object) -> Any:
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented

@@ -6,6 +6,7 @@ Patterns of times and questions are in English, German and Chinese, and in other
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from recollect.text.patterns import lazy_pattern
 from recollect.text.stopwords import stop_words
@@ -125,6 +126,8 @@ def find_identifiers(text: str) -> list[str]:
 
 def question_share(text: str) -> float:
     """The share of a text that is sentences with a question mark: 0 to 1."""
+    if "?" not in text and "？" not in text:
+        return 0.0
     sentences = [sentence.strip() for sentence in SENTENCE.findall(text)]
     questions = sum(
         len(sentence) for sentence in sentences if "?" in sentence or "？" in sentence
@@ -175,6 +178,7 @@ def asks_about_past(text: str, language: str = "en") -> bool:
     return ASKS_ABOUT_PAST.get(language, ASKS_ABOUT_PAST["en"]).search(text) is not None
 
 
+@lru_cache(maxsize=64)  # several stages ask about one query
 def asks_about_assistant(text: str) -> bool:
     """
     >>> [asks_about_assistant(each) for each in ("What did you suggest?", "What was your advice?", "Can you tell me?")]

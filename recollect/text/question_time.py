@@ -6,6 +6,7 @@ In English, German and Chinese, by words that say so ("now", "früher", "最初"
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from recollect.text.patterns import lazy_pattern
@@ -87,6 +88,7 @@ CHINESE = lazy_pattern(r"[\u4e00-\u9fff]")
 CHINESE_PAST = lazy_pattern(r"了|过(?!敏)|過(?!敏)|当时|當時|那天|那次|上次|昨天|前天|去年")
 
 
+@lru_cache(maxsize=64)  # several steps ask about one question
 def question_time(question: str) -> QuestionTime:
     """
     >>> [question_time(each) for each in ("Where do I live?", "Where did I live before?", "What was my first job?")]
