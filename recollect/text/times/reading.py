@@ -10,7 +10,7 @@ from datetime import datetime
 from recollect.records import dataclass
 from recollect.text.patterns import lazy_pattern
 from recollect.text.times.days import Days, Time, fixed, midnight
-from recollect.text.times.grammar import PREPOSITION, STRONG, Found, Grammar, Scene, compiled, search
+from recollect.text.times.grammar import PREPOSITION, STRONG, Found, Grammar, Scene, compiled, rules_for, search
 
 MAX_CHARACTERS = 10_000  # of a text are read
 RECENT_DAYS = 14  # after a holiday its name alone means that one: “Christmas was lovely”
@@ -102,9 +102,7 @@ def _is_title(each: Found, scene: Scene) -> bool:
 
 def _find(grammar: Grammar, scene: Scene, stems: set[str], taken: bytearray) -> list[Found]:
     found: list[Found] = []
-    for rule in grammar.rules:
-        if rule.stems and rule.stems.isdisjoint(stems):
-            continue
+    for rule in rules_for(grammar, stems):
         for match in compiled(rule.pattern).finditer(scene.text):
             if len(found) == MAX_EXPRESSIONS:
                 break
