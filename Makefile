@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all contract mutants check format speed quality everyday clean
+.PHONY: demo test test-all test-integrations contract mutants check format speed quality everyday clean
 
 demo: $(READY)  ## fill a memory from examples/ and ask it three questions
 	@$(BIN)/python examples/demo.py
@@ -15,6 +15,10 @@ test: check  ## format, lint, types, import arrows and the fast tests
 
 test-all: check  ## the slow tests too
 	$(BIN)/pytest -n 2 -m ""
+
+test-integrations: $(VENV)-integrations/.ready  ## the adapters beside their frameworks, in an environment of their own, offline
+	$(VENV)-integrations/bin/mypy recollect/integrations tests/integrations
+	$(VENV)-integrations/bin/pytest -n 2 -m "" -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=function --disable-socket --allow-unix-socket tests/integrations
 
 contract: $(READY)  ## every promise of the contract, with its tests
 	$(BIN)/python -m tests.contract.report
@@ -51,5 +55,11 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet -e ".[dev]"
 	@touch $@
 
+$(VENV)-integrations/.ready: pyproject.toml
+	@test -x $(VENV)-integrations/bin/python || $(PYTHON) -m venv $(VENV)-integrations
+	@echo "Installing Recollect and the frameworks of its adapters into $(VENV)-integrations …"
+	@$(VENV)-integrations/bin/python -m pip install --quiet -e ".[integrations-test]"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-integrations build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

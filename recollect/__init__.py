@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recollect.aio import AsyncMind
+    from recollect.aio import AsyncClient, AsyncMind
+    from recollect.client import Client
     from recollect.embed import Embedder
     from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
     from recollect.ingest.folder import FolderSettings
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 __version__ = "0.2.0.dev0"
 
 _MODULES: dict[str, tuple[str, ...]] = {
-    "recollect.aio": ("AsyncMind",),
+    "recollect.aio": ("AsyncClient", "AsyncMind"),
+    "recollect.client": ("Client",),
     "recollect.embed": ("Embedder",),
     "recollect.errors": ("EmbeddingError", "InvalidInput", "NotFound", "RecollectError", "StoreError"),
     "recollect.ingest.folder": ("FolderSettings",),
@@ -48,7 +50,9 @@ _MODULES: dict[str, tuple[str, ...]] = {
 _MODULE = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "AsyncClient",
     "AsyncMind",
+    "Client",
     "Context",
     "Edge",
     "Embedder",

@@ -1,4 +1,4 @@
-"""AsyncMind: the verbs of Mind for asyncio programs.
+"""AsyncMind and AsyncClient: the verbs of Mind and Client for asyncio programs.
 
 Every call runs in a worker thread; nothing is implemented twice.
 
@@ -27,14 +27,17 @@ from recollect.recall.expressions import Explanation
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall, Verdict
 from recollect.store.base import UndoResult
-from recollect.tools import Tool
+from recollect.store.erasing import Erasure, Receipt
+from recollect.tools import Tools
 from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.consolidate import Period
+from recollect.upkeep.erasing import Verification
 from recollect.upkeep.probes import Probes
 from recollect.upkeep.usage import Usage
 
 if TYPE_CHECKING:
     from recollect.ingest.imports import ImportSummary
+    from recollect.ingest.turns import Messages, RememberedTurns
     from recollect.upkeep.markdown_export import ExportResult
 
 
@@ -62,6 +65,9 @@ class AsyncMind:
     async def remember_many(self, items: Iterable[str | Memory | Mapping[str, Any]], **options: Any) -> WriteSummary:
         return await asyncio.to_thread(self.sync.remember_many, items, **options)
 
+    async def remember_turns(self, messages: Messages, **options: Any) -> RememberedTurns:
+        return await asyncio.to_thread(self.sync.remember_turns, messages, **options)
+
     async def recall(self, query: str, k: int | None = None, **options: Any) -> Recall:
         return await asyncio.to_thread(self.sync.recall, query, k, **options)
 
@@ -79,14 +85,31 @@ class AsyncMind:
     async def why_not(self, query: str, id: str, k: int | None = None, **options: Any) -> Verdict:
         return await asyncio.to_thread(self.sync.why_not, query, id, k, **options)
 
-    async def tools(self) -> Sequence[Tool]:
-        return self.sync.tools()
+    async def tools(self, *sets: str) -> Tools:
+        return self.sync.tools(*sets)
 
-    async def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
-        return await asyncio.to_thread(self.sync.edit, id, text=text, **changes)
+    async def edit(
+        self, id: str, /, *, text: str | None = None, expected: Memory | None = None, **changes: Unpack[Changes]
+    ) -> Memory:
+        return await asyncio.to_thread(self.sync.edit, id, text=text, expected=expected, **changes)
 
     async def forget(self, *ids: str, reason: str = "") -> int:
         return await asyncio.to_thread(self.sync.forget, *ids, reason=reason)
+
+    async def erase(self, *ids: str, **options: Any) -> Erasure:
+        return await asyncio.to_thread(self.sync.erase, *ids, **options)
+
+    async def erase_expired(self, **options: Any) -> Erasure:
+        return await asyncio.to_thread(self.sync.erase_expired, **options)
+
+    async def finish_erasures(self) -> tuple[str, ...]:
+        return await asyncio.to_thread(self.sync.finish_erasures)
+
+    async def receipts(self) -> Sequence[Receipt]:
+        return await asyncio.to_thread(self.sync.receipts)
+
+    async def verify_erasure(self, receipt: Receipt | Mapping[str, Any]) -> Verification:
+        return await asyncio.to_thread(self.sync.verify_erasure, receipt)
 
     async def link(self, source: str, target: str, kind: str = "supports", weight: float = 1.0) -> Edge:
         return await asyncio.to_thread(self.sync.link, source, target, kind, weight)
@@ -181,3 +204,19 @@ class AsyncMind:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+class AsyncClient(AsyncMind):
+    """``recollect.Client`` with awaitable methods: ``async with AsyncClient("http://127.0.0.1:8765") as memory``.
+
+    What a Client does not have, such as ``consolidate`` and ``reembed``, is not there either.
+    """
+
+    def __init__(self, url: str | None = None, token: str | None = None, **options: Any) -> None:
+        from recollect.client import Client
+
+        def connect() -> Any:  # it has the methods of a Mind
+            return Client(url, token, **options)
+
+        self._open = connect
+        self._mind = None

@@ -24,6 +24,7 @@ from recollect.records import dataclass
 if TYPE_CHECKING:
     from recollect.embed import Embedder
     from recollect.ingest.imports.importer import ImportProgress, ImportSummary
+    from recollect.ingest.turns import Extract, Messages, RememberedTurns
     from recollect.ingest.writer import Progress, WriteSummary
     from recollect.recall.comparison import Comparison
     from recollect.recall.context import Context
@@ -34,11 +35,13 @@ if TYPE_CHECKING:
     from recollect.recall.recipe import Recipe
     from recollect.recall.results import Recall, Verdict
     from recollect.store.base import Bound, Store, StoreStatus, Transaction, UndoResult, WriteResult
+    from recollect.store.erasing import Erasure, Receipt
     from recollect.store.sqlite import SqliteStore
     from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
-    from recollect.tools import Tool
+    from recollect.tools import Tools
     from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.consolidate import Period, Summarise
+    from recollect.upkeep.erasing import Verification
     from recollect.upkeep.markdown_export import ExportResult
     from recollect.upkeep.probes import Probes
     from recollect.upkeep.usage import SortOrder, Usage, UsagePeriodName
@@ -178,14 +181,31 @@ class Mind:
         memories = [self._numbered(number, item) for number, item in enumerate(items, 1)]
         return summarize(self._writer.write("remember", memories, progress))
 
-    def edit(self, id: str, /, *, text: str | None = None, **changes: Unpack[Changes]) -> Memory:
+    def remember_turns(
+        self, messages: Messages, *, extract: Extract | None = None, **details: Unpack[Details]
+    ) -> RememberedTurns:
+        """Store the messages of a conversation as turns of one session, and the facts that ``extract`` finds in them.
+
+        ``extract`` gets the messages and returns texts, or objects with ``text`` and the numbers of its ``turns``;
+        ``recollect.ingest.turns.FactExtractor`` makes one from any chat model. The turns are stored first: when
+        ``extract`` fails, they stay, and the result has the ``error``. A fact is linked to its turns and trusted as the
+        least trusted of them.
+        """
+        from recollect.ingest.turns import TurnWriter
+
+        return TurnWriter(self._writer, self._memory, self.list).write(messages, extract, details)
+
+    def edit(
+        self, id: str, /, *, text: str | None = None, expected: Memory | None = None, **changes: Unpack[Changes]
+    ) -> Memory:
         """Change a memory in place. The earlier version stays in its history and is no longer found.
 
-        A forgotten memory cannot be changed, except by a ``status`` that restores it.
+        A forgotten memory cannot be changed, except by a ``status`` that restores it. With ``expected``, nothing is
+        changed and EditConflict is raised unless the memory still equals that one.
         """
         (full_id,) = self._store.resolve([id])
         fields: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
-        self._writer.edit(full_id, fields)
+        self._writer.edit(full_id, fields, expected)
         return self.show(full_id)
 
     def forget(self, *ids: str, reason: str = "") -> int:
@@ -197,6 +217,57 @@ class Mind:
         with self._store.transaction("forget", check.string(reason, "reason")) as transaction:
             written = [transaction.revise(id, lambda memory: replace(memory, status="forgotten")) for id in full_id]
         return sum(each.action == "changed" for each in written)
+
+    def erase(
+        self,
+        *ids: str,
+        filter: AnyFilterOrMapping | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        collection: str | None = None,
+        dry_run: bool = False,
+        code: str | None = None,
+    ) -> Erasure:
+        """Remove memories for good, with everything that is derived from them (B6); ``undo`` does not restore them.
+
+        Give ids, a filter (forgotten and expired memories are included), or the user, session, agent or collection
+        whose memories are to go, with their relations. ``dry_run`` changes nothing and returns the counts and a
+        ``code`` that confirms exactly this set. The result has a receipt, what remains and what is ``pending``.
+        """
+        from recollect.store.base import Bound
+        from recollect.text.times.phrases import with_moments
+        from recollect.upkeep.erasing import choose
+
+        named = {"collection": collection, "user": user, "agent": agent, "session": session}
+        bound = Bound(**{name: check.string(value, name) for name, value in named.items() if value is not None})
+        now = self.clock()
+        store, chosen = choose(self._store, ids, with_moments(as_filter(filter), now), bound, now)
+        return self._erase(store, chosen, dry_run, code)
+
+    def erase_expired(self, *, dry_run: bool = False, code: str | None = None) -> Erasure:
+        """Erase the memories that are past their ``expires``."""
+        from recollect.upkeep.erasing import select_ids
+
+        return self._erase(self._store, select_ids(self._store, None, self.clock(), expired=True), dry_run, code)
+
+    def finish_erasures(self) -> tuple[str, ...]:
+        """Overwrite what erasures left in freed pages and logs; what is still pending, and why."""
+        from recollect.upkeep import erasing
+
+        with erasing.open_caches(self._store, self.embedder) as caches:
+            return (*self._store.finish_erasures(), *(reason for cache in caches for reason in cache.clean()))
+
+    def receipts(self) -> Sequence[Receipt]:
+        """The receipts of all erasures, oldest first."""
+        return self._store.receipts()
+
+    def verify_erasure(self, receipt: Receipt | Mapping[str, Any]) -> Verification:
+        """Check that nothing with the ids of a receipt is stored, and that no byte of it is left in the files."""
+        from recollect.upkeep import erasing
+
+        with erasing.open_caches(self._store, self.embedder) as caches:
+            return erasing.verify(self._store, erasing.as_receipt(receipt), self.clock(), caches)
 
     def link(self, source: str, target: str, kind: str = "supports", weight: float = 1.0) -> Edge:
         """Add an edge between two memories, or set the weight of an existing one."""
@@ -390,11 +461,14 @@ class Mind:
         (full_id,) = self._store.resolve([id])
         return self.recall(query, k, **{**options, "track": False}).why_not(full_id)
 
-    def tools(self) -> Sequence[Tool]:
-        """``remember``, ``recall`` and ``forget`` as tools for a language model: name, JSON schema, function."""
+    def tools(self, *sets: str) -> Tools:
+        """Tools for a language model: name, description, JSON schema and function of each.
+
+        ``sets`` are basic (remember, recall, update, supersede and forget; the default), robot, notes, and all.
+        """
         from recollect.tools import make_tools
 
-        return make_tools(self)
+        return make_tools(self, sets or ("basic",))
 
     # Reading.
 
@@ -650,6 +724,15 @@ class Mind:
         return f"Mind({self.path!r})"
 
     # Internals.
+
+    def _erase(self, store: Store, ids: Sequence[str] | None, dry_run: bool, code: str | None) -> Erasure:
+        from recollect.upkeep import erasing
+
+        with erasing.open_caches(store, self.embedder) as caches:
+            erased = erasing.erase(store, ids, caches, self.clock(), code=code, dry_run=dry_run)
+        if self._recall_cache is not None and not dry_run:
+            self._recall_cache.clear()
+        return erased
 
     def _with_prefix(self, text: str) -> str:
         """The id that a text is the beginning of, if it is long enough to be meant as one."""

@@ -1,11 +1,14 @@
-"""The verbs of a mind as tools for a language model: definitions with a JSON schema, and the functions to call."""
+"""The operations of the service as tools for a language model: definitions with a JSON schema, and what to call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
+from recollect.errors import InvalidInput
+from recollect.model import JsonObject
 from recollect.records import dataclass
+from recollect.service import Operation, Service, tool_operations
 
 if TYPE_CHECKING:
     from recollect.mind import Mind
@@ -15,58 +18,69 @@ if TYPE_CHECKING:
 class Tool:
     """A function that a model may call. ``call(**arguments)`` returns plain JSON values."""
 
-    name: str
-    description: str
-    parameters: Mapping[str, Any]  # a JSON schema
-    call: Callable[..., Any]
+    operation: Operation
+    service: Service
 
-    def for_openai(self) -> dict[str, Any]:
-        function = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
+    @property
+    def name(self) -> str:
+        return self.operation.name
+
+    @property
+    def description(self) -> str:
+        return self.operation.description
+
+    @property
+    def parameters(self) -> JsonObject:
+        """The JSON schema of the arguments."""
+        return self.operation.tool_schema
+
+    def call(self, **arguments: Any) -> Any:
+        return self.operation.run(self.service, arguments)
+
+    def for_openai(self) -> JsonObject:
+        function = {"name": self.name, "description": self.description, "parameters": self.parameters}
         return {"type": "function", "function": function}
 
-    def for_anthropic(self) -> dict[str, Any]:
-        return {"name": self.name, "description": self.description, "input_schema": dict(self.parameters)}
+    def for_anthropic(self) -> JsonObject:
+        return {"name": self.name, "description": self.description, "input_schema": self.parameters}
 
 
-def make_tools(mind: Mind) -> list[Tool]:
-    """``remember``, ``recall`` and ``forget`` of a mind."""
+class Tools(Sequence[Tool]):
+    """Tools of one mind, in the shape that each API takes, with one ``call`` for all of them.
 
-    def remember(text: str) -> dict[str, Any]:
-        return {"id": mind.remember(text).id}
+    >>> tools = mind.tools()
+    >>> client.chat.completions.create(tools=tools.for_openai(), …)
+    >>> tools.call("recall", {"query": "where is the cup?"})["results"]
+    """
 
-    def recall(query: str, history: list[Any] | None = None, k: int | None = None) -> list[dict[str, Any]]:
-        found = mind.recall(query, k, history=history or ())
-        return [
-            {
-                "id": result.id,
-                "text": result.text,
-                "created": result.memory.created.isoformat() if result.memory.created else None,
-                "score": result.score,
-                "why": result.why.summary(),
-                "low_confidence": found.low_confidence,
-            }
-            for result in found
-        ]
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._tools = list(tools)
 
-    def forget(id: str) -> dict[str, Any]:
-        forgotten = mind.forget(id)
-        return {"forgotten": forgotten} if forgotten else {"forgotten": 0, "message": f"{id} was forgotten before."}
+    def for_openai(self) -> list[JsonObject]:
+        return [tool.for_openai() for tool in self]
 
-    text, whole_number = {"type": "string"}, {"type": "integer", "minimum": 1}
-    turn = _object({"role": text, "text": text}, "text")
-    turns = {"type": "array", "items": turn, "description": "The turns before the query, oldest first."}
-    return [
-        Tool("remember", "Store a fact, a preference or an event.", _object({"text": text}, "text"), remember),
-        Tool(
-            "recall",
-            "Find what is remembered about a question. Pass the turns before it when it is a follow-up. "
-            "Results with low_confidence are probably not about it.",
-            _object({"query": text, "history": turns, "k": whole_number}, "query"),
-            recall,
-        ),
-        Tool("forget", "Forget a memory by its id.", _object({"id": text}, "id"), forget),
-    ]
+    def for_anthropic(self) -> list[JsonObject]:
+        return [tool.for_anthropic() for tool in self]
+
+    def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+        """Call a tool by its name, as a model asks for it; plain JSON values."""
+        for tool in self:
+            if tool.name == name:
+                return tool.operation.run(tool.service, {} if arguments is None else arguments)
+        raise InvalidInput(f"There is no tool {name!r} here; there are: {', '.join(tool.name for tool in self)}.")
+
+    @overload
+    def __getitem__(self, at: int) -> Tool: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Tool]: ...
+    def __getitem__(self, at: int | slice) -> Tool | list[Tool]:
+        return self._tools[at]
+
+    def __len__(self) -> int:
+        return len(self._tools)
 
 
-def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+def make_tools(mind: Mind, sets: Sequence[str] = ("basic",)) -> Tools:
+    """The tools of these sets: basic, robot, notes, or all."""
+    service = Service(mind)
+    return Tools([Tool(operation, service) for operation in tool_operations(*sets)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,13 @@ def clock() -> Clock:
 def mind(path: Path) -> Iterator[Mind]:
     with Mind(path, embedder=None) as mind:
         yield mind
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say in one line that the adapters were not tried beside their frameworks, which are not installed here."""
+    adapters = Path(__file__).parent / "integrations"
+    missing = [name for name in ("langgraph", "llama_index", "agents", "gymnasium") if find_spec(name) is None]
+    if missing and any(adapters.is_relative_to(Path(arg.split("::")[0]).absolute()) for arg in config.args):
+        names = ", ".join(missing)
+        message = f"SKIPPED: adapters whose frameworks are not installed ({names}, …); run: make test-integrations"
+        terminalreporter.write_line(message, yellow=True)

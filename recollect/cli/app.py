@@ -26,7 +26,8 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
         "write": (
             *("remember", "edit", "supersede", "contradict", "link", "unlink"),
             *("relate", "reinforce", "decay", "forget", "undo"),
-        )
+        ),
+        "erase": ("erase",),
     },
     "Recall": {"recall": ("recall", "context", "why", "why_not", "compare", "recipes"), "evaluate": ("eval_", "tune")},
     "Folders": {"folders": ("sync", "watch", "search", "get")},
@@ -35,7 +36,9 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
         "doctor": ("doctor",),
         "config": ("config",),
     },
+    "Agents": {"mcp": ("mcp", "hook")},
     "Transfer": {"transfer": ("export", "import_", "reembed")},
+    "Serve": {"serve": ("serve", "ui", "token")},
 }
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, INTERRUPTED = 2, 3, 4, 130
 EXIT_CODES = {

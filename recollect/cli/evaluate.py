@@ -129,6 +129,7 @@ def _open_runner(
         with options.open(embed=True) as mind:
             yield RecallRunner(mind), resolve_ids(mind, labelled)
         return
+    options.check_no_bound("A set with memories of its own")
     with ExitStack() as stack:
         path = store or str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "benchmark.db")
         runner = stack.enter_context(open_runner(path, options.selected_embedder))

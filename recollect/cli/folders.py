@@ -194,6 +194,7 @@ def _workspaces(
     from recollect.ingest.folder import resolve_root, settings_from_record
     from recollect.systems.openclaw.workspace import Workspace, followed_folders
 
+    options.check_no_bound("A folder")
     config = options.checked_config
     path, embedder = options.db_path(config), options.select_embedder(config).embedder
     given = _given_settings(layout, extra, sessions)

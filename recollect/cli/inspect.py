@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
+    from recollect.client import Client
     from recollect.config.status_report import IndexedFolder, StatusReport
     from recollect.mind import Mind
     from recollect.model import Edge, Memory
@@ -49,7 +50,7 @@ HEADER_FIELDS = {"id", "text", "status", "use", "created"}
 
 def show(options: GlobalOptions, id: Id) -> None:
     """Show a memory with its details, links and history."""
-    with options.open() as mind:
+    with options.connect() as mind:
         memory = mind.show(id)
         links, history = mind.edges(memory.id), mind.history(memory.id)
         if options.json:
@@ -88,7 +89,7 @@ def _format_value(value: Any) -> str:
     return json_text(value) if isinstance(value, dict) else str(value)
 
 
-def _print_links(mind: Mind, memory: Memory, links: Sequence[Edge]) -> None:
+def _print_links(mind: Mind | Client, memory: Memory, links: Sequence[Edge]) -> None:
     if links:
         print_line(("\nLinks", "bold"))
     for edge in links:
@@ -129,7 +130,7 @@ def list_(
     """List memories, newest first. --status forgotten lists the forgotten ones."""
     conditions = None if use is None else parse_json_object(use, "--use", '{"uses": 0}')
     order: Any = sort
-    with options.open() as mind:
+    with options.connect() as mind:
         found = mind.list(
             filters.filter(), sort=order, ascending=ascending, use=conditions, limit=limit + 1, offset=offset
         )
@@ -149,7 +150,7 @@ def conflicts(
     limit: Annotated[int, typer.Option("-k", "--limit", help="Maximum number of pairs.", min=1)] = 20,
 ) -> int:
     """List pairs of memories that may state different values of the same thing. Nothing is changed."""
-    with options.open() as mind, progress("Comparing memories", "memories") as update:
+    with options.connect() as mind, progress("Comparing memories", "memories") as update:
         found = mind.conflicts(filters.filter(), limit=limit, progress=update)
     if options.json or not found:
         print_result(options.json, [pair.as_dict() for pair in found], "No two memories seem to conflict.")
@@ -172,7 +173,7 @@ def usage(
 ) -> int:
     """Show which memories are used most, least and never, and their use over time."""
     chosen: Any = period
-    with options.open() as mind:
+    with options.connect() as mind:
         found = mind.usage(filters.filter(), limit=limit, period=chosen, periods=periods)
     if options.json or not found.memories:
         print_result(options.json, found.as_dict(), "No memory matches.")

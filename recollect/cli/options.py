@@ -26,6 +26,7 @@ from recollect.model.memory import FIELDS, KEYWORD_FIELDS
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
+    from recollect.client import Client
     from recollect.config import Config
     from recollect.embed import Embedder, EmbedderChoice
     from recollect.mind import Mind
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 Texts = list[str] | None
 DEFAULT_DB = "memory.db"
+BOUND_FIELDS = ("user", "agent", "session")  # of --bound; a collection has an option of its own
 OPTION_TYPES = {"list": Texts, "integer": int | None, "number": float | None}  # by the kind of field; others are texts
 
 
@@ -60,6 +62,13 @@ class GlobalOptions:
 
     db: Annotated[str | None, global_option("The database file: memory.db, or $RECOLLECT_DB.")] = None
     collection: Annotated[str | None, global_option("Write to this collection and recall only from it.")] = None
+    bound: Annotated[
+        Texts,
+        global_option(
+            "Read and write only what belongs to user=NAME, agent=NAME or session=NAME; may be given several times.",
+            metavar="<field=name>",
+        ),
+    ] = None
     embedder: Annotated[
         str | None,
         global_option(
@@ -80,6 +89,7 @@ class GlobalOptions:
         return GlobalOptions(
             db=next((path for path in paths if path is not None), None),
             collection=outer.collection if self.collection is None else self.collection,
+            bound=[*(outer.bound or []), *(self.bound or [])] or None,
             embedder=self.embedder or outer.embedder or os.environ.get("RECOLLECT_EMBEDDER"),
             json=self.json or outer.json,
             config=self.config or outer.config or os.environ.get("RECOLLECT_CONFIG"),
@@ -135,6 +145,11 @@ class GlobalOptions:
         """Refuse a bound for a command that works on the whole file."""
         if self.collection is not None:
             raise InvalidInput(f"{command} works on the whole file, not on a collection: leave out --collection.")
+        self.check_no_bound(command)
+
+    def check_no_bound(self, command: str) -> None:
+        if self.bound:
+            raise InvalidInput(f"{command} has no bound by user, agent or session: leave out --bound {self.bound[0]}.")
 
     def open(self, *, embed: bool = False, create: bool = False) -> "Mind":
         embedder = self.selected_embedder if embed else None  # other commands leave the vectors as they are
@@ -147,7 +162,30 @@ class GlobalOptions:
             raise InvalidInput("--collection needs a name; leave it out to use all collections.")
         if collection is None:
             collection = self.checked_config["recollect.collection"] or None
-        return Mind(self.path, embedder=embedder, collection=collection)
+        bound: dict[str, Any] = self.bound_values()
+        return Mind(self.path, embedder=embedder, collection=collection, **bound)
+
+    def connect(self, *, embed: bool = False, create: bool = False) -> "Mind | Client":
+        """The server at $RECOLLECT_URL, which has loaded its model already; a file if one is named, or without it."""
+        if not os.environ.get("RECOLLECT_URL") or self.db is not None:
+            return self.open(embed=embed, create=create)
+        for name in ("collection", "bound", "embedder"):
+            if getattr(self, name) is not None:
+                raise InvalidInput(f"--{name} is decided by the server at $RECOLLECT_URL and its token; leave it out.")
+        from recollect.client import Client
+
+        return Client()
+
+    def bound_values(self) -> dict[str, str]:
+        """The values of --bound by field."""
+        values: dict[str, str] = {}
+        for each in self.bound or []:
+            name, equals, value = each.partition("=")
+            if name not in BOUND_FIELDS or not equals or not value:
+                raise InvalidInput(f"--bound {each!r} is not user=NAME, agent=NAME or session=NAME.")
+            if values.setdefault(name, value) != value:
+                raise InvalidInput(f"--bound gives two values of {name}: {values[name]!r} and {value!r}.")
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,8 +331,9 @@ class RecallOptions:
         k = config["recollect.k"] if self.k is None else self.k
         return replace(self, k=k, recipe=recipe, set_=[*settings, *(self.set_ or ())])
 
-    def arguments(self, filters: FilterOptions) -> dict[str, Any]:
-        """The keyword arguments of ``Mind.recall``."""
+    def arguments(self, filters: FilterOptions, of: "Mind | Client") -> dict[str, Any]:
+        """The keyword arguments of ``Mind.recall``, or of ``Client.recall``, which takes no finished recipe."""
+        from recollect.client import Client
         from recollect.recall.registry import get_recipe
 
         as_of = None if self.as_of is None else parse_moment(self.as_of, "--as-of")
@@ -309,6 +348,8 @@ class RecallOptions:
             settings["translated"] = self.translated
         if reserved := settings.keys() & {*arguments, "filter", "track", "query", "self", "id"}:
             raise InvalidInput(f"{min(reserved)!r} is not a setting of a recipe; see recollect recipes.")
+        if isinstance(of, Client):
+            return {**arguments, **settings, "filter": filters.filter()}
         # Built here, as a setting may have the name of an argument: ``context`` also takes tokens.
         try:
             recipe = get_recipe(self.recipe or "default", **settings)

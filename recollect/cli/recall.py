@@ -32,8 +32,8 @@ def recall(
     ] = False,
 ) -> int:
     """Find the memories that answer a query best, with the reasons."""
-    with options.open(embed=True) as mind:
-        found = mind.recall(" ".join(query), **recall_options.arguments(filters), track=not no_track)
+    with options.connect(embed=True) as mind:
+        found = mind.recall(" ".join(query), **recall_options.arguments(filters, mind), track=not no_track)
     if options.json:
         print_result(True, _as_json(found, explain))
     else:
@@ -50,9 +50,9 @@ def context(
     no_track: Annotated[bool, typer.Option("--no-track", help="Do not record the use of the results.")] = False,
 ) -> int:
     """Print the memories about a query as one text for a prompt, within a budget of tokens."""
-    arguments = recall_options.arguments(filters)
-    del arguments["k"]  # a context takes as many memories as fit
-    with options.open(embed=True) as mind:
+    with options.connect(embed=True) as mind:
+        arguments = recall_options.arguments(filters, mind)
+        del arguments["k"]  # a context takes as many memories as fit
         built = mind.context(" ".join(query), budget, **arguments, track=not no_track)
     if options.json:
         shown = {"text": built.text, "tokens": built.tokens, **_summary(built.recall)}
@@ -124,9 +124,9 @@ def why(
     full: Annotated[bool, typer.Option("--full", help="Show the whole calculation.")] = False,
 ) -> int:
     """Run a query again and explain the score of a memory: in a sentence, or with --full as a tree."""
-    with options.open(embed=True) as mind:
+    with options.connect(embed=True) as mind:
         memory = mind.show(id)
-        found = mind.recall(query, **recall_options.arguments(filters), track=False)
+        found = mind.recall(query, **recall_options.arguments(filters, mind), track=False)
         result = next((each for each in found if each.memory.id == memory.id), None)
     if result is None:
         print_error(f"{memory.id} is not among the results; why-not gives the reason.", "NotReturned", options.json)
@@ -156,9 +156,9 @@ def why_not(
     options: GlobalOptions, query: Query, id: Id, recall_options: RecallOptions, filters: FilterOptions
 ) -> None:
     """Run a query again and show which step leaves a memory out."""
-    with options.open(embed=True) as mind:
+    with options.connect(embed=True) as mind:
         memory = mind.show(id)
-        verdict = mind.why_not(query, memory.id, **recall_options.arguments(filters))
+        verdict = mind.why_not(query, memory.id, **recall_options.arguments(filters, mind))
     if options.json:
         print_result(True, {"query": query, **verdict.as_dict()})
         return
@@ -180,11 +180,15 @@ def compare(
     k: Annotated[int, typer.Option("-k", "--limit", help="How many results of each.")] = 5,
 ) -> None:
     """Run one query with several recipes and show the results side by side."""
+    from recollect.mind import Mind
     from recollect.recall.registry import RECIPES, get_recipe
 
-    with options.open(embed=True) as mind:
-        built = [get_recipe(name, **options.checked_config.recipe_settings(name)) for name in recipe or RECIPES]
-        comparison = mind.compare(query, built, k, filter=filters.filter())
+    with options.connect(embed=True) as mind:
+        if isinstance(mind, Mind):
+            built = [get_recipe(name, **options.checked_config.recipe_settings(name)) for name in recipe or RECIPES]
+            comparison = mind.compare(query, built, k, filter=filters.filter())
+        else:  # the server has settings of its own
+            comparison = mind.compare(query, recipe or list(RECIPES), k, filter=filters.filter())
     if options.json:
         print_result(True, comparison.as_dict())
         return

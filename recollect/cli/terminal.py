@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from recollect.client import Client
     from recollect.mind import Mind
 
 PIPED_WIDTH = 120  # columns where the output is not a terminal
@@ -182,7 +183,7 @@ def progress(label: str, unit: str) -> Iterator[ProgressUpdate | None]:
 
 
 @contextmanager
-def report_interrupt(mind: Mind, as_json: bool) -> Iterator[None]:
+def report_interrupt(mind: Mind | Client, as_json: bool) -> Iterator[None]:
     """On Ctrl-C, print whether the changes were written."""
     before = mind.status().store.version
     try:

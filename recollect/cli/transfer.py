@@ -57,7 +57,7 @@ From = Annotated[
     str | None,
     typer.Option(
         "--from",
-        help="jsonl, json, csv, claude, chatgpt, mem0, openmem or robotmem; detected when not given.",
+        help="jsonl, json, csv, claude, claude-code, chatgpt, mem0, openmem or robotmem; detected when not given.",
         show_default=False,
         autocompletion=_format_names,
     ),

@@ -48,7 +48,7 @@ def remember(
     from recollect.model.memory import make_memory
 
     checked = make_memory(_join(text or []), fields.given_fields())
-    with options.open(embed=True, create=True) as mind:
+    with options.connect(embed=True, create=True) as mind:
         summary = mind.remember_many([checked])
         memory = mind.show(summary.ids[0])
     label = "Remembered " if summary.added else "Changed " if summary.changed else "Unchanged "
@@ -68,7 +68,7 @@ def _remember_lines(options: GlobalOptions, fields: MemoryOptions, file: str) ->
         raise InvalidInput("--external-id names one memory, and --lines-from has many; give only one of them.")
     items = [{**given, "text": line} for line in read_lines(file) if line.strip()]
     with (
-        options.open(embed=True, create=True) as mind,
+        options.connect(embed=True, create=True) as mind,
         report_interrupt(mind, options.json),
         progress("Remembering", "texts") as update,
     ):
@@ -86,7 +86,7 @@ def edit(
     changes = fields.given_fields()
     if text is None and not changes:
         raise InvalidInput("Give what to change, such as --text 'The new text.' or --tag kitchen.")
-    with options.open(embed=True) as mind:
+    with options.connect(embed=True) as mind:
         memory = mind.edit(id, text=read_text("-") if text == "-" else text, **changes)
     print_result(options.json, memory, ("Edited ", "green"), (short_id(memory.id), "bold cyan"))
 
@@ -99,7 +99,7 @@ def link(
     weight: Weight = 1.0,
 ) -> None:
     """Link two memories. A link that exists gets the new weight."""
-    with options.open() as mind:
+    with options.connect() as mind:
         edge = mind.link(source, target, kind, weight)
     ends = (short_id(edge.source), "cyan"), (short_id(edge.target), "cyan")
     print_result(options.json, edge, ends[0], f" ─{edge.kind}→ ", ends[1], f"  {edge.weight:g}")
@@ -112,7 +112,7 @@ def unlink(
     kind: Annotated[str | None, typer.Option(help="Only links of this kind.")] = None,
 ) -> int:
     """Remove the links from one memory to another."""
-    with options.open() as mind:
+    with options.connect() as mind:
         removed = mind.unlink(source, target, kind)
     message = f"Removed {pluralize(removed, 'link', 'links')}." if removed else "There was no such link."
     print_result(options.json, {"removed": removed}, message)
@@ -128,7 +128,7 @@ def relate(
     user: Annotated[str, typer.Option(help="The user whose knowledge it is.", show_default=False)] = "",
 ) -> None:
     """Store a relation between two names."""
-    with options.open(create=True) as mind:
+    with options.connect(create=True) as mind:
         edge = mind.relate(subject, relation, object, weight, user=user)
     print_result(options.json, edge, (subject, "bold"), f" ─{relation}→ ", (object, "bold"), f"  {edge.weight:g}")
 
@@ -140,7 +140,7 @@ def supersede(
     text: Annotated[list[str], typer.Argument(help="The new text; - reads it from stdin.", show_default=False)],
 ) -> None:
     """Replace a memory by a new one. Both are kept; the old one is valid until now."""
-    with options.open(embed=True) as mind:
+    with options.connect(embed=True) as mind:
         old = mind.show(id)
         memory = mind.supersede(old.id, _join(text), **fields.given_fields())
     ends = (short_id(memory.id), "bold cyan"), (short_id(old.id), "cyan")
@@ -155,7 +155,7 @@ def contradict(
     loser: Annotated[str | None, typer.Option(help="The id of the one that is wrong; its status changes.")] = None,
 ) -> None:
     """Record that two memories contradict each other."""
-    with options.open() as mind:
+    with options.connect() as mind:
         edge = mind.contradict(a, b, weight, loser=loser)
     ends = (short_id(edge.source), "cyan"), (short_id(edge.target), "cyan")
     print_result(options.json, edge, ends[0], " ─contradicts→ ", ends[1], f"  {edge.weight:g}")
@@ -167,7 +167,7 @@ def reinforce(
     amount: Annotated[float, typer.Option(help="How much, from 0 to 1.")] = 0.1,
 ) -> None:
     """Increase the strength of a memory, up to 1."""
-    with options.open() as mind:
+    with options.connect() as mind:
         memory = mind.reinforce(id, amount)
     print_result(options.json, memory, (short_id(memory.id), "cyan"), f"  strength {memory.strength:.3g}")
 
@@ -177,7 +177,7 @@ def decay(
     rate: Annotated[float, typer.Option(help="Per day: strength × exp(−rate × days).")] = 0.01,
 ) -> int:
     """Lower all strengths by the days since the last decay. Running it again at once changes nothing."""
-    with options.open() as mind:
+    with options.connect() as mind:
         faded = mind.decay(rate)
     print_result(options.json, {"faded": faded}, f"{pluralize(faded, 'memory', 'memories')} faded.")
     return 0 if faded else 1
@@ -192,7 +192,7 @@ def forget(
     ] = False,
 ) -> int:
     """Exclude memories from recall. undo restores them."""
-    with options.open() as mind:
+    with options.connect() as mind:
         if len(ids) > 1 and not yes and sys.stdin.isatty():
             for memory in map(mind.show, ids):
                 print_line((memory.id, "cyan"), "  ", snippet(memory.text, 80), stderr=True)
@@ -214,13 +214,14 @@ def forget(
 
 def undo(options: GlobalOptions) -> int:
     """Undo the last operation."""
-    with options.open(embed=True) as mind:
+    with options.connect(embed=True) as mind:
         undone = mind.undo()
     if undone is None:
         print_result(options.json, {"undone": None}, "There is nothing to undo.")
         return 1
     parts = [f"{pluralize(undone.removed, 'memory', 'memories')} removed"] if undone.removed else []
     parts += [f"{undone.restored:,} restored"] if undone.restored else []
+    parts += [f"{undone.erased:,} not restored, because it was erased"] if undone.erased else []
     details = f", {format_age(undone.at)}: {', '.join(parts) or 'no memories changed'}."
     print_result(options.json, {"undone": undone}, ("Undid ", "green"), (undone.verb, "bold"), details)
     return 0

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.embed import Embedder, TokenEmbedder, embed_accepted, preferred_batch_size
-from recollect.errors import EmbeddingError, InvalidInput, RecollectError, StoreError
+from recollect.errors import EditConflict, EmbeddingError, InvalidInput, RecollectError, StoreError
 from recollect.model import Edge, Memory, Use
 from recollect.model import validation as check
 from recollect.model.memory import check_validity_period, edit_memory, make_edge
@@ -138,7 +138,7 @@ class Writer:
         if encoded:
             transaction.embed([*encoded], [*encoded.values()], self.space)
 
-    def edit(self, id: str, changes: Mapping[str, Any]) -> WriteResult:
+    def edit(self, id: str, changes: Mapping[str, Any], expected: Memory | None = None) -> WriteResult:
         """Change a memory; a new text and its vector are written together."""
         for _ in range(ATTEMPTS):
             stored = self.store.get([id])[0]
@@ -146,7 +146,7 @@ class Writer:
             vectors = {} if text == embedding_text(stored) else self.embed([text])
             try:
                 with self.store.transaction("edit") as transaction:
-                    result = transaction.revise(id, lambda memory: _edit(transaction, memory, changes))
+                    result = transaction.revise(id, lambda memory: _edit(transaction, memory, changes, expected))
                     if transaction.row_with(id, text) is None:
                         raise _ChangedMeanwhile
                     if result.action == "changed" and vectors:
@@ -317,8 +317,10 @@ def _shifted(progress: Progress | None, done_before: int, total: int) -> Progres
     return None if progress is None else lambda done, _: progress(done_before + done, total)
 
 
-def _edit(transaction: Transaction, memory: Memory, changes: Mapping[str, Any]) -> Memory:
+def _edit(transaction: Transaction, memory: Memory, changes: Mapping[str, Any], expected: Memory | None) -> Memory:
     """The memory with these changes. The text of a file's chunk is changed in the file."""
+    if expected is not None and memory != expected:
+        raise EditConflict(f"{memory.id} was changed by somebody else since it was read; read it again.")
     edited = _changed(memory, changes)
     text_changed = memory.path and edited.text != memory.text
     if text_changed and memory.id in {each.id for each in transaction.files.chunks(memory.collection, memory.path)}:

@@ -33,6 +33,9 @@ class Field:
     words: str = ""  # the text field under which its words are searched
     filter: str = ""  # the conditions of a Filter that read it
     option: str = ""  # flags on the command line, separated by spaces
+    low: float | None = None  # the limits of a number
+    high: float | None = None
+    choices: tuple[str, ...] = ()  # the only values of a keyword
     name: str = ""
     default: Any = None
 
@@ -58,7 +61,7 @@ def keyword_field(help: str, *, words: str = "", option: str = "", choices: Sequ
     """A string with few distinct values, which a Filter compares with ``==``."""
     check: Check = partial(validation.choice, choices=choices) if choices else validation.string
     allowed = "one of " + ", ".join(choices) if choices else "text"
-    return Field("keyword", help, check, allowed, words=words, filter="{name}", option=option)
+    return Field("keyword", help, check, allowed, words=words, filter="{name}", option=option, choices=tuple(choices))
 
 
 def path_field(help: str, *, words: str, option: str) -> Field:
@@ -128,4 +131,5 @@ def _numeric(
     }.get(bounded, noun)
     if optional:
         check, allowed = validation.optional(check), f"{allowed}, or None"
-    return Field(kind, help, check, allowed, optional, filter=filter, option=option)
+    lowest, highest = low if bounded[0] else None, high if bounded[1] else None
+    return Field(kind, help, check, allowed, optional, filter=filter, option=option, low=lowest, high=highest)

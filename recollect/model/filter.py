@@ -215,3 +215,35 @@ def coordinates(value: Any) -> tuple[float, ...] | None:
 
 def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def filter_json(expression: FilterExpression) -> dict[str, Any]:
+    """The JSON form of a filter, from which ``as_filter`` makes it again."""
+    match expression:
+        case Filter():
+            named = {each.name: getattr(expression, each.name) for each in fields(expression)}
+            return {name: _plain(value) for name, value in named.items() if value is not None}
+        case Not(of):
+            return {"not": filter_json(of)}
+        case AnyOf(of):
+            return {"or": [filter_json(each) for each in of]}
+    parts = [filter_json(each) for each in expression.of]
+    negated = [part.pop("not") for part in parts if "not" in part]
+    merged: dict[str, Any] = {} if not negated else {"not": negated[0] if len(negated) == 1 else {"or": negated}}
+    for part in parts:
+        if merged.keys() & part.keys():  # a and b: not (not a or not b)
+            return {"not": {"or": [{"not": filter_json(each)} for each in expression.of]}}
+        merged |= part
+    return merged
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Near():
+            return {"field": value.field, "target": list(value.target), "within": value.within}
+        case datetime():
+            return value.isoformat()
+        case tuple():
+            return list(value)
+        case _:
+            return value

@@ -139,7 +139,7 @@ def _begin(request: Request, query: str, k: int, snapshot: Snapshot, start: floa
         request.k is None,
         request.history,
     )
-    with run.step("filter", "mask") as step:
+    with run.step("filter", "scope") as step:
         step.after = scope.count
     step.milliseconds = (time.perf_counter() - scope_start) * 1e3
     return run

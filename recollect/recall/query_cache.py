@@ -86,12 +86,18 @@ class RecallCache:
             self._add(key, outcome, check.micros(request.now), tracked.next_moment)
         return build_recall(store, request, outcome, start)
 
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+
     def _lookup(self, store: Store, request: Request, key: Hashable) -> SearchOutcome | None:
         """The cached outcome, with its memories fetched again: their use may have changed."""
         now = check.micros(request.now)
         with store.snapshot() as snapshot:
             with self._lock:
-                entry = self._entries.get(key) if self._version == snapshot.version else None
+                if self._version != snapshot.version:
+                    self._entries.clear()  # also for what was erased: it must not stay in memory
+                entry = self._entries.get(key)
                 if entry is None or not entry.since <= now < entry.until:
                     return None
                 self._entries.move_to_end(key)

@@ -22,6 +22,7 @@ from recollect.errors import EmbeddingError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import Filter, FilterExpression
 from recollect.records import dataclass
+from recollect.store.erasing import Erasure, Purge, Receipt
 from recollect.store.told_times import Interval
 from recollect.text.query_language import Leaf, Phrase, Prefix, QueryTree
 
@@ -456,6 +457,7 @@ class UndoResult:
     removed: int  # memories that it deleted again
     restored: int  # memories and edges that are as before
     ids: tuple[str, ...] = ()  # of the restored memories
+    erased: int = 0  # memories of that operation that were erased since, and cannot be restored
 
 
 @dataclass(frozen=True, slots=True)
@@ -540,6 +542,25 @@ class Store(Protocol):
     def switch_space(self, space: Space, without: Collection[str] = ()) -> int:
         """Search this model's vectors from now on and delete those of others. If memories beside the ids ``without``
         lack a vector, nothing is changed and their number is returned."""
+
+    def erase(
+        self,
+        ids: Sequence[str] | None,
+        purge: Purge | None = None,
+        *,
+        code: str | None = None,
+        dry_run: bool = False,
+    ) -> Erasure:
+        """Remove memories for good with all that belongs to them and their history; with None everything inside the
+        bound, relations and folders included. ``purge`` is called inside the transaction, before anything is removed.
+        With a ``code`` nothing is erased unless it belongs to exactly this set."""
+
+    def finish_erasures(self) -> tuple[str, ...]:
+        """Overwrite what earlier erasures left in freed pages and logs; what is still pending, and why."""
+
+    def receipts(self) -> list[Receipt]:
+        """The receipts of erasures inside the bound, oldest first. ``apply_receipts`` (upkeep/erasing.py) applies them
+        again to a store that was restored from a backup."""
 
     def record_use(self, use: UseRecord) -> None:
         """Record a use; it may be written a little later, and never fails a recall."""

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from recollect.model import Memory
 from recollect.model.memory import FIELDS
-from recollect.text.words import words
+from recollect.text.words import clear_caches, words
 
 # The numbers of text fields are stored: the order never changes, and new ones are appended.
 TEXT_FIELDS = ("text", "title", "summary", "keywords", "tags", "entities", "path", "speaker", "original")
@@ -40,6 +40,12 @@ def _count(text: str) -> Counter[str]:
 
 
 _count_cached = lru_cache(maxsize=256)(_count)  # chunks of a file share its path, its tags and most headings
+
+
+def clear_word_caches() -> None:
+    """Drop the cached words of texts, for an erasure."""
+    _count_cached.cache_clear()
+    clear_caches()
 
 
 def embedding_text(memory: Memory) -> str:

@@ -240,6 +240,12 @@ def _german_verb(stem: str) -> str:
     return verb[:-1] if verb.endswith("t") and len(verb) > 3 and verb[-2] not in "aeiout" else verb
 
 
+def clear_caches() -> None:
+    """Forget which words were folded and stemmed."""
+    for cached in (_fold, stem, stems):
+        cached.cache_clear()
+
+
 def _stem_all(words: Sequence[str], language: str) -> list[str]:
     with _stemmer_lock:
         return list(_stemmer(language).stemWords(words))

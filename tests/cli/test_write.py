@@ -207,3 +207,35 @@ def test_undo_says_when_nothing_is_left(recollect: Command, keep: Keep) -> None:
     assert recollect("undo", "--json").json["undone"]["verb"] == "remember"
     assert recollect("undo", "--json").json == {"undone": None}
     assert recollect("undo").code == 1
+
+
+def test_a_bound_of_the_command_line_limits_what_is_written_listed_and_undone(recollect: Command) -> None:
+    anna, ben = ("--bound", "user=anna"), ("--bound", "user=ben", "--bound", "agent=planner")
+    mine = recollect(*anna, "remember", "The key is under the mat.", "--json").json
+    other = recollect("remember", "The key is in the car.", *ben, "--json").json
+    assert (mine["user"], other["user"], other["agent"]) == ("anna", "ben", "planner")
+    assert [each["id"] for each in recollect(*anna, "recall", "where is the key?", "--json").json["results"]] == [
+        mine["id"]
+    ]
+    assert recollect(*anna, "show", other["id"]).code == 3
+    assert recollect(*anna, "undo").code == 0
+    assert [each["id"] for each in recollect("list", "--json").json] == [other["id"]]
+
+
+@pytest.mark.parametrize("bound", ["anna", "user=", "colour=red", "collection=main"])
+def test_a_bound_that_is_not_a_field_with_a_name_is_refused(recollect: Command, bound: str) -> None:
+    refused = recollect("--bound", bound, "remember", "A cup.")
+    assert refused.code == 2
+    assert "user=NAME" in refused.err
+
+
+def test_two_values_of_one_bound_are_refused(recollect: Command) -> None:
+    assert recollect("--bound", "user=anna", "remember", "A cup.", "--bound", "user=ben").code == 2
+
+
+@pytest.mark.parametrize("command", [("doctor",), ("sync", "."), ("reembed",)])
+def test_commands_without_bounds_refuse_one(recollect: Command, command: tuple[str, ...]) -> None:
+    recollect("remember", "A cup.")
+    refused = recollect("--bound", "user=anna", *command)
+    assert refused.code == 2
+    assert "leave out --bound user=anna" in refused.err

@@ -312,6 +312,18 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
         Refused(moved, ("zanzibar",)),
     ),
     "forget": (ById(lambda mind, id: mind.forget("note-own", id)),),
+    "erase": (
+        ById(lambda mind, id: mind.erase("note-own", id)),
+        Refused(lambda mind, world: mind.erase(**{world.bound: "zanzibar"}), ("zanzibar",)),  # type: ignore[arg-type]
+        Refused(lambda mind, world: mind.erase()),
+        Reads(lambda mind, world: mind.erase(filter={world.bound: "zanzibar"})),
+        Reads(lambda mind, world: mind.erase(filter={"topic": "umbrellabird"}, dry_run=True)),
+        Reads(lambda mind, world: mind.erase(**{world.bound: "own"}, dry_run=True)),  # type: ignore[arg-type]
+    ),
+    "erase_expired": (Reads(lambda mind, world: mind.erase_expired()),),
+    "finish_erasures": (Reads(lambda mind, world: mind.finish_erasures()),),
+    "receipts": (Reads(lambda mind, world: [mind.erase("note-own").receipt, mind.receipts()]),),
+    "verify_erasure": (Reads(lambda mind, world: mind.verify_erasure(mind.erase("cups-own").receipt or {})),),
     "link": (ById(lambda mind, id: mind.link("note-own", id)), ById(lambda mind, id: mind.link(id, "note-own"))),
     "unlink": (
         ById(lambda mind, id: mind.unlink("shelf-own", id)),
@@ -532,6 +544,35 @@ def test_status_of_a_bound_mind_names_only_its_collection(world: World) -> None:
         assert (store.memories, store.edges) == ({"active": 4}, 2)
         assert [space["vectors"] for space in store.spaces] == [4]
         assert store.without_vector == 0
+
+
+# Erasing.
+
+
+def test_a_bound_mind_sees_no_receipt_of_what_was_erased_outside_it(world: World) -> None:
+    with world.open() as mind, open_mind(world.path) as everything:
+        receipt = everything.erase("shelf-foreign-2", "note-own").receipt
+        mind.erase("cups-own")
+        assert len(everything.receipts()) == 2
+        assert [len(each.ids) for each in mind.receipts()] == [1]
+        assert receipt is not None
+        assert mind.verify_erasure(receipt).present == ()
+
+
+def test_erasing_everything_inside_a_bound_leaves_the_rest_as_it_was(world: World) -> None:
+    before = world.foreign()
+    with open_mind(world.path) as everything:
+        edges = [each for each in everything.edges() if "own" not in each.source + each.target]
+        with world.open() as mind:
+            assert (
+                mind.erase(**world.own).removed["edges"] == 2
+            )  # of those inside; what is linked outside is not counted
+        assert [id for id in OWN_IDS if everything.store.get([id], missing_ok=True)] == []
+        assert list(everything.edges()) == edges
+        everything.recall(QUERY, track=False)
+    assert [each for each in world.foreign().split("\n") if '"edge"' not in each] == [
+        each for each in before.split("\n") if '"edge"' not in each
+    ]
 
 
 # Undo.

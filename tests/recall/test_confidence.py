@@ -259,9 +259,8 @@ def _minds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def test_the_tools_for_agents_tell_of_a_low_confidence(mind: Mind) -> None:
-    recall = next(tool for tool in mind.tools() if tool.name == "recall")
-    assert {result["low_confidence"] for result in recall.call(query=STRANGE)} == {True}
-    assert {result["low_confidence"] for result in recall.call(query=OURS)} == {False}
+    assert mind.tools().call("recall", {"query": STRANGE})["low_confidence"] is True
+    assert mind.tools().call("recall", {"query": OURS})["low_confidence"] is False
 
 
 # Abstaining.

@@ -22,7 +22,7 @@ def test_the_trace_has_every_step_in_order_with_its_time(tmp_path: Path) -> None
         trace = mind.recall("where is the cup?", k=2).trace
     recipe = get_recipe("default")
     assert [(each.kind, each.name) for each in trace.steps] == [
-        ("filter", "mask"),
+        ("filter", "scope"),
         *(("read", type(reading).__name__) for reading in recipe.read),
         ("cue", "time"),
         ("cue", "words"),
@@ -35,7 +35,7 @@ def test_the_trace_has_every_step_in_order_with_its_time(tmp_path: Path) -> None
         ("cut", "best 2"),
         ("judge", "confidence"),
         ("fetch", "memories"),
-        ("after", "touch"),
+        ("after", "record use"),
     ]
     assert all(each.milliseconds > 0 for each in trace.steps)
     assert sum(each.milliseconds for each in trace.steps) <= trace.milliseconds
@@ -46,7 +46,7 @@ def test_counts_say_how_many_came_in_and_went_out(tmp_path: Path) -> None:
         mind.remember_many([*CUPS, {"text": "a cup of bob", "user": "bob"}])
         recall = mind.recall("cup", k=1, filter=Filter(user=""))
     counts = {each["name"]: (each.get("in"), each.get("out")) for each in recall.trace.as_dict()["steps"]}
-    assert counts["mask"][1] == 3
+    assert counts["scope"][1] == 3
     assert counts["words"] == (2, 2)
     assert counts["vectors"] == (3, 3)
     assert counts["blend"] == (5, 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from langgraph.store.memory import InMemoryStore  # type: ignore[import-not-found]
+from langgraph.store.memory import InMemoryStore
 
 from bench.peers.quality.serve import Ask, Haystack, Vectors, serve
 

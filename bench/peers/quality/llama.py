@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from llama_index.core import VectorStoreIndex  # type: ignore[import-not-found]
-from llama_index.core.embeddings import BaseEmbedding  # type: ignore[import-not-found]
-from llama_index.core.llms import MockLLM  # type: ignore[import-not-found]
-from llama_index.core.retrievers import QueryFusionRetriever  # type: ignore[import-not-found]
-from llama_index.core.schema import TextNode  # type: ignore[import-not-found]
-from llama_index.retrievers.bm25 import BM25Retriever  # type: ignore[import-not-found]
+from llama_index.core import VectorStoreIndex
+from llama_index.core.embeddings import BaseEmbedding
+from llama_index.core.llms import MockLLM
+from llama_index.core.retrievers import QueryFusionRetriever
+from llama_index.core.schema import TextNode
+from llama_index.retrievers.bm25 import BM25Retriever
 
 from bench.peers.quality.serve import Ask, Haystack, Vectors, serve
 

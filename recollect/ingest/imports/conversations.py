@@ -1,7 +1,8 @@
-"""Conversations exported by Claude and ChatGPT: one memory per message, with its session and position."""
+"""Conversations exported by Claude and ChatGPT, and transcripts of Claude Code: a memory for each message."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -10,6 +11,12 @@ from recollect.ingest.imports.sources import Source, SourceRecord, iterate_objec
 from recollect.model import JsonObject
 from recollect.records import dataclass
 
+OF_THE_PROGRAM = (
+    "<command-",
+    "<local-command-",
+    "<system-reminder>",
+    "[Request interrupted",
+)  # in Claude Code's messages
 MESSAGE_TYPES = ("text", "multimodal_text", "code")  # of ChatGPT's contents; others are thoughts and tool output
 
 
@@ -41,6 +48,36 @@ def read_claude(source: Source) -> Iterator[SourceRecord]:
 def read_chatgpt(source: Source) -> Iterator[SourceRecord]:
     """conversations.json as ChatGPT's settings export it, or its zip file: the branch that was shown last."""
     return _read_conversations(source, "chatgpt", "ChatGPT", _parse_chatgpt)
+
+
+def read_claude_code(source: Source) -> Iterator[SourceRecord]:
+    """A transcript of Claude Code, as ~/.claude/projects has them: what the user and the assistant wrote."""
+    positions: Counter[str] = Counter()
+    for item in iterate_objects(source, "line"):
+        if item.record is None:
+            yield item
+            continue
+        line, message = item.record, _object(item.record.get("message"))
+        session, role = _string(line.get("sessionId")), line.get("type")
+        if role not in ("user", "assistant") or not session or line.get("isMeta") or line.get("isSidechain"):
+            continue
+        content = message.get("content")
+        blocks = _joined(block.get("text") for block in _objects(content) if block.get("type") == "text")
+        text = content if isinstance(content, str) else blocks
+        if not text.strip() or text.lstrip().startswith(OF_THE_PROGRAM):
+            continue
+        record: JsonObject = {
+            "text": text,
+            "session": session,
+            "position": positions[session],
+            "role": role,
+            "speaker": "Claude" if role == "assistant" else "user",
+            "source": "claude-code",
+            "external_id": f"claude-code:{session}/{_string(line.get('uuid')) or positions[session]}",
+            "created": line.get("timestamp"),
+        }
+        positions[session] += 1
+        yield SourceRecord(item.place, record)
 
 
 def _read_conversations(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from recollect.errors import InvalidInput
-from recollect.ingest.imports.conversations import read_chatgpt, read_claude
+from recollect.ingest.imports.conversations import read_chatgpt, read_claude, read_claude_code
 from recollect.ingest.imports.databases import is_openmem, is_robotmem, read_openmem, read_robotmem
 from recollect.ingest.imports.json_and_csv import read_csv, read_json_lines, read_json_list, read_mem0
 from recollect.ingest.imports.sources import (
@@ -47,6 +47,7 @@ FORMATS: dict[str, ImportFormat] = {
     "json": ImportFormat("a list of JSON objects", read_json_list, strict=True),
     "csv": ImportFormat("a CSV table", read_csv, strict=True),
     "claude": ImportFormat("conversations with Claude", read_claude),
+    "claude-code": ImportFormat("a transcript of Claude Code", read_claude_code),
     "chatgpt": ImportFormat("conversations with ChatGPT", read_chatgpt),
     "mem0": ImportFormat("memories of mem0", read_mem0),
     "openmem": ImportFormat("an OpenMem database", read_openmem),
@@ -68,7 +69,13 @@ SIGNATURES: dict[bytes, str] = {
     b"\xfe\xff": "text in UTF-16 (save it as UTF-8)",
 }
 JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
-FORMAT_BY_KEY = {"chat_messages": "claude", "mapping": "chatgpt", "results": "mem0", "memory": "mem0"}
+FORMAT_BY_KEY = {
+    "chat_messages": "claude",
+    "sessionId": "claude-code",
+    "mapping": "chatgpt",
+    "results": "mem0",
+    "memory": "mem0",
+}
 
 
 def detect_format(source: Source) -> str:

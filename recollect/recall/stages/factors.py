@@ -120,7 +120,7 @@ class RecordUse:
     """Counts the use of the returned memories."""
 
     counters: tuple[Literal["access", "return", "recall"], ...] = ("access",)
-    name: str = "touch"
+    name: str = "record use"
 
     def record(self, run: Run, store: Store, rows: list[int]) -> None:
         store.record_use(UseRecord(rows, run.now, self.counters))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import secrets
 from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from datetime import datetime
@@ -14,10 +15,11 @@ from numpy.typing import NDArray
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.records import dataclass
 from recollect.store.base import Bound, FileState, Space
+from recollect.store.erasing import Receipt
 from recollect.store.text_fields import embedding_text
 
 SYNC = "sync"  # the verb of operations that follow files: what they replace is in the files
-NOT_UNDOABLE = ("undo", "embed", "reembed", SYNC)
+NOT_UNDOABLE = ("undo", "embed", "reembed", "erase", SYNC)
 Key = tuple[Any, ...]  # ("memory", row), ("strength", row), ("edge", source row, kind, target row) or ("relation", …)
 
 
@@ -28,6 +30,7 @@ class Operation:
     verb: str
     at: datetime
     touched: Mapping[Bound, int] = field(default_factory=dict)  # where it changed something: the last transaction there
+    erased: int = 0  # memories of it that were erased since
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,8 @@ class State:
     folders: dict[str, JsonObject] = field(default_factory=dict)
     files: dict[int, tuple[str, FileState]] = field(default_factory=dict)
     chunks: dict[int, tuple[int, bytes]] = field(default_factory=dict)  # by row: file and digest
+    salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))  # of the receipts
+    receipts: list[tuple[Receipt, frozenset[Bound]]] = field(default_factory=list)  # and whose memories were erased
 
     def copy(self) -> State:
         return State(**{each.name: copy.copy(getattr(self, each.name)) for each in fields(self)})

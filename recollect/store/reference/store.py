@@ -15,6 +15,8 @@ from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.model import validation as check
 from recollect.model.memory import Clock
 from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord
+from recollect.store.erasing import Erasure, Purge, Receipt
+from recollect.store.reference.erasing import erase, receipts_within
 from recollect.store.reference.files import has_folder
 from recollect.store.reference.snapshot import ReferenceSnapshot
 from recollect.store.reference.state import State, overlaps
@@ -167,6 +169,26 @@ class ReferenceStore:
             if not missing:
                 transaction.switch_space(space)
         return missing
+
+    def erase(
+        self,
+        ids: Sequence[str] | None,
+        purge: Purge | None = None,
+        *,
+        code: str | None = None,
+        dry_run: bool = False,
+    ) -> Erasure:
+        if dry_run:
+            state, now = self._state.copy(), self._shared.clock()
+            return erase(ReferenceTransaction(state, self.bound, self.path, "erase", now, None), ids, None, code, True)
+        with self.transaction("erase") as transaction:
+            return erase(transaction, ids, purge, code, False)
+
+    def finish_erasures(self) -> tuple[str, ...]:
+        return ()
+
+    def receipts(self) -> list[Receipt]:
+        return receipts_within(self._state, self.bound)
 
     def record_use(self, use: UseRecord) -> None:
         if self.readonly:

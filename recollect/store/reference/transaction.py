@@ -41,7 +41,7 @@ class ReferenceTransaction:
         self.bound = bound
         self._path = path
         self._verb = verb
-        self._now = now
+        self.now = now
         self._operation = operation
         self._transaction = state.version + 1
         self.files = ReferenceFileTransaction(self)
@@ -95,14 +95,14 @@ class ReferenceTransaction:
             if not self.bound.contains(memory):
                 continue
             seen = [at for _, at, bound in self.state.decays if bound.contains(memory)]
-            days = max(0.0, float(micros(self._now) - micros(max([created_of(memory), *seen])))) / DAY
+            days = max(0.0, float(micros(self.now) - micros(max([created_of(memory), *seen])))) / DAY
             strength = float(memory.strength * np.exp(-rate * days))
             if strength != memory.strength:
                 self._save(("strength", row), memory)
                 self.state.memories[row] = replace(memory, strength=strength)
                 places.append(place_of(memory))
         if places:
-            self.state.decays.append((self._touch(*places), self._now, self.bound))
+            self.state.decays.append((self._touch(*places), self.now, self.bound))
         return len(places)
 
     def delete(self, rows: Sequence[int]) -> None:
@@ -152,7 +152,7 @@ class ReferenceTransaction:
         stored = self.state.edges.get(key)
         if stored is None or stored.weight != edge.weight:
             self._record(key, stored)
-            created = (edge.created or self._now) if stored is None else stored.created
+            created = (edge.created or self.now) if stored is None else stored.created
             self.state.edges[key] = replace(edge, created=created)
 
     def unlink(self, source: str, target: str, kind: str | None) -> int:
@@ -169,7 +169,7 @@ class ReferenceTransaction:
             )
         key = ("relation", edge.collection, edge.user, edge.subject, edge.relation, edge.object)
         stored = self.state.relations.get(key)
-        edge = replace(edge, created=edge.created or self._now)
+        edge = replace(edge, created=edge.created or self.now)
         if stored is None or replace(stored, created=edge.created) != edge:
             self._touch(Bound(edge.collection, edge.user, "", ""))
             self._save(key, stored)
@@ -193,7 +193,7 @@ class ReferenceTransaction:
         self._touch(*undone.touched)
         existed = sum(before is not None for before in replaced.values())
         added = sum(key[0] == "memory" for key, before in replaced.items() if before is None)
-        return UndoResult(undone.verb, undone.at, added, existed, tuple(ids))
+        return UndoResult(undone.verb, undone.at, added, existed, tuple(ids), undone.erased)
 
     def undo_texts(self, operation: int | None = None) -> dict[str, str]:
         return self.state.undo_texts(self.bound, operation)
@@ -224,7 +224,7 @@ class ReferenceTransaction:
         return None
 
     def _add(self, memory: Memory) -> WriteResult:
-        now = self._now
+        now = self.now
         memory = replace(
             memory, id=memory.id or new_id(), created=memory.created or now, updated=memory.updated or now, use=Use()
         )
@@ -237,7 +237,7 @@ class ReferenceTransaction:
     def _rewrite(self, row: int, memory: Memory) -> WriteResult:
         current = self.state.memories[row]
         if _equal(replace(memory, updated=memory.updated or current.updated), current):
-            return WriteResult(row, current.id, "same", self._now)
+            return WriteResult(row, current.id, "same", self.now)
         self._check(memory, row)
         if self._verb == SYNC:  # what an undo would restore is no longer what the file says
             self._touch(place_of(current))
@@ -245,13 +245,13 @@ class ReferenceTransaction:
         else:
             self._record(("memory", row), current)
         if memory.updated is None or (memory.updated == current.updated and self._verb != SYNC):
-            memory = replace(memory, updated=self._now)
+            memory = replace(memory, updated=self.now)
         if memory.collection != current.collection:  # edges stay inside one collection
             for key in [key for key in self.state.edges if row in ends_of(key)]:
                 self._unlink(key)
         self._write(row, memory)
         self._touch(place_of(memory))
-        return WriteResult(row, memory.id, "changed", self._now)
+        return WriteResult(row, memory.id, "changed", self.now)
 
     def _check(self, memory: Memory, row: int) -> None:
         if not self.bound.contains(memory):
@@ -291,7 +291,7 @@ class ReferenceTransaction:
         self._save(key, before, until)
 
     def _save(self, key: Key, before: Any, until: datetime | None = None) -> None:
-        self.state.changes.append(Change(self._touch(), self._transaction, key, before, until or self._now))
+        self.state.changes.append(Change(self._touch(), self._transaction, key, before, until or self.now))
 
     def _drop_changes(self, keys: Collection[Key], keep_added: bool = False) -> None:
         def stays(change: Change) -> bool:
@@ -304,7 +304,7 @@ class ReferenceTransaction:
         state = self.state
         if self._operation is None:
             self._operation = state.last_operation = state.last_operation + 1
-        operation = state.operations.get(self._operation) or Operation(self._verb, self._now)
+        operation = state.operations.get(self._operation) or Operation(self._verb, self.now)
         touched = {**operation.touched, **dict.fromkeys(places, self._transaction)}
         state.operations[self._operation] = replace(operation, touched=touched)
         state.version = self._transaction

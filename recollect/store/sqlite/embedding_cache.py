@@ -1,7 +1,7 @@
 """The embedding cache in SQLite: a separate file of limited size.
 
 It is not part of the memory file, because what can be computed again needs no history, undo, backup or durable write,
-and may be deleted at any time. It contains hashes and vectors, no texts.
+and may be deleted at any time. It contains hashes and vectors; of texts only the tokens of queries.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.model import validation as check
-from recollect.store.sqlite.connections import Connections, fork_gate, switch_to_wal, translate_errors
+from recollect.store.sqlite.connections import (
+    BUSY_MILLISECONDS,
+    Connections,
+    fork_gate,
+    switch_to_wal,
+    translate_errors,
+)
+from recollect.store.sqlite.erasing import WAIT_MILLISECONDS, write_anew
 
 APPLICATION_ID = 0x72656376  # "recv"
 SHAPE = """
@@ -31,6 +38,7 @@ CREATE TABLE IF NOT EXISTS vectors (
 CREATE INDEX IF NOT EXISTS vectors_used ON vectors (used);
 """
 MODEL_NUMBER = "SELECT maker FROM makers WHERE provider = ? AND model = ? AND settings = ?"
+TO_CLEAN = 1  # the user_version of a file whose pages may have the bytes of entries that an erasure removed
 MAX_BYTES = 512 << 20  # of the file
 MIN_LIMIT = 1 << 16
 CLEARED_SHARE = 0.1  # of the limit, when entries are removed
@@ -81,6 +89,21 @@ class SqliteEmbeddingCache:
                 ((number, hash, now, entry) for hash, entry in entries.items()),
             )
             self._shrink(connection)
+
+    def clear(self) -> int:
+        """Remove all entries, for an erasure; how many there were."""
+        with self._writing() as connection:
+            connection.execute(f"PRAGMA user_version = {TO_CLEAN}")
+            removed = int(connection.execute("SELECT count(*) FROM vectors").get)
+            connection.execute("DELETE FROM vectors")
+        with self._lock:
+            self._pending_uses.clear()
+        return removed
+
+    def clean(self) -> tuple[str, ...]:
+        """Overwrite the bytes of removed entries; what is still pending, and why."""
+        with translate_errors(self.path), fork_gate.hold():
+            return _clean(self._connections.get(), self.path)
 
     def _record_uses(self, connection: apsw.Connection, now: int) -> None:
         with self._lock:
@@ -157,6 +180,20 @@ class _CacheConnections(Connections):
             raise
         connection.execute("COMMIT")
         self._local.connection = connection
+        _clean(connection, self.path, wait=0)
+
+
+def _clean(connection: apsw.Connection, path: str, wait: int = WAIT_MILLISECONDS) -> tuple[str, ...]:
+    if connection.pragma("user_version") != TO_CLEAN:
+        return ()
+    try:
+        write_anew(connection, path, wait)
+        connection.execute("PRAGMA user_version = 0")
+    except apsw.Error as error:
+        return (f"the embedding cache {path} still has the erased bytes ({error})",)
+    finally:
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
+    return ()
 
 
 def _size(connection: apsw.Connection) -> int:

@@ -21,6 +21,7 @@ from recollect.records import dataclass
 from recollect.store.base import Rows, Space
 from recollect.store.sqlite.arrays import GrowingArray
 from recollect.store.sqlite.connections import fetch
+from recollect.store.sqlite.erasing import last_erasure
 from recollect.store.sqlite.postings import Postings
 from recollect.store.sqlite.rows import ENCODED, select_columns
 from recollect.store.sqlite.token_sketches import SketchArrays, SketchBuilder
@@ -152,7 +153,7 @@ class IndexUpdater:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self.vocabulary: tuple[int, Vocabulary] | None = None  # and its highest term number: it only ever grows
+        self.vocabulary: tuple[tuple[int, int], Vocabulary] | None = None  # and what it was made of
         self.stems: dict[str, StemIndex] = {}  # by language, of those that queries were in
         self._begin(None)
 
@@ -232,6 +233,9 @@ class IndexUpdater:
             self._begin(space)
             index = None
         since = index.version.number if index else 0
+        if since and last_erasure(connection) > since:  # nothing of what was erased may stay in memory
+            self._begin(space)
+            self.vocabulary, self.stems, index, since = None, {}, None, 0
         if since and _strengths_changed(connection, since):
             self._columns.pop("strength", None)  # it is read again when a recall asks for it
         names = list(self._columns)

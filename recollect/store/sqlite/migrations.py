@@ -219,6 +219,22 @@ TOLD_TIMES = """
 CREATE TABLE told_times (row INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE, times BLOB NOT NULL);
 """
 
+# Erasures: their receipts, whose memories they erased (salted hashes), and what is still to do (see erasing.py).
+# Changes count what was erased of them. Numbers of words are never used again: other processes may still have them.
+ERASURES = """
+CREATE TABLE erasures (version INTEGER PRIMARY KEY, at INTEGER NOT NULL, pending INTEGER NOT NULL, owners TEXT NOT NULL,
+    receipt TEXT NOT NULL);
+CREATE TABLE erasure_salt (salt BLOB NOT NULL);
+INSERT INTO erasure_salt VALUES (randomblob(16));
+ALTER TABLE changes ADD COLUMN erased INTEGER NOT NULL DEFAULT 0;
+
+CREATE TABLE new_vocabulary (term INTEGER PRIMARY KEY AUTOINCREMENT, word TEXT NOT NULL UNIQUE, stem TEXT NOT NULL);
+INSERT INTO new_vocabulary SELECT term, word, stem FROM vocabulary;
+DROP TABLE vocabulary;
+ALTER TABLE new_vocabulary RENAME TO vocabulary;
+CREATE INDEX vocabulary_stem ON vocabulary (stem);
+"""
+
 MIGRATIONS: dict[str, str] = {
     "0001_memories": FIRST,
     "0002_files": FILES,
@@ -226,6 +242,7 @@ MIGRATIONS: dict[str, str] = {
     "0004_sketches": SKETCH_TABLE,
     "0005_version_0_2": VERSION_0_2,
     "0006_told_times": TOLD_TIMES,
+    "0008_erasures": ERASURES,
 }
 
 

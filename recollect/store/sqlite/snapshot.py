@@ -35,6 +35,7 @@ from recollect.store.base import (
     leaf_term,
 )
 from recollect.store.sqlite.connections import fetch
+from recollect.store.sqlite.erasing import last_erasure
 from recollect.store.sqlite.index import Index, IndexUpdater
 from recollect.store.sqlite.rows import SELECT_USE, from_row, read_use, select_columns
 from recollect.store.sqlite.scope import ScopeBuilder, SlotScope
@@ -374,7 +375,7 @@ class SqliteSnapshot:
         return self._stem_indexes[language]
 
     def _vocabulary(self) -> Vocabulary:
-        last = self._connection.execute("SELECT max(term) FROM vocabulary").get or 0
+        last = (self._connection.execute("SELECT max(term) FROM vocabulary").get or 0, last_erasure(self._connection))
         known = self._updater.vocabulary  # other threads may be at another version
         if known is None or known[0] != last:
             known = last, Vocabulary(fetch(self._connection, "SELECT term, word FROM vocabulary"))

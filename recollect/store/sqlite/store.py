@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from itertools import count
@@ -22,8 +23,11 @@ from recollect.model import Edge, EntityEdge, JsonObject, Memory
 from recollect.model import validation as check
 from recollect.model.validation import from_micros, micros
 from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord
+from recollect.store.erasing import Erasure, Purge, Receipt
 from recollect.store.sqlite.bounds import bound_condition, contains_folder
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, fork_gate, translate_errors
+from recollect.store.sqlite.erasing import erase, last_erasure, read_receipts
+from recollect.store.sqlite.erasing import finish as finish_erasures
 from recollect.store.sqlite.files import read_chunk_ids, read_embedded, read_files, read_folders
 from recollect.store.sqlite.index import FileVersion, IndexUpdater, active_space, read_change_token, read_version
 from recollect.store.sqlite.postings import ENTRY
@@ -35,6 +39,10 @@ log = logging.getLogger("recollect")
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
 MOMENT_OF = {"access": "last_accessed", "recall": "last_recalled"}
 AMONG = "IN (SELECT value FROM json_each(?))"
+
+
+class _DryRun(Exception):
+    """Rolls back the transaction of an erasure that was only tried."""
 
 
 class SqliteFile:
@@ -49,6 +57,11 @@ class SqliteFile:
         self.word_numbers_of = FileVersion(0, 0)  # the version that they were last read from
         self.pending_use: list[tuple[UseRecord, Bound]] = []
         self.pending_lock = Lock()
+        if not self.connections.readonly:
+            with translate_errors(path), fork_gate.hold():
+                connection = self.connections.get()
+                finish_erasures(connection, path, wait=0)  # that another process could not finish
+                connection.set_busy_timeout(BUSY_MILLISECONDS)
 
     @cached_property
     def unsynced(self) -> Connections:
@@ -126,8 +139,9 @@ class SqliteStore:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 known = file.word_numbers_of
-                if known.number and read_change_token(connection, known.number) != known.token:
-                    file.word_numbers.clear()  # the file was replaced by another one
+                replaced = known.number and read_change_token(connection, known.number) != known.token
+                if replaced or last_erasure(connection) > known.number:
+                    file.word_numbers.clear()  # the file was replaced by another one, or words of it were erased
                 now, words = file.clock(), file.word_numbers
                 transaction = SqliteTransaction(connection, self.path, verb, note, now, words, self.bound, operation)
                 yield transaction
@@ -273,6 +287,39 @@ class SqliteStore:
                 "INSERT OR IGNORE INTO unembedded SELECT row FROM memories WHERE row NOT IN (SELECT row FROM vectors)"
             )
         return 0
+
+    def erase(
+        self,
+        ids: Sequence[str] | None,
+        purge: Purge | None = None,
+        *,
+        code: str | None = None,
+        dry_run: bool = False,
+    ) -> Erasure:
+        try:
+            with self.transaction("erase") as transaction:
+                erased = erase(transaction, ids, purge, code, dry_run)
+                if dry_run:
+                    raise _DryRun
+        except _DryRun:
+            return erased
+        self._file.updater.restart()
+        self._file.word_numbers.clear()
+        return replace(erased, pending=self.finish_erasures())
+
+    def finish_erasures(self) -> tuple[str, ...]:
+        if self.readonly:
+            raise StoreError(f"{self.path} is read-only; nothing was written.")
+        with translate_errors(self.path), fork_gate.hold():
+            connection = self._file.connections.get()
+            try:
+                return finish_erasures(connection, self.path)
+            finally:
+                connection.set_busy_timeout(BUSY_MILLISECONDS)
+
+    def receipts(self) -> list[Receipt]:
+        with translate_errors(self.path):
+            return read_receipts(self._file.connections.get(), self.bound)
 
     # Use is written beside the content, without waiting for the disk or for other writers.
 

@@ -47,7 +47,7 @@ UPDATE = f"UPDATE memories SET changed = ?, {', '.join(f'{name} = ?' for name in
 ADD_WORD = "INSERT INTO vocabulary (word, stem) VALUES (?, ?) ON CONFLICT DO NOTHING"  # RETURNING would double its time
 AMONG = "IN (SELECT value FROM json_each(?1))"
 SYNC = "sync"  # the verb of transactions that follow files: what they replace is in the files, so no history is kept
-NOT_UNDOABLE = ("undo", "embed", "reembed", SYNC)
+NOT_UNDOABLE = ("undo", "embed", "reembed", "erase", SYNC)
 MAX_OCCURRENCES = 65_535  # of one word in one field; the number is stored in 16 bits
 MAX_BOUNDS = 2000  # of an operation over more owners, only what they have in common is recorded
 
@@ -162,6 +162,10 @@ class SqliteTransaction:
                 if not is_inside(owner, self.bound):
                     raise InvalidInput(f"This would write outside the bound ({self.bound.describe()}).")
                 self._touched.add(owner)
+
+    def forget_owners(self) -> None:
+        """Do not record whose memories were touched: an erasure may have removed the last trace of them."""
+        self._touched.clear()
 
     # Memories.
 

@@ -53,7 +53,10 @@ def undo_operation(transaction: SqliteTransaction, operation: int | None) -> Und
     connection.execute(f"UPDATE changes SET undone = 1 WHERE version {AMONG}", (json.dumps(versions),))
     _ = transaction.version  # the undo is a change of its own, which indexes follow
     _, at, verb = transactions[-1]
-    return UndoResult(verb, from_micros(at), len(added), len(restored), tuple(filter(None, restored.values())))
+    sql = f"SELECT coalesce(sum(erased), 0) FROM changes WHERE version {AMONG}"
+    erased = connection.execute(sql, (json.dumps(versions),)).get
+    ids = tuple(filter(None, restored.values()))
+    return UndoResult(verb, from_micros(at), len(added), len(restored), ids, erased)
 
 
 def find_undo_texts(transaction: SqliteTransaction, operation: int | None) -> dict[str, str]:

@@ -1,0 +1,181 @@
+"""The commands serve, ui and token: the HTTP server, the page in a browser, and who may call."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recollect.cli.options import GlobalOptions
+from recollect.cli.terminal import print_line, print_result
+from recollect.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from recollect.mind import Mind
+    from recollect.serve.backend import Backend
+    from recollect.serve.settings import ServerSettings
+    from recollect.serve.tokens import TokenFile
+
+ACTIONS = ("create", "list", "revoke")
+EXPIRES = re.compile(r"(\d{1,5})([hdw])")
+HOURS = {"h": 1, "d": 24, "w": 24 * 7}
+Host = Annotated[str, typer.Option(help="The address to listen on; only this machine by default.")]
+Port = Annotated[int, typer.Option(help="The port; 0 takes any free one.")]
+
+
+def serve(
+    options: GlobalOptions,
+    host: Host = "127.0.0.1",
+    port: Port = 8765,
+    tls_cert: Annotated[str | None, typer.Option(help="A certificate, for TLS.", show_default=False)] = None,
+    tls_key: Annotated[str | None, typer.Option(help="Its key.", show_default=False)] = None,
+    trusted_proxy: Annotated[
+        str | None, typer.Option(help="The address of the proxy that does TLS for this server.", show_default=False)
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None, typer.Option(help="A name under which it is reached; may be given several times.")
+    ] = None,
+    max_body: Annotated[int, typer.Option(help="The largest body of a request, in bytes.")] = 16 << 20,
+    rate: Annotated[float, typer.Option(help="Requests a second for each token.")] = 500.0,
+    workers: Annotated[int | None, typer.Option(help="Threads that do the work.", show_default=False)] = None,
+) -> None:
+    """Serve the memory over HTTP, and the page for a browser. Needs a token: recollect token create."""
+    from recollect.serve.server import serve as run_server
+    from recollect.serve.settings import ServerSettings
+
+    threads: dict[str, Any] = {} if workers is None else {"workers": workers}
+    settings = ServerSettings(
+        host=host,
+        port=port,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        trusted_proxy=trusted_proxy,
+        allowed_hosts=tuple(allowed_host or ()),
+        max_body_bytes=max_body,
+        rate=rate,
+        **threads,
+    )
+
+    def on_start(backend: Backend, url: str) -> None:
+        print_line("Serving ", (str(backend.mind.path), "bold"), " at ", (url, "cyan"), stderr=True)
+        if not backend.control.tokens.records():
+            print_line("There is no token yet: recollect token create laptop", stderr=True)
+
+    _log_requests()
+    with _open(options) as mind:
+        run_server(_backend_of(options, mind), settings, on_start)
+
+
+def ui(
+    options: GlobalOptions,
+    port: Port = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the browser.")] = True,
+) -> None:
+    """Open the memory as a page in the browser. It is served to this machine, until Ctrl-C."""
+    from recollect.serve.access import LOCAL_ID
+    from recollect.serve.server import serve as run_server
+    from recollect.serve.settings import ServerSettings
+    from recollect.serve.tokens import Access
+
+    with _open(options) as mind:
+        bound = tuple(sorted(mind.bound.values.items()))
+
+        def on_start(backend: Backend, url: str) -> None:
+            code = backend.control.make_code(Access(LOCAL_ID, "ui", "admin", bound))
+            link = f"{url}/login?code={code}"
+            print_line("The page is at ", (link, "cyan"), " for two minutes, once; Ctrl-C ends it.")
+            sys.stdout.flush()
+            if browser:
+                import webbrowser
+
+                webbrowser.open(link)
+
+        run_server(_backend_of(options, mind), ServerSettings(port=port), on_start)
+
+
+def token(
+    options: GlobalOptions,
+    action: Annotated[str, typer.Argument(help="create, list or revoke.", autocompletion=lambda: list(ACTIONS))],
+    name: Annotated[
+        str | None, typer.Argument(help="What will use the token; for revoke, its name or id.", show_default=False)
+    ] = None,
+    scope: Annotated[str, typer.Option(help="read, write (and read) or admin (everything).")] = "write",
+    expires: Annotated[str, typer.Option(help="After 12h, 90d or 4w, or never.")] = "90d",
+) -> int:
+    """Create, list or revoke the tokens of the server. --collection and --bound limit what a new token sees."""
+    from recollect.serve.tokens import TokenFile
+
+    if action not in ACTIONS:
+        raise InvalidInput(f"An action is one of {', '.join(ACTIONS)}, not {action!r}.")
+    tokens = TokenFile.beside(options.path)
+    if action == "list":
+        return _list_tokens(tokens, options.json)
+    if name is None:
+        example = "recollect token create laptop" if action == "create" else "recollect token revoke laptop"
+        raise InvalidInput(f"token {action} needs a name, as in: {example}")
+    if action == "revoke":
+        revoked = tokens.revoke(name)
+        print_result(options.json, {"revoked": revoked.id}, ("Revoked ", "green"), f"{revoked.name} ({revoked.id})")
+        return 0
+    bound = {**({} if options.collection is None else {"collection": options.collection}), **options.bound_values()}
+    chosen: Any = scope
+    secret, record = tokens.create(name, chosen, bound, _expiry(expires))
+    shown = {"token": secret, "id": record.id, "scope": record.scope, "bound": record.bound, "expires": record.expires}
+    if options.json:
+        print_result(True, shown)
+        return 0
+    print(secret)
+    print_line(("This is shown once. Use it as the header Authorization: Bearer …", "dim"), stderr=True)
+    return 0
+
+
+def _list_tokens(tokens: TokenFile, as_json: bool) -> int:
+    now, records = datetime.now(UTC), tokens.records().values()
+    if as_json:
+        shown = ("id", "name", "scope", "bound", "created", "expires")
+        rows = [{**{name: getattr(each, name) for name in shown}, "expired": each.is_expired(now)} for each in records]
+        print_result(True, rows)
+    for each in records if not as_json else ():
+        bound = ", ".join(f"{key}={value}" for key, value in each.bound.items()) or "everything"
+        ends = "never expires" if each.expires is None else f"expires {each.expires}"
+        state = ("expired", "red") if each.is_expired(now) else (ends, "dim")
+        print_line((each.id, "cyan"), f"  {each.name}  ", (each.scope, "bold"), f"  {bound}  ", state)
+    if not records and not as_json:
+        print_line("There is no token yet: recollect token create laptop")
+    return 0 if records else 1
+
+
+def _expiry(text: str) -> datetime | None:
+    if text == "never":
+        return None
+    match = EXPIRES.fullmatch(text)
+    if match is None or not int(match[1]):
+        raise InvalidInput(f"--expires must be such as 12h, 90d, 4w or never, not {text!r}.")
+    return datetime.now(UTC) + timedelta(hours=int(match[1]) * HOURS[match[2]])
+
+
+def _open(options: GlobalOptions) -> Mind:
+    return options.open(embed=True, create=True)
+
+
+def _backend_of(options: GlobalOptions, mind: Mind) -> Callable[[ServerSettings], Backend]:
+    from recollect.config.apply import search_settings
+    from recollect.serve.backend import Backend
+    from recollect.serve.tokens import TokenFile
+
+    config = options.checked_config
+    settings = {name: config.recipe_settings(name) for name in config["recollect.settings"]}
+    return lambda server: Backend(mind, TokenFile.beside(mind.path), server, search_settings(config), settings)
+
+
+def _log_requests() -> None:
+    """One line for each request on stderr, unless the program that started it configured logging."""
+    level = os.environ.get("RECOLLECT_LOG", "INFO").upper()
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=level if level.isalpha() else "INFO")
+    logging.getLogger("httpx2").setLevel(logging.WARNING)

@@ -1,0 +1,304 @@
+"""The routes under /v1: operations with their arguments, and exports, imports of files, events and one-time codes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import queue
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from recollect import errors
+from recollect.errors import AccessDenied, InvalidInput, LimitExceeded, NotFound
+from recollect.model import JsonObject
+from recollect.serve.backend import Backend
+from recollect.serve.events import MAX_STREAMS, sse
+from recollect.serve.guard import Refusal
+from recollect.serve.limits import Answer
+from recollect.serve.openapi import EVENTS, build_openapi, schema_type
+from recollect.serve.router import Router, read_json, read_query
+from recollect.serve.tokens import Access
+from recollect.service import SCOPES, Operation, all_operations
+from recollect.service.errors import error_json
+from recollect.service.records import content_tag
+
+EXPORT_LINES = 256  # that are made at a time
+MAX_KEY = 200  # characters of an idempotency key
+
+
+class Api:
+    """An ASGI application for everything under /v1."""
+
+    def __init__(self, backend: Backend, cookie: str) -> None:
+        self.backend, self.cookie = backend, cookie
+        self.router = Router(all_operations().values())
+        self.openapi = json.dumps(build_openapi(), ensure_ascii=False).encode()
+        self.further = {
+            ("GET", "events"): self._events,
+            ("POST", "import/file"): self._import_file,
+            ("POST", "login-codes"): self._login_code,
+            ("DELETE", "session"): self._logout,
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        raw = scope.get("raw_path", b"").split(b"?")[0].decode("ascii", "replace")
+        path = raw.removeprefix("/v1").strip("/")
+        if path == "openapi.json" and request.method in ("GET", "HEAD"):
+            response = Response(self.openapi, media_type="application/json")
+        else:
+            response = await self._answer(request, path)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request, path: str) -> Response:
+        access = self.access(request)
+        state = request.scope["state"]
+        state["caller"] = access.name
+        wait = self.backend.rate.take(access.id)
+        if wait:
+            problem = LimitExceeded(f"More than {self.backend.settings.rate:g} requests a second with one token.")
+            raise Refusal(429, problem, retry_after=str(max(1, round(wait))))
+        further = self.further.get((request.method, path))
+        if further is not None:
+            state["operation"] = path.replace("/", "_")
+            return await further(request, access)
+        operation, values, allowed = self.router.find(request.method, path)
+        if operation is None:
+            others = {method for method, each in self.further if each == path}
+            if allowed or others:
+                methods = ", ".join(sorted({*allowed, *others}))
+                raise Refusal(405, InvalidInput(f"{request.method} is not allowed here; {methods} is."), allow=methods)
+            raise NotFound(f"There is no route /v1/{path[:200]}; see /v1/openapi.json.")
+        state["operation"] = operation.name
+        if not _includes(access, operation):
+            raise AccessDenied(
+                f"{operation.name} needs the scope {operation.scope!r}; this token has {access.scope!r}."
+            )
+        arguments = await self._arguments(request, operation, values)
+        if operation.name == "export":
+            return await self._export(access)
+        if operation.long and EVENTS in request.headers.get("accept", ""):
+            operation.check(arguments)  # an error now is an ordinary response
+            return StreamingResponse(self._long_work(request, access, operation, arguments), media_type=EVENTS)
+        answer = await self._call(request, access, operation, arguments)
+        return Response(answer.body, answer.status, dict(answer.headers), media_type="application/json")
+
+    def access(self, request: Request) -> Access:
+        """Who calls. Wrong tokens are counted by address, and too many of them are not even compared."""
+        address = request.client.host if request.client else "unknown"
+        failures = self.backend.failures
+        if failures.is_empty(address):
+            raise Refusal(429, LimitExceeded("Too many calls without a valid token."), retry_after="5")
+        try:
+            return self.backend.control.access_of(request.method, request.headers, request.cookies, self.cookie)
+        except AccessDenied as problem:
+            failures.take(address)
+            raise Refusal(401, problem, www_authenticate='Bearer realm="recollect"') from None
+
+    # Arguments.
+
+    async def _arguments(self, request: Request, operation: Operation, values: Mapping[str, str]) -> JsonObject:
+        """The arguments of an operation: from the path, and from the query string or the body."""
+        parameters = {each.name: each for each in operation.parameters if each.name not in values}
+        if operation.method in ("GET", "DELETE"):
+            given: Any = read_query(request.scope["query_string"], parameters, schema_type)
+        else:
+            if request.scope["query_string"]:
+                raise InvalidInput("The arguments of this route are in its body, not in the query string.")
+            body = await read_body(request, self.backend.settings.max_body_bytes, self.backend.settings.body_seconds)
+            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if body and kind != "application/json":
+                raise Refusal(415, InvalidInput(f"Content-Type must be application/json, not {kind[:100]!r}."))
+            given = read_json(body) if body else {}
+        if not isinstance(given, dict):
+            raise InvalidInput("The body must be a JSON object of arguments.")
+        clash = next((name for name in given if name in values), None)
+        if clash is not None:
+            raise InvalidInput(f"{clash} is in the path; leave it out of the arguments.")
+        return {**given, **values, **self._precondition(request, operation)}
+
+    @staticmethod
+    def _precondition(request: Request, operation: Operation) -> JsonObject:
+        tag = request.headers.get("if-match")
+        if tag is None:
+            return {}
+        if operation.name != "update":
+            raise InvalidInput("If-Match is for PATCH /v1/memories/{id} only.")
+        return {} if tag.strip() == "*" else {"etag": tag.strip().removeprefix("W/").strip('"')}
+
+    # Answers.
+
+    async def _call(self, request: Request, access: Access, operation: Operation, arguments: JsonObject) -> Answer:
+        key = request.headers.get("idempotency-key")
+        if key is None or operation.scope == "read":
+            return await self.backend.pool.run(self._run, request, access, operation, arguments)
+        if not 0 < len(key) <= MAX_KEY:
+            raise InvalidInput(f"Idempotency-Key must have between 1 and {MAX_KEY} characters, not {len(key)}.")
+        content = json.dumps([operation.name, arguments], sort_keys=True).encode()
+        earlier = await self.backend.keys.begin(access.id, key, sha256(content).digest())
+        if earlier is not None:
+            return Answer(earlier.status, earlier.body, (*earlier.headers, ("idempotency-replayed", "true")))
+        answer = None
+        try:
+            answer = await self.backend.pool.run(self._run, request, access, operation, arguments)
+            return answer
+        finally:
+            self.backend.keys.finish(access.id, key, answer)
+
+    def _run(self, request: Request, access: Access, operation: Operation, arguments: JsonObject) -> Answer:
+        """Call an operation, in a thread."""
+        service = self.backend.service(access)
+        output = operation.run(service, arguments)
+        headers: list[tuple[str, str]] = []
+        if operation.returns == {"$ref": "#/$defs/Memory"}:
+            tag = f'"{content_tag(output)}"'
+            headers.append(("etag", tag))
+            if operation.name == "show" and tag in request.headers.get("if-none-match", ""):
+                return Answer(304, b"", tuple(headers))
+        return Answer(201 if operation.creates else 200, to_bytes(output), tuple(headers))
+
+    async def _export(self, access: Access) -> Response:
+        pool = self.backend.pool
+        records: Iterator[JsonObject] = await pool.run(lambda: self.backend.service(access).call("export"))
+
+        def some_lines() -> bytes:
+            lines = []
+            for record in records:
+                lines.append(to_bytes(record))
+                if len(lines) == EXPORT_LINES:
+                    break
+            return b"".join(line + b"\n" for line in lines)
+
+        async def lines() -> AsyncIterator[bytes]:
+            while chunk := await pool.run(some_lines):
+                yield chunk
+
+        headers = {"content-disposition": 'attachment; filename="recollect.jsonl"'}
+        return StreamingResponse(lines(), media_type="application/x-ndjson", headers=headers)
+
+    async def _long_work(
+        self, request: Request, access: Access, operation: Operation, arguments: JsonObject
+    ) -> AsyncIterator[bytes]:
+        """Progress as events, then the result or the error. When the caller leaves, the work stops."""
+        reports: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
+        left = False
+
+        def progress(done: int, total: int) -> None:
+            if left or self.backend.stopping.is_set():
+                raise errors.ServerUnavailable("The work was stopped: the caller left, or the server is stopping.")
+            reports.put((done, total))
+
+        def work() -> Any:
+            return operation.run(self.backend.service(access, progress), arguments)
+
+        task = asyncio.ensure_future(self.backend.pool.run(work))
+        try:
+            while not task.done():
+                await asyncio.wait([task], timeout=0.25)
+                latest = None
+                while not reports.empty():
+                    latest = reports.get_nowait()
+                if latest is not None:
+                    yield sse("progress", {"done": latest[0], "total": latest[1]})
+                elif await request.is_disconnected():
+                    return
+            problem = task.exception()
+            if problem is None:
+                yield sse("result", task.result())
+            else:
+                yield sse("error", error_json(problem, request.scope["state"]["request_id"]))
+        finally:
+            left = True
+
+    # Further routes.
+
+    async def _events(self, request: Request, access: Access) -> Response:
+        if self.backend.feed.subscribers >= MAX_STREAMS:
+            raise LimitExceeded(f"There are {MAX_STREAMS} streams of events already.")
+        return StreamingResponse(self.backend.feed.stream(access), media_type=EVENTS)
+
+    async def _login_code(self, request: Request, access: Access) -> Response:
+        return Response(to_bytes({"code": self.backend.control.make_code(access)}), media_type="application/json")
+
+    async def _logout(self, request: Request, access: Access) -> Response:
+        self.backend.control.close_session(request.cookies.get(self.cookie, ""))
+        response = Response(b"{}", media_type="application/json")
+        response.delete_cookie(self.cookie, path="/", httponly=True, samesite="strict")
+        return response
+
+    async def _import_file(self, request: Request, access: Access) -> Response:
+        """An uploaded file, which is read from a temporary copy; of its name only the ending is used."""
+        if not _includes(access, all_operations()["import"]):
+            raise AccessDenied(f"import needs the scope 'write'; this token has {access.scope!r}.")
+        query = read_query(request.scope["query_string"], {}, schema_type)
+        unknown = [name for name in query if name not in ("kind", "filename")]
+        if unknown:
+            raise InvalidInput(f"import/file has no argument {unknown[0]!r}; it has: kind, filename.")
+        from recollect.ingest.imports import FORMATS
+
+        kind = query.get("kind")
+        if kind is not None and kind not in FORMATS:
+            raise InvalidInput(f"kind must be one of {', '.join(FORMATS)}, not {kind[:100]!r}.")
+        suffix = "".join(each for each in os.path.splitext(query.get("filename", ""))[1] if each.isalnum())[:10]
+        settings = self.backend.settings
+        with tempfile.TemporaryDirectory(prefix="recollect-import-") as folder:
+            path = os.path.join(folder, f"upload.{suffix}" if suffix else "upload")
+            with open(path, "wb") as file:
+                async for chunk in read_chunks(request, settings.max_upload_bytes, 10 * settings.body_seconds):
+                    await self.backend.pool.run(file.write, chunk)
+
+            def work() -> Any:
+                return self.backend.service(access).mind.import_from(path, kind)
+
+            try:
+                summary = asdict(await self.backend.pool.run(work))
+            except errors.RecollectError as problem:
+                raise type(problem)(str(problem).replace(path, "The upload")) from None
+        del summary["ids"]
+        summary["problems"] = [str(each).replace(path, "The upload") for each in summary["problems"]]
+        return Response(to_bytes(summary), media_type="application/json")
+
+
+def _includes(access: Access, operation: Operation) -> bool:
+    return SCOPES.index(operation.scope) <= SCOPES.index(access.scope)
+
+
+def to_bytes(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+async def read_body(request: Request, most: int, seconds: float) -> bytes:
+    return b"".join([chunk async for chunk in read_chunks(request, most, seconds)])
+
+
+async def read_chunks(request: Request, most: int, seconds: float) -> AsyncIterator[bytes]:
+    """The body in pieces: at most so many bytes, within so many seconds."""
+    too_large = Refusal(413, LimitExceeded(f"The body is larger than {most:,} bytes."), connection="close")
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > most:
+        raise too_large
+    size, end = 0, asyncio.get_running_loop().time() + seconds
+    stream = request.stream()
+    while True:
+        try:
+            left = end - asyncio.get_running_loop().time()
+            chunk = await asyncio.wait_for(anext(stream), max(0.001, left))
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            problem = LimitExceeded(f"The request took longer than {seconds:g} seconds to arrive.")
+            raise Refusal(408, problem, connection="close") from None
+        except ClientDisconnect:
+            raise Refusal(400, InvalidInput("The connection was closed before the body had arrived.")) from None
+        size += len(chunk)
+        if size > most:
+            raise too_large
+        yield chunk

@@ -1,0 +1,133 @@
+"""The outermost part of the server: request ids, Host and Origin, headers of responses, logs, and errors as JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+from secrets import token_hex
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from recollect import errors
+from recollect.model import JsonObject
+from recollect.serve.backend import Backend
+from recollect.service.errors import error_json
+
+log = logging.getLogger("recollect.serve")
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+STATUS: dict[type[errors.RecollectError], int] = {
+    errors.InvalidInput: 400,
+    errors.NotFound: 404,
+    errors.EditConflict: 412,
+    errors.LimitExceeded: 429,
+    errors.AccessDenied: 403,
+    errors.ServerUnavailable: 503,
+    errors.EmbeddingError: 503,
+    errors.StoreError: 503,
+}
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-frame-options": "DENY",
+}
+
+
+class Refusal(Exception):
+    """An error with another status than the one of its kind, and with headers."""
+
+    def __init__(self, status: int, error: errors.RecollectError, **headers: str) -> None:
+        super().__init__(str(error))
+        self.status, self.error = status, error
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def error_response(problem: Exception, request_id: str) -> Response:
+    """The one shape of an error as a response: ``{"error": {type, message, hint, request_id}}``."""
+    error: Exception = problem.error if isinstance(problem, Refusal) else problem
+    status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
+    headers: dict[str, str] = {}
+    if isinstance(problem, Refusal):
+        status, headers = problem.status, problem.headers
+    body: JsonObject = {"error": error_json(error, request_id)}
+    return Response(json.dumps(body, ensure_ascii=False), status, headers, media_type="application/json")
+
+
+class Guard:
+    """Wraps the application. What it refuses does not reach a route."""
+
+    def __init__(self, app: ASGIApp, backend: Backend) -> None:
+        self.app, self.backend = app, backend
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        start, metrics = time.perf_counter(), self.backend.metrics
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        request_id = given if REQUEST_ID.fullmatch(given) else token_hex(8)
+        state: dict[str, Any] = scope.setdefault("state", {})
+        state |= {"request_id": request_id, "operation": "other", "caller": "-"}
+        status = 0
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                shown = MutableHeaders(scope=message)
+                shown["x-request-id"] = request_id
+                for name, value in HEADERS.items():
+                    shown.setdefault(name, value)
+                shown.setdefault("cache-control", "no-store")
+            await send(message)
+
+        metrics.in_flight += 1
+        try:
+            self._check_origin(scope, headers)
+            await self.app(scope, receive, answer)
+        except Exception as problem:
+            if status:  # the response has begun: it can only end
+                log.error("request %s ended early: %s", request_id, problem)
+                raise
+            await error_response(problem, request_id)(scope, receive, answer)
+        finally:
+            seconds = time.perf_counter() - start
+            metrics.in_flight -= 1
+            metrics.record(state["operation"], status, seconds)
+            log.info(
+                "%s %s %s %d %.1f ms %s",  # never the query string: it may contain what was asked
+                request_id,
+                scope["method"],
+                scope["path"],
+                status,
+                seconds * 1e3,
+                state["caller"],
+            )
+
+    def _check_origin(self, scope: Scope, headers: Headers) -> None:
+        settings = self.backend.settings
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not settings.accepts_host(hosts[0]):
+            named = hosts[0] if hosts else ""
+            problem = errors.AccessDenied(
+                f"This server is not {named[:200]!r}; start it with --allowed-host for that name."
+            )
+            raise Refusal(421, problem)
+        origin = headers.get("origin")
+        if origin is not None and not settings.accepts_origin(origin, hosts[0]):
+            raise Refusal(403, errors.AccessDenied(f"Pages of {origin[:200]!r} may not call this server."))
+        if settings.trusted_proxy is not None and not settings.is_loopback and scope["scheme"] != "https":
+            problem = errors.AccessDenied("This server is reached by its proxy only, with TLS.")
+            raise Refusal(403, problem)

@@ -1,0 +1,228 @@
+"""The MCP server: tools, resources and prompts of one service for each caller."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from threading import Event
+from typing import Any
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from recollect import __version__
+from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.records import dataclass
+from recollect.serve.mcp.memory_text import NOTICE, fence, recall_text
+from recollect.serve.mcp.tools import error_result, make_result, make_tool
+from recollect.service.errors import error_json
+from recollect.service.operations import Operation, Service, tool_operations
+from recollect.systems.openclaw.tools import prompt_section
+
+RequestContext = ServerRequestContext[Any, Any]
+OpenService = Callable[[RequestContext], Service]  # the service of the caller of a request
+SCHEME = "recollect://memory/"
+PAGE = 50  # resources of a page
+MAX_CALLS = 8  # at a time; further ones wait
+INSTRUCTIONS = f"""\
+This is a memory that lasts beyond the conversation.
+Call recall before answering what may depend on earlier conversations, decisions, preferences, people or events.
+Call remember when the user states something worth knowing later: a fact, a preference, a decision, a plan.
+When a fact has changed, call supersede with the old memory's id; when a memory is wrong, call update or forget.
+{NOTICE}"""
+
+log = logging.getLogger("recollect")
+
+
+class Cancelled(RecollectError):
+    """The client cancelled the call."""
+
+
+@dataclass(frozen=True)
+class McpHandlers:
+    """Answers the requests of MCP clients."""
+
+    open_service: OpenService
+    operations: dict[str, Operation]
+    every_argument: bool  # of the tools is shown
+    limiter: anyio.CapacityLimiter
+
+    async def list_tools(self, ctx: RequestContext, params: object) -> types.ListToolsResult:
+        service = self.open_service(ctx)
+        allowed = [each for each in self.operations.values() if service.allows(each)]
+        return types.ListToolsResult(tools=[make_tool(each, self.every_argument) for each in allowed])
+
+    async def call_tool(self, ctx: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
+        operation = self.operations.get(params.name)
+        if operation is None:
+            known = ", ".join(self.operations)
+            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}; there are: {known}.")
+        stop = Event()
+
+        def progress(done: int, of: int) -> None:
+            if stop.is_set():
+                raise Cancelled("The call was cancelled.")
+            anyio.from_thread.run(ctx.session.report_progress, done, of)
+
+        def call() -> Any:
+            return replace(self.open_service(ctx), progress=progress).call(operation.name, params.arguments)
+
+        with _logged_messages() as messages:
+            try:
+                output = await anyio.to_thread.run_sync(call, limiter=self.limiter, abandon_on_cancel=True)
+                result = make_result(operation, output, self.every_argument)
+            except Exception as error:
+                result = error_result(error_json(error, str(ctx.request_id)))
+            finally:
+                stop.set()  # where the client cancelled, the thread ends at its next report
+        await _send_messages(ctx, messages)
+        return result
+
+    async def list_resources(
+        self, ctx: RequestContext, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        arguments = {"limit": PAGE, **({"cursor": params.cursor} if params and params.cursor else {})}
+        page = await self._read(ctx, "list", arguments)
+        resources = [
+            types.Resource(
+                uri=SCHEME + memory["id"],
+                name=memory["id"],
+                title=memory.get("title") or _first_words(memory["text"]),
+                mime_type="text/plain",
+            )
+            for memory in page["memories"]
+        ]
+        return types.ListResourcesResult(resources=resources, next_cursor=page["next_cursor"])
+
+    async def list_templates(self, ctx: RequestContext, params: object) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(
+            uri_template=SCHEME + "{id}", name="memory", description="One memory, by its id.", mime_type="text/plain"
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(
+        self, ctx: RequestContext, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        if not uri.startswith(SCHEME) or uri == SCHEME:
+            raise MCPError(types.INVALID_PARAMS, f"{uri} is not a memory; memories have URIs such as {SCHEME}ID.")
+        memory = await self._read(ctx, "show", {"id": uri.removeprefix(SCHEME)})
+        text = f"{NOTICE}\n{fence(memory)}"
+        contents = types.TextResourceContents(uri=SCHEME + memory["id"], mime_type="text/plain", text=text)
+        return types.ReadResourceResult(contents=[contents])
+
+    async def list_prompts(self, ctx: RequestContext, params: object) -> types.ListPromptsResult:
+        about = types.PromptArgument(name="query", description="What to recall.", required=True)
+        prompts = [
+            types.Prompt(name="recall", description="What is remembered about something.", arguments=[about]),
+            types.Prompt(name="memory_recall_section", description="When an agent should search the notes first."),
+        ]
+        return types.ListPromptsResult(prompts=prompts)
+
+    async def get_prompt(self, ctx: RequestContext, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        if params.name == "memory_recall_section":  # O1
+            offered = [name for name in ("memory_search", "memory_get") if name in self.operations]
+            section = prompt_section(offered, "the notes") or prompt_section(["memory_search"], "the notes")
+            return _prompt("When to search the notes.", section)
+        if params.name != "recall":
+            raise MCPError(types.INVALID_PARAMS, f"There is no prompt {params.name!r}; there is recall.")
+        query = (params.arguments or {}).get("query", "")
+        found = await self._read(ctx, "recall", {"query": query})
+        return _prompt(f"What is remembered about {query!r}.", recall_text(found))
+
+    async def _read(self, ctx: RequestContext, name: str, arguments: dict[str, Any]) -> Any:
+        """Call an operation for a resource or a prompt; its errors are those of the protocol."""
+        try:
+            return await anyio.to_thread.run_sync(
+                lambda: self.open_service(ctx).call(name, arguments), limiter=self.limiter, abandon_on_cancel=True
+            )
+        except (InvalidInput, NotFound) as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        except RecollectError as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error)) from None
+
+
+def make_server(open_service: OpenService, tools: Sequence[str] = ("basic",)) -> Server[Any]:
+    """An MCP server with these sets of tools: basic, robot, notes, all."""
+    operations = {each.name: each for each in tool_operations(*tools)}
+    handlers = McpHandlers(open_service, operations, "all" in tools, anyio.CapacityLimiter(MAX_CALLS))
+    return Server(
+        "recollect",
+        version=__version__,
+        title="Recollect",
+        instructions=INSTRUCTIONS if "recall" in operations else NOTICE,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
+    )
+
+
+def run_stdio(service: Service, tools: Sequence[str]) -> None:
+    """Serve one client over standard input and output, until it closes them."""
+    from mcp.server.stdio import stdio_server
+
+    async def serve() -> None:
+        server = make_server(lambda ctx: service, tools)
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+    anyio.run(serve)
+
+
+_messages: ContextVar[list[logging.LogRecord] | None] = ContextVar("messages", default=None)  # of the current call
+
+
+class _MessageHandler(logging.Handler):
+    """Collects what each call logs, in its own list."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        messages = _messages.get()
+        if messages is not None:
+            messages.append(record)
+
+
+_handler = _MessageHandler(logging.WARNING)
+
+
+@contextmanager
+def _logged_messages() -> Iterator[list[logging.LogRecord]]:
+    """Warnings that are logged in this block, and in threads that it starts."""
+    messages: list[logging.LogRecord] = []
+    log.addHandler(_handler)
+    token = _messages.set(messages)
+    try:
+        yield messages
+    finally:
+        _messages.reset(token)
+
+
+async def _send_messages(ctx: RequestContext, messages: list[logging.LogRecord]) -> None:
+    """Send warnings to clients that take log messages."""
+    for message in messages:
+        level: Any = "error" if message.levelno >= logging.ERROR else "warning"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # newer clients have no log messages, and drop them
+            await ctx.session.send_log_message(level, message.getMessage(), "recollect")
+
+
+def _prompt(description: str, text: str) -> types.GetPromptResult:
+    message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+    return types.GetPromptResult(description=description, messages=[message])
+
+
+def _first_words(text: str, most: int = 60) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

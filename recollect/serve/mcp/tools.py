@@ -1,0 +1,145 @@
+"""The operations as MCP tools: which arguments an agent is shown, and how an answer reads.
+
+An agent pays for every character of a definition. The small sets of tools show the arguments that agents need; ``all``
+shows every argument. Calls are checked by the operation in either case.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import mcp_types as types
+
+from recollect.model import JsonObject
+from recollect.serve.mcp.memory_text import context_text, recall_text
+from recollect.service.operations import Operation
+
+REMEMBER_FIELDS = ("tags", "entities", "source", "session", "speaker", "user", "created", "valid_from", "expires")
+SHOWN: dict[str, tuple[str, ...]] = {  # by operation: the arguments of the small sets
+    "remember": ("text", *REMEMBER_FIELDS, "confidence", "external_id"),
+    "recall": ("query", "k", "history", "filter", "as_of", "now", "tz", "budget", "abstain"),
+    "update": ("id", "text", "tags", "entities", "confidence", "valid_to", "expires"),
+    "supersede": ("old", "new", "valid_from", "source"),
+}
+FILTER: JsonObject = {
+    "type": "object",
+    "description": "Only memories that match, as in "
+    '{"tags": ["work"], "since": "last month", "user": "anna", "session": "s1", "not": {"speaker": "Bob"}}.',
+}
+RESULT_FIELDS = ("user", "agent", "session", "speaker", "role", "kind", "topic", "source", "path", "tags", "status")
+RESULT: JsonObject = {  # of recall: what an agent reads
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "text": {"type": "string"},
+        "created": {"type": ["string", "null"]},
+        "score": {"type": "number"},
+        "why": {"type": "string"},
+        "notes": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["id", "text", "created", "score", "why"],
+}
+RECALLED: JsonObject = {
+    "type": "object",
+    "properties": {
+        "results": {"type": "array", "items": RESULT},
+        "confidence": {"type": ["number", "null"]},
+        "low_confidence": {"type": "boolean"},
+    },
+    "required": ["results", "confidence", "low_confidence"],
+}
+MEMORY: JsonObject = {  # of the operations that return the memory that they wrote
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("id", "text", "created", "status")},
+    "required": ["id", "text"],
+}
+SHORT_OUTPUTS = {"recall": RECALLED, **dict.fromkeys(("remember", "update", "supersede", "save_perception"), MEMORY)}
+
+
+def make_tool(operation: Operation, every_argument: bool) -> types.Tool:
+    """The definition of a tool."""
+    return types.Tool(
+        name=operation.name,
+        title=operation.name.replace("_", " ").capitalize(),
+        description=operation.description,
+        input_schema=operation.input_schema if every_argument else short_schema(operation),
+        output_schema=operation.output_schema if every_argument else _short_output(operation),
+        annotations=types.ToolAnnotations(
+            read_only_hint=operation.read_only,
+            destructive_hint=operation.destructive,
+            idempotent_hint=operation.idempotent or operation.read_only,
+            open_world_hint=False,
+        ),
+    )
+
+
+def short_schema(operation: Operation) -> JsonObject:
+    """The input schema with the arguments that agents need."""
+    shown = SHOWN.get(operation.name)
+    if shown is None:
+        return operation.input_schema
+    properties = {name: operation.input_object["properties"][name] for name in shown}
+    if "filter" in properties:
+        properties["filter"] = FILTER
+    schema = {**operation.input_object, "properties": properties}
+    definitions = operation.input_schema.get("$defs", {})
+    used = {name: each for name, each in definitions.items() if f"#/$defs/{name}" in json.dumps(properties)}
+    return {**schema, "$defs": used} if used else schema
+
+
+def _short_output(operation: Operation) -> JsonObject:
+    return SHORT_OUTPUTS.get(operation.name) or operation.output_schema
+
+
+def make_result(operation: Operation, output: JsonObject, every_argument: bool) -> types.CallToolResult:
+    """What a tool returns: a text for the model, in which memories are fenced as data, and the same as JSON."""
+    shown = output
+    if operation.name == "recall":
+        text = recall_text(output)
+        shown = output if every_argument else short_recall(output)
+    elif operation.name == "context":
+        text = context_text(output)
+    else:
+        text = json.dumps(output, ensure_ascii=False, indent=1)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=shown)
+
+
+def short_recall(output: JsonObject) -> JsonObject:
+    """The results of a recall without the parts of the scores."""
+    return {
+        "results": [_short_result(result) for result in output["results"]],
+        "confidence": output["confidence"],
+        "low_confidence": output["low_confidence"],
+    }
+
+
+def _short_result(result: Mapping[str, Any]) -> JsonObject:
+    memory = result["memory"]
+    details = {name: memory[name] for name in RESULT_FIELDS if memory.get(name) and not _is_default(name, memory[name])}
+    notes = {"notes": result["notes"]} if result["notes"] else {}
+    return {
+        "id": memory["id"],
+        "text": memory["text"],
+        "created": memory.get("created"),
+        "score": round(result["score"], 4),
+        "why": result["why"],
+        **notes,
+        **details,
+    }
+
+
+def _is_default(name: str, value: object) -> bool:
+    return (name, value) in (("status", "active"), ("kind", "note"), ("kind", "memory"))
+
+
+def error_result(error: JsonObject) -> types.CallToolResult:
+    """An error that the model can read and correct."""
+    text = f"{error['type']}: {error['message']}\n{error['hint']}"
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+
+
+def definition_size(tools: Sequence[types.Tool]) -> int:
+    """The characters of these definitions, as a client receives them."""
+    return sum(len(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in tools)

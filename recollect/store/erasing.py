@@ -1,0 +1,111 @@
+"""Erasing for good, shared by all stores: what an erasure removed, its receipt, and the code that confirms it.
+
+A receipt names the erased memories by salted hashes of their ids, never by content or its hash. A file has one salt, so
+that its receipts can be checked together, in one pass over the ids.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
+from datetime import datetime
+from typing import Any
+
+from recollect.errors import InvalidInput
+from recollect.model import validation as check
+from recollect.records import dataclass
+
+HASH_BYTES = 16
+CODE_LENGTH = 10  # characters
+Purge = Callable[[], int]  # removes what caches beside the store hold of its texts; how many things there were
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof of an erasure: when, what kinds of things and how many, and the hashed ids of the memories."""
+
+    at: datetime
+    removed: Mapping[str, int]
+    salt: str  # hexadecimal, as are the hashes
+    ids: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "receipt": 1,  # the version of this format
+            "at": self.at.isoformat(),
+            "removed": dict(self.removed),
+            "salt": self.salt,
+            "ids": list(self.ids),
+        }
+
+    def matching(self, ids: Iterable[str]) -> list[str]:
+        """Those of these ids that the receipt names."""
+        salt, erased = bytes.fromhex(self.salt), {*self.ids}
+        return [id for id in ids if hash_id(salt, id) in erased]
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """Something that an erasure does not reach, and why."""
+
+    what: str
+    names: tuple[str, ...]  # ids or paths
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What an erasure removed, or would remove (a dry run); what remains; what is not finished, and why."""
+
+    removed: Mapping[str, int]  # by kind of thing
+    code: str  # confirms the erasure of exactly this set
+    receipt: Receipt | None = None  # None for a dry run, and when there was nothing to erase
+    remaining: tuple[Remaining, ...] = ()
+    pending: tuple[str, ...] = ()  # empty: no file has a byte of it any more
+    dry_run: bool = field(default=False, kw_only=True)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "removed": dict(self.removed),
+            "remaining": [{"what": each.what, "names": list(each.names), "why": each.why} for each in self.remaining],
+            "pending": list(self.pending),
+            "dry_run": self.dry_run,
+            "code": self.code,
+            "receipt": None if self.receipt is None else self.receipt.as_dict(),
+        }
+
+
+def hash_id(salt: bytes, id: str) -> str:
+    """The hash of an id or of another name."""
+    return hmac.digest(salt, id.encode("utf-8", "surrogatepass"), "sha256")[:HASH_BYTES].hex()
+
+
+def confirmation_code(salt: bytes, ids: Sequence[str], relations: Sequence[Sequence[str]]) -> str:
+    """A short code for the erasure of exactly these memories and relations of this store."""
+    chosen = json.dumps([sorted(ids), sorted(map(list, relations))]).encode()
+    return hmac.new(salt, b"erase" + chosen, hashlib.sha256).hexdigest()[:CODE_LENGTH]
+
+
+def check_code(given: str | None, code: str) -> None:
+    if given is not None and not hmac.compare_digest(check.string(given, "code").encode(), code.encode()):
+        raise InvalidInput(
+            f"The code {given!r} does not belong to what would be erased now: memories were added, changed or removed "
+            "since the dry run, or the selection differs. Nothing was erased; do another dry run."
+        )
+
+
+def receipt_from_dict(record: Any) -> Receipt:
+    """A receipt that ``Receipt.as_dict`` made."""
+    try:
+        removed = {check.string(name, "removed"): int(count) for name, count in record["removed"].items()}
+        ids = tuple(check.string(id, "ids") for id in record["ids"])
+        bytes.fromhex(record["salt"])
+        return Receipt(check.moment(record["at"], "at"), removed, record["salt"], ids)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InvalidInput(
+            "This is not the receipt of an erasure: it must be the JSON object that 'recollect erase' returned "
+            'as "receipt", with at, removed, salt and ids.'
+        ) from error

@@ -1,0 +1,288 @@
+"""Erasing from a file: every row that tells of a memory, then the pages and the log that still have its bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import apsw
+import numpy as np
+
+from recollect.model.validation import micros
+from recollect.store.base import Bound
+from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id, receipt_from_dict
+from recollect.store.sqlite.bounds import NAMES, bound_condition, contains_folder, is_inside
+from recollect.store.sqlite.connections import fetch
+from recollect.store.sqlite.postings import ENTRY
+
+if TYPE_CHECKING:
+    from recollect.store.sqlite.transaction import SqliteTransaction
+
+AMONG = "IN (SELECT value FROM json_each(?1))"
+BATCH = 2048  # blobs that are read at a time
+# What goes with a memory: the kind of thing, and where it is counted.
+COUNTED = {
+    "memories": f"memories WHERE row {AMONG}",
+    "versions": f"former WHERE what = 'memory' AND row {AMONG}",
+    "vectors": f"vectors WHERE row {AMONG}",
+    "sketches": f"sketches WHERE row {AMONG}",
+    "told_times": f"told_times WHERE row {AMONG}",
+    "edges": f"edges WHERE (source {AMONG} OR target {AMONG}) AND {{inside}}",
+    "uses": f"use WHERE row {AMONG}",
+    "chunks": f"chunks WHERE row {AMONG}",
+}
+EDGE_HISTORY = (
+    f"DELETE FROM former WHERE what = 'edge' AND (json_extract(record, '$[0]') {AMONG} "
+    f"OR json_extract(record, '$[1]') {AMONG})"
+)
+TOUCHED = (
+    f"SELECT born AS version, row FROM memories WHERE row {AMONG} "
+    f"UNION SELECT version, row FROM former WHERE what = 'memory' AND row {AMONG}"
+)
+# The steps that are still to do after an erasure was committed; a process that ends early leaves them to the next.
+TO_COMPACT, TO_TRUNCATE, DONE = 2, 1, 0
+WAIT_MILLISECONDS = 2000  # for other processes, until what remains to be done is reported as pending
+MAX_BYTES_IN_MEMORY = 256 << 20  # of a file that is compacted; a larger one uses a temporary file
+
+
+def erase(
+    transaction: SqliteTransaction, ids: Sequence[str] | None, purge: Purge | None, code: str | None, dry_run: bool
+) -> Erasure:
+    """Remove memories, or everything inside the bound (None), inside a transaction."""
+    connection, bound = transaction.connection, transaction.bound
+    (salt,) = fetch(connection, "SELECT salt FROM erasure_salt")[0]
+    rows, names = _select(connection, bound, ids)
+    relations = _relations(connection, bound, None if ids is None else names)
+    own_code = confirmation_code(salt, names, [each[:5] for each in relations])
+    check_code(code, own_code)
+    chosen = json.dumps(rows)
+    removed = {kind: _count(connection, bound, sql, chosen) for kind, sql in COUNTED.items()}
+    removed["relations"] = len(relations)
+    if not rows and not relations:
+        return Erasure({**removed, "words": 0}, own_code, dry_run=dry_run)
+    owners = _owners(connection, rows) | {(collection, user, "", "") for collection, user, *_ in relations}
+    if purge is not None and not dry_run:
+        removed["cached_vectors"] = purge()
+    _mark_changes(connection, chosen)
+    connection.execute(EDGE_HISTORY, (chosen,))
+    transaction.delete(rows)
+    _delete_relations(connection, bound, relations, ids is None)
+    if ids is None:
+        _delete_folders(connection, bound)
+    removed["words"] = _delete_unused_words(connection)
+    _remove_names(connection, owners)
+    transaction.forget_owners()  # they may be names that nothing else has
+    receipt = Receipt(transaction.now, removed, salt.hex(), tuple(sorted(hash_id(salt, id) for id in names)))
+    hashed = sorted({tuple(hash_id(salt, value) for value in owner) for owner in owners})
+    connection.execute(
+        "INSERT INTO erasures VALUES (?, ?, ?, ?, ?)",
+        (transaction.version, micros(transaction.now), TO_COMPACT, json.dumps(hashed), json.dumps(receipt.as_dict())),
+    )
+    return Erasure(removed, own_code, None if dry_run else receipt, dry_run=dry_run)
+
+
+def _count(connection: apsw.Connection, bound: Bound, sql: str, rows: str) -> int:
+    """How many rows there are; edges to memories outside the bound are not counted, as nobody here may know of them."""
+    condition, values = bound_condition(bound)
+    within = f"(SELECT row FROM memories WHERE true{condition})"
+    inside = f"source IN {within} AND target IN {within}" if values else "true"
+    more = (*values, *values) if "{inside}" in sql else ()
+    return int(connection.execute(f"SELECT count(*) FROM {sql.format(inside=inside)}", (rows, *more)).get)
+
+
+def _select(connection: apsw.Connection, bound: Bound, ids: Sequence[str] | None) -> tuple[list[int], list[str]]:
+    condition, values = bound_condition(bound)
+    listed = () if ids is None else (json.dumps(list(ids)),)
+    among = "" if ids is None else " AND id IN (SELECT value FROM json_each(?))"
+    found = fetch(connection, f"SELECT row, id FROM memories WHERE true{condition}{among}", (*values, *listed))
+    return [row for row, _ in found], [id for _, id in found]
+
+
+def _relations(connection: apsw.Connection, bound: Bound, sources: Sequence[str] | None) -> list[tuple[str, ...]]:
+    """The keys of the relations inside the bound: all, or those whose source is one of these memories."""
+    condition, values = _relation_condition(bound)
+    listed = () if sources is None else (json.dumps(list(sources)),)
+    among = "" if sources is None else " AND source IN (SELECT value FROM json_each(?))"
+    sql = f"SELECT collection, user, subject, relation, object FROM entity_edges WHERE {condition}{among}"
+    return [tuple(each) for each in fetch(connection, sql, (*values, *listed))]
+
+
+def _relation_condition(bound: Bound) -> tuple[str, tuple[str, ...]]:
+    """A relation belongs to a collection and a user, and to no agent or session."""
+    if any(bound.values.get(name) for name in ("agent", "session")):
+        return "false", ()
+    named = {name: value for name, value in bound.values.items() if name in ("collection", "user")}
+    return "true" + "".join(f" AND {name} = ?" for name in named), tuple(named.values())
+
+
+def _delete_relations(connection: apsw.Connection, bound: Bound, keys: Sequence[Sequence[str]], whole: bool) -> None:
+    where = "collection = ? AND user = ? AND subject = ? AND relation = ? AND object = ?"
+    connection.executemany(f"DELETE FROM entity_edges WHERE {where}", keys)
+    stored = zip((4, 5, 0, 1, 2), ("collection", "user", "subject", "relation", "object"), strict=True)
+    former = " AND ".join(f"json_extract(record, '$[{at}]') = ?" for at, _ in stored)
+    connection.executemany(f"DELETE FROM former WHERE what = 'entity_edge' AND {former}", keys)
+    if whole:  # also those that were replaced or undone long ago
+        condition, values = _relation_condition(bound)
+        for at, name in ((4, "collection"), (5, "user")):
+            condition = condition.replace(name, f"json_extract(record, '$[{at}]')")
+        connection.execute(f"DELETE FROM former WHERE what = 'entity_edge' AND {condition}", values)
+
+
+def _delete_folders(connection: apsw.Connection, bound: Bound) -> None:
+    for (collection,) in fetch(connection, "SELECT collection FROM folders UNION SELECT collection FROM files"):
+        if contains_folder(bound, collection):
+            for table in ("files", "folders"):
+                connection.execute(f"DELETE FROM {table} WHERE collection = ?", (collection,))
+
+
+def _owners(connection: apsw.Connection, rows: Sequence[int]) -> set[tuple[str, ...]]:
+    """To whom these memories belong, and belonged."""
+    chosen = (json.dumps(rows),)
+    found = {
+        tuple(each) for each in fetch(connection, f"SELECT {', '.join(NAMES)} FROM memories WHERE row {AMONG}", chosen)
+    }
+    columns = ", ".join(f"coalesce(json_extract(record, '$.{name}'), '')" for name in NAMES)
+    sql = f"SELECT DISTINCT {columns} FROM former WHERE what = 'memory' AND row {AMONG}"
+    return found | {tuple(each) for each in fetch(connection, sql, chosen)}
+
+
+def _mark_changes(connection: apsw.Connection, rows: str) -> None:
+    """Count in the history what each transaction can no longer restore; reasons may quote what is erased."""
+    touched: dict[int, int] = {}
+    for version, _ in connection.execute(TOUCHED, (rows,)):
+        touched[version] = touched.get(version, 0) + 1
+    connection.executemany(
+        "UPDATE changes SET erased = erased + ?2, note = iif(verb = 'decay', note, '') WHERE version = ?1",
+        touched.items(),
+    )
+
+
+def _delete_unused_words(connection: apsw.Connection) -> int:
+    """Delete the words that no memory has, also those of texts that were edited or deleted before."""
+    known = np.array([term for (term,) in connection.execute("SELECT term FROM vocabulary")], dtype=np.int64)
+    if not len(known):
+        return 0
+    used = np.zeros(int(known.max()) + 1, dtype=np.bool_)
+    for packed in _batches(entries for (entries,) in connection.execute("SELECT entries FROM words")):
+        terms = np.frombuffer(packed, dtype=ENTRY)["term"]
+        used[terms[terms < len(used)]] = True
+    unused = known[~used[known]].tolist()
+    connection.executemany("DELETE FROM vocabulary WHERE term = ?", ((term,) for term in unused))
+    return len(unused)
+
+
+def _batches(blobs: Iterable[bytes]) -> Iterator[bytes]:
+    some: list[bytes] = []
+    for blob in blobs:
+        some.append(blob)
+        if len(some) == BATCH:
+            yield b"".join(some)
+            some = []
+    yield b"".join(some)
+
+
+def _remove_names(connection: apsw.Connection, owners: Iterable[Sequence[str]]) -> None:
+    """Remove the names of collections, users, agents and sessions that nothing has any more from the history."""
+    present = {name: {each for (each,) in fetch(connection, f"SELECT DISTINCT {name} FROM memories")} for name in NAMES}
+    for name in ("collection", "user"):
+        present[name] |= {each for (each,) in fetch(connection, f"SELECT DISTINCT {name} FROM entity_edges")}
+    present["collection"] |= {each for (each,) in fetch(connection, "SELECT collection FROM folders")}
+    vanished = {(name, value) for owner in owners for name, value in zip(NAMES, owner, strict=True) if value}
+    vanished = {(name, value) for name, value in vanished if value not in present[name]}
+    for name, value in sorted(vanished):
+        at, quoted = NAMES.index(name), json.dumps(value, ensure_ascii=False)
+        for version, bounds in fetch(
+            connection, "SELECT version, bounds FROM changes WHERE instr(bounds, ?)", (quoted,)
+        ):
+            left = [owner for owner in json.loads(bounds) if owner[at] != value]
+            text = json.dumps(left, ensure_ascii=False)
+            connection.execute("UPDATE changes SET bounds = ? WHERE version = ?", (text, version))
+        # The bound of a decay: it must not become a decay of everything.
+        sql = "SELECT version, note FROM changes WHERE verb = 'decay' AND (instr(note, ?1) OR instr(note, ?2))"
+        for version, note in fetch(connection, sql, (quoted, json.dumps(value))):
+            bound = json.loads(note)
+            bound = {"collection": bound} if isinstance(bound, str) else bound
+            if bound.get(name) == value:
+                text = json.dumps({**bound, name: f"erased {version}"})
+                connection.execute("UPDATE changes SET note = ? WHERE version = ?", (text, version))
+
+
+# The log of erasures.
+
+
+def read_receipts(connection: apsw.Connection, bound: Bound) -> list[Receipt]:
+    """The receipts of all erasures that lie inside a bound, oldest first."""
+    if not _has_log(connection):
+        return []
+    (salt,) = fetch(connection, "SELECT salt FROM erasure_salt")[0]
+    hashed = Bound(**{name: hash_id(salt, value) for name, value in bound.values.items()})
+    found = fetch(connection, "SELECT owners, receipt FROM erasures ORDER BY version")
+    return [
+        receipt_from_dict(json.loads(receipt))
+        for owners, receipt in found
+        if all(is_inside(owner, hashed) for owner in json.loads(owners))
+        if not bound.values or json.loads(owners)
+    ]
+
+
+def last_erasure(connection: apsw.Connection) -> int:
+    """The version of the last erasure, 0 without one: what was read before it must be read again."""
+    return int(connection.execute("SELECT max(version) FROM erasures").get or 0) if _has_log(connection) else 0
+
+
+def _has_log(connection: apsw.Connection) -> bool:
+    """A file of an earlier version that is only read has none."""
+    if not connection.readonly("main"):
+        return True
+    return connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'erasures'").get is not None
+
+
+def is_pending(connection: apsw.Connection) -> bool:
+    """Was an erasure committed whose bytes may still be in the file or in its log?"""
+    return connection.execute(f"SELECT 1 FROM erasures WHERE pending <> {DONE} LIMIT 1").get is not None
+
+
+# The bytes. Deleted cells are overwritten (secure_delete), but when SQLite moves cells between pages it leaves copies
+# in the gaps: of 1,800 erased texts two could still be read. VACUUM writes every page anew.
+
+
+def finish(connection: apsw.Connection, path: str, wait: int = WAIT_MILLISECONDS) -> tuple[str, ...]:
+    """Write the file anew, and empty its log; what could not be done, and why."""
+    if not is_pending(connection):
+        return ()
+    try:
+        compacted = connection.execute("SELECT max(pending) FROM erasures").get < TO_COMPACT
+        if not compacted:
+            write_anew(connection, path, wait, truncate=False)
+            connection.execute(f"UPDATE erasures SET pending = {TO_TRUNCATE} WHERE pending <> {DONE}")
+        _empty_log(connection, wait)
+        connection.execute(f"UPDATE erasures SET pending = {DONE} WHERE pending <> {DONE}")
+    except (apsw.BusyError, apsw.LockedError):
+        return (f"another process or thread is using {path}; its pages or its log still have the erased bytes",)
+    except apsw.FullError:
+        return (f"the disk is too full to write {path} anew; its pages still have the erased bytes",)
+    except apsw.SQLError as error:
+        return (f"{path} is being read ({error}); its pages still have the erased bytes",)
+    return ()
+
+
+def write_anew(connection: apsw.Connection, path: str, wait: int, truncate: bool = True) -> None:
+    """Write every page of a file anew, and empty its log."""
+    connection.set_busy_timeout(wait)
+    large = os.path.getsize(path) > MAX_BYTES_IN_MEMORY
+    if large:
+        connection.pragma("temp_store", "file")
+    try:
+        connection.execute("VACUUM")
+    finally:
+        if large:
+            connection.pragma("temp_store", "memory")
+    if truncate:
+        _empty_log(connection, wait)
+
+
+def _empty_log(connection: apsw.Connection, wait: int) -> None:
+    connection.set_busy_timeout(wait)
+    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

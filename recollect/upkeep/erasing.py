@@ -1,0 +1,180 @@
+"""Erasing: which memories a call names, what an erasure does not reach, and how receipts are checked and applied again.
+
+The store removes; see ``Store.erase``. Caches of vectors beside the store are emptied before that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recollect.embed import Embedder
+from recollect.embed.cache import CachedEmbedder
+from recollect.errors import InvalidInput
+from recollect.model import Memory
+from recollect.model.filter import FilterExpression
+from recollect.model.memory import STATUSES
+from recollect.model.validation import micros
+from recollect.records import dataclass
+from recollect.store.base import Bound, Store
+from recollect.store.erasing import Erasure, Receipt, Remaining, hash_id, receipt_from_dict
+from recollect.store.sqlite import SqliteStore
+from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
+from recollect.store.text_fields import clear_word_caches
+
+MAX_NAMES = 20  # of each thing that remains
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Whether a receipt still holds."""
+
+    receipt: Receipt
+    present: tuple[str, ...]  # ids of the receipt that are stored
+    later: tuple[str, ...]  # those of them that were written after the erasure: other memories with the same ids
+    pending: tuple[str, ...]  # what is not overwritten yet, and why
+
+    @property
+    def holds(self) -> bool:
+        return self.present == self.later and not self.pending
+
+
+def choose(
+    store: Store, ids: Sequence[str], filter: FilterExpression | None, bound: Bound, now: datetime
+) -> tuple[Store, Sequence[str] | None]:
+    """The store within a bound, and the ids to erase there; None for everything there."""
+    if not ids and filter is None and not bound.values:
+        raise InvalidInput("erase needs ids, a filter, or a user, session, agent or collection.")
+    if ids and filter is not None:
+        raise InvalidInput("erase takes ids or a filter, not both.")
+    store = store.within(bound)
+    if ids:
+        return store, list(dict.fromkeys(store.resolve(ids)))
+    return store, None if filter is None else select_ids(store, filter, now)
+
+
+@contextmanager
+def open_caches(store: Store, embedder: Embedder | None) -> Iterator[Sequence[SqliteEmbeddingCache]]:
+    """The embedding cache that is in use, and the one beside the store's file even if nothing is embedded now."""
+    used = embedder.cache if isinstance(embedder, CachedEmbedder) else None
+    caches = [used] if isinstance(used, SqliteEmbeddingCache) else []
+    beside = Path(f"{store.path}-vectors").absolute()
+    if (
+        not isinstance(store, SqliteStore)
+        or not beside.is_file()
+        or beside in [Path(c.path).absolute() for c in caches]
+    ):
+        yield caches
+        return
+    cache = SqliteEmbeddingCache(beside)
+    try:
+        yield [*caches, cache]
+    finally:
+        cache.close()
+
+
+def select_ids(store: Store, filter: FilterExpression | None, now: datetime, expired: bool = False) -> list[str]:
+    """The ids of all memories that pass a filter, forgotten ones included; with ``expired`` those past their expiry."""
+    with store.snapshot() as snapshot:
+        scope = snapshot.scope(filter, STATUSES, now, hidden=True)
+        rows = snapshot.page(scope, "stored", scope.count)
+        if expired:
+            rows = rows[np.asarray(snapshot.numbers("expires", rows)) <= micros(now)]
+        return snapshot.ids(rows)
+
+
+def erase(
+    store: Store,
+    ids: Sequence[str] | None,
+    caches: Sequence[SqliteEmbeddingCache],
+    now: datetime,
+    *,
+    code: str | None = None,
+    dry_run: bool = False,
+) -> Erasure:
+    """Erase memories, or everything inside the store's bound (None), and all that these caches contain."""
+    named = select_ids(store, None, now) if ids is None else ids
+    remaining = find_remaining(store, store.get(named, missing_ok=True), whole=ids is None)
+
+    def purge() -> int:  # also for what was undone: entries have no text, so nobody knows which of them those are
+        return sum(cache.clear() for cache in caches)
+
+    erased = store.erase(ids, purge, code=code, dry_run=dry_run)
+    if dry_run:
+        return replace(erased, remaining=remaining)
+    clear_word_caches()
+    pending = (*erased.pending, *(reason for cache in caches for reason in cache.clean()))
+    return replace(erased, remaining=remaining, pending=pending)
+
+
+def find_remaining(store: Store, memories: Sequence[Memory], whole: bool) -> tuple[Remaining, ...]:
+    """What the erasure of these memories leaves, because it is not theirs alone."""
+    ids = {memory.id for memory in memories}
+    linked = {edge.source for edge in store.edges([*ids]) if edge.kind == "mentions"} - ids
+    summaries = [each.id for each in store.get(sorted(linked), missing_ok=True) if each.kind == "summary"]
+    chunks = {memory.collection: set(store.chunk_ids(memory.collection)) for memory in memories}
+    files = sorted({memory.path for memory in memories if memory.id in chunks[memory.collection]})
+    names = {name.casefold() for memory in memories for name in memory.entities}
+    relations = [
+        f"{edge.subject} {edge.relation} {edge.object}"
+        for edge in store.entity_edges()
+        if not whole and edge.source not in ids and names & {edge.subject.casefold(), edge.object.casefold()}
+    ]
+    found = (
+        ("summaries", summaries, "they were made from erased memories; erase them by id, or consolidate again"),
+        ("files", files, "the files still exist; sync reads them again when they change, unless they are excluded"),
+        (
+            "relations",
+            relations,
+            "they name entities of erased memories; erase their user or collection to remove them",
+        ),
+    )
+    return tuple(Remaining(what, _shortened(names), why) for what, names, why in found if names)
+
+
+def _shortened(names: Sequence[str]) -> tuple[str, ...]:
+    more = len(names) - MAX_NAMES
+    return (*names[:MAX_NAMES], f"and {more:,} more") if more > 0 else tuple(names)
+
+
+def as_receipt(given: Receipt | Mapping[str, Any]) -> Receipt:
+    return given if isinstance(given, Receipt) else receipt_from_dict(given)
+
+
+def verify(store: Store, receipt: Receipt, now: datetime, caches: Sequence[SqliteEmbeddingCache] = ()) -> Verification:
+    """Look for the ids of a receipt, and finish what is pending."""
+    present = receipt.matching(select_ids(store, None, now))
+    later = [memory.id for memory in store.get(present, missing_ok=True) if _is_later(memory, receipt.at)]
+    pending = () if store.readonly else store.finish_erasures()
+    return Verification(receipt, tuple(present), tuple(later), (*pending, *(r for c in caches for r in c.clean())))
+
+
+def _is_later(memory: Memory, erased_at: datetime) -> bool:
+    """Was it written after the erasure? Then it is another memory that got the same id."""
+    return memory.updated is not None and memory.updated > erased_at
+
+
+def apply_receipts(store: Store, receipts: Sequence[Receipt], now: datetime) -> Erasure | None:
+    """Erase again what was erased before: for a store that was restored from a backup. ``receipts`` are those of the
+    store that it replaces (``Store.receipts``), or ones that the user kept. None if there was nothing to erase.
+
+    A memory that was written after an erasure and has the same id stays.
+    """
+    if store.bound.values:
+        raise InvalidInput("Receipts are applied to a whole store, not inside a bound.")
+    erased_at: dict[str, dict[str, datetime]] = {}  # by salt and hash: a store hashes all its ids once for each salt
+    for receipt in receipts:
+        hashes = erased_at.setdefault(receipt.salt, {})
+        hashes.update({hash: max(receipt.at, hashes.get(hash, receipt.at)) for hash in receipt.ids})
+    chosen = []
+    for memory in store.get(select_ids(store, None, now)) if erased_at else ():
+        moments = (hashes.get(hash_id(bytes.fromhex(salt), memory.id)) for salt, hashes in erased_at.items())
+        if any(at is not None and not _is_later(memory, at) for at in moments):
+            chosen.append(memory.id)
+    return store.erase(chosen) if chosen else None

@@ -1,0 +1,112 @@
+"""Erasing: every store removes the same things, inside its bound only, and keeps a receipt."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from recollect import InvalidInput, Memory
+from recollect.model import EntityEdge
+from recollect.model.memory import make_edge
+from recollect.store.base import Bound, Space, Store, UseRecord
+from tests.conformance.kit import NOON
+
+SPACE = Space("toy", 4)
+
+
+def fill(store: Store) -> None:
+    with store.transaction("remember") as transaction:
+        written = [
+            transaction.remember(Memory(text, id=id, user=user, created=NOON))
+            for id, user, text in (
+                ("a", "anna", "Anna was in Rome yesterday."),
+                ("b", "anna", "Anna has a cup."),
+                ("c", "ben", "Ben has a plate."),
+            )
+        ]
+        vectors = [(np.eye(4, dtype=np.float32)[at], b"\x01" * 8) for at in range(3)]
+        transaction.embed([each.row for each in written], vectors, SPACE)
+        transaction.link(make_edge("a", "c", "supports", 1.0))
+        transaction.link(make_edge("b", "c", "supports", 1.0))
+        transaction.relate(EntityEdge("anna", "has", "cup", user="anna", source="b"))
+        transaction.relate(EntityEdge("anna", "likes", "tea", user="anna"))
+    with store.transaction("edit") as transaction:
+        transaction.revise("a", lambda memory: Memory("Anna was in Paris.", id="a", user="anna", created=NOON))
+    store.record_use(UseRecord([written[1].row], NOON, ("access",)))
+
+
+def test_an_erasure_counts_what_belongs_to_the_memories(store: Store) -> None:
+    fill(store)
+    plan = store.erase(["a", "b"], dry_run=True)
+    erased = store.erase(["b", "a"], code=plan.code)
+    expected = {"memories": 2, "versions": 1, "vectors": 1, "sketches": 1, "told_times": 0, "edges": 2}
+    expected |= {"uses": 1, "chunks": 0, "relations": 1}
+    for found in (plan, erased):
+        assert {kind: count for kind, count in found.removed.items() if kind in expected} == expected
+    assert erased.receipt is not None
+    assert erased.receipt.matching(["a", "b", "c"]) == ["a", "b"]
+    assert erased.pending == ()
+    assert [each.id for each in store.get(["a", "b", "c"], missing_ok=True)] == ["c"]
+    assert store.edges() == []
+    assert [edge.relation for edge in store.entity_edges()] == ["likes"]
+    assert store.history("a") == []
+    assert store.receipts() == [erased.receipt]
+
+
+def test_a_bound_erases_everything_inside_it_and_nothing_else(store: Store) -> None:
+    fill(store)
+    anna = store.within(Bound(user="anna"))
+    assert anna.erase(["c"]).removed["memories"] == 0
+    erased = anna.erase(None)
+    assert (erased.removed["memories"], erased.removed["relations"]) == (2, 2)
+    assert [each.id for each in store.get(["a", "b", "c"], missing_ok=True)] == ["c"]
+    assert store.entity_edges() == []
+    assert anna.receipts() == store.receipts() == [erased.receipt]
+    assert store.within(Bound(user="ben")).receipts() == []
+
+
+def test_purging_comes_before_removal_and_not_in_a_dry_run(store: Store) -> None:
+    fill(store)
+    seen: list[int] = []
+
+    def purge() -> int:
+        seen.append(len(store.get(["a"], missing_ok=True)))
+        return 3
+
+    store.erase(["a"], purge, dry_run=True)
+    assert seen == []
+    assert store.erase(["a"], purge).removed["cached_vectors"] == 3
+    assert seen == [1]
+
+
+def test_a_wrong_code_erases_nothing(store: Store) -> None:
+    fill(store)
+    code = store.erase(["a"], dry_run=True).code
+    with pytest.raises(InvalidInput, match="Nothing was erased"):
+        store.erase(["a", "b"], code=code)
+    assert len(store.get(["a", "b"])) == 2
+
+
+def test_undo_counts_what_was_erased_and_an_erasure_is_not_undone(store: Store) -> None:
+    fill(store)
+    store.erase(["a"])
+    with store.transaction("undo") as transaction:
+        undone = transaction.undo()
+    assert undone is not None
+    assert (undone.verb, undone.removed, undone.restored, undone.erased) == ("edit", 0, 0, 1)
+    with store.transaction("undo") as transaction:
+        undone = transaction.undo()
+    assert undone is not None
+    assert (undone.verb, undone.removed, undone.erased) == ("remember", 2, 1)
+    assert store.get(["a", "b", "c"], missing_ok=True) == []
+
+
+def test_an_erased_id_can_be_used_again(store: Store) -> None:
+    fill(store)
+    store.erase(["a"])
+    with store.transaction("remember") as transaction:
+        transaction.remember(Memory("Another.", id="a", created=NOON + timedelta(days=1)))
+    assert store.get(["a"])[0].text == "Another."
+    assert store.history("a") == []

@@ -1,0 +1,273 @@
+"""Wrong, hostile and slow requests: one shape of error, nothing lost, nothing leaked, and the server goes on."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+
+from recollect import InvalidInput, StoreError
+from recollect.serve import server as serving
+from recollect.serve.server import open_socket
+from recollect.serve.settings import ServerSettings
+from tests.serve.http_server import RunningServer, start
+
+pytestmark = pytest.mark.contract("B20")
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    folder = tmp_path_factory.mktemp("bad")
+    with start(folder, max_body_bytes=200_000, body_seconds=1.0, failed_rate=1e6, failed_burst=10**6) as each:
+        yield each
+
+
+@pytest.fixture(scope="module")
+def client(server: RunningServer) -> Iterator[httpx2.Client]:
+    with server.client("admin") as each:
+        yield each
+
+
+def check_error(response: httpx2.Response, status: int, kind: str = "InvalidInput") -> str:
+    error = response.json()["error"]
+    assert (response.status_code, error["type"]) == (status, kind), response.text
+    assert set(error) == {"type", "message", "hint", "request_id"}
+    assert error["hint"]
+    assert "Traceback" not in response.text
+    return str(error["message"])
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b'{"text": "x"', "not valid JSON"),
+        (b"", "text"),
+        (b"[]", "object"),
+        (b'"text"', "object"),
+        (b"null", "object"),
+        (b'{"text": "x", "colour": "red"}', "'colour'"),
+        (b'{"text": 5}', "text"),
+        (b'{"text": ["x"]}', "text"),
+        (b'{"text": "   "}', "text"),
+        (b'{"text": "x", "confidence": 7}', "confidence"),
+        (b'{"text": "x", "confidence": NaN}', "NaN"),
+        (b'{"text": "x", "position": 1e400}', "position"),
+        (b'{"text": "x", "created": "yesterday-ish"}', "created"),
+        (b'{"text": "x", "created": 12}', "created"),
+        (b'{"text": "x", "tags": "a"}', "tags"),
+        (b'{"text": "x", "tags": {"a": 1}}', "tags"),
+        (b'{"text": "x", "use": {"access_count": 9}}', "'use'"),
+        (b'{"text": "\xff\xfe"}', "UTF-8"),
+        (b'{"text": "x", "context": ' + b'{"a":' * 200 + b"1" + b"}" * 200 + b"}", "deeply"),
+        (b'{"text": "x", "context": ' + b"[" * 50_000 + b"]" * 50_000 + b"}", "deeply"),
+        (b'{"text": "x", "position": ' + b"9" * 5_000 + b"}", ""),
+    ],
+)
+def test_a_wrong_body_is_refused_with_the_reason(client: httpx2.Client, body: bytes, reason: str) -> None:
+    assert reason in check_error(client.post("/v1/memories", content=body, headers=JSON), 400)
+
+
+def test_half_a_surrogate_becomes_a_replacement_character(client: httpx2.Client) -> None:
+    stored = client.post("/v1/memories", content=b'{"text": "half \\ud800 pair"}', headers=JSON)
+    assert stored.json()["text"] == "half � pair"
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/v1/memories?limit=many", "limit"),
+        ("/v1/memories?limit=0", "limit"),
+        ("/v1/memories?limit=1&limit=2", "twice"),
+        ("/v1/memories?limit=99999999999999999999999999", "limit"),
+        ("/v1/memories?ascending=yes", "ascending"),
+        ("/v1/memories?filter=5", "filter"),
+        ("/v1/memories?filter={", "JSON"),
+        ('/v1/memories?filter={"colour":"red"}', "colour"),
+        ('/v1/memories?filter={"near":{"field":"a"}}', "near"),
+        ('/v1/memories?filter={"since":"not a date"}', "since"),
+        ("/v1/memories?cursor=%FF", "UTF-8"),
+        ("/v1/memories?cursor=abc", "cursor"),
+        ("/v1/memories?colour=red", "'colour'"),
+        ("/v1/memories/%FF", "UTF-8"),
+        ("/v1/memories?filter=" + "a" * 50_000, ""),
+    ],
+)
+def test_a_wrong_query_is_refused_with_the_reason(server: RunningServer, path: str, reason: str) -> None:
+    token = server.token("read")
+    encoded = path.replace('"', "%22").replace(" ", "%20")
+    status, text = raw_request(server, f"GET {encoded} HTTP/1.1", f"Authorization: Bearer {token}")
+    assert status == 400, text
+    assert reason in text
+
+
+def raw_request(server: RunningServer, line: str, *headers: str, body: bytes = b"") -> tuple[int, str]:
+    """A request as bytes, which no client library has corrected."""
+    address = urlsplit(server.url)
+    head = "\r\n".join([line, f"Host: {address.netloc}", "Connection: close", *headers, "", ""])
+    with socket.create_connection((str(address.hostname), address.port or 0), timeout=20) as connection:
+        connection.sendall(head.encode("latin-1") + body)
+        answer = b""
+        while chunk := connection.recv(65536):
+            answer += chunk
+    return int(answer.split(b" ")[1]), answer.decode("utf-8", "replace")
+
+
+def test_a_large_body_is_refused_whether_its_size_is_declared_or_not(client: httpx2.Client) -> None:
+    large = b'{"text": "' + b"x" * 300_000 + b'"}'
+    assert "larger" in check_error(client.post("/v1/memories", content=large, headers=JSON), 413, "LimitExceeded")
+
+    def pieces() -> Iterator[bytes]:
+        for at in range(0, len(large), 10_000):
+            yield large[at : at + 10_000]
+
+    try:
+        response = client.post("/v1/memories", content=pieces(), headers=JSON)
+    except httpx2.WriteError:  # the server closed the connection before the last piece
+        return
+    check_error(response, 413, "LimitExceeded")
+
+
+def test_a_body_of_another_type_is_refused(client: httpx2.Client) -> None:
+    headers = {"content-type": "text/plain"}  # a form of another site can send this
+    check_error(client.post("/v1/memories", content=b'{"text": "x"}', headers=headers), 415)
+    check_error(client.post("/v1/memories?text=x", json={"text": "x"}), 400)
+
+
+def test_a_body_that_does_not_arrive_is_given_up(server: RunningServer) -> None:
+    header = f"Authorization: Bearer {server.token('write')}"
+    line = "POST /v1/memories HTTP/1.1"
+    status, text = raw_request(server, line, header, "Content-Type: application/json", "Content-Length: 100", body=b"{")
+    assert (status, "LimitExceeded" in text) == (408, True)
+
+
+def test_a_connection_without_a_request_is_closed(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "HEADER_SECONDS", 0.3)
+    address = urlsplit(server.url)
+    with socket.create_connection((str(address.hostname), address.port or 0), timeout=20) as connection:
+        connection.sendall(b"GET /v1/status HTTP/1.1\r\nHost: ")
+        assert connection.recv(1) == b""
+
+
+def test_what_is_not_http_is_refused(server: RunningServer) -> None:
+    status, _ = raw_request(server, "\x00\x01 nonsense")
+    assert status == 400
+    status, _ = raw_request(server, f"GET /v1/{'a' * 100_000} HTTP/1.1")
+    assert status in (400, 401, 404, 414, 431)
+    assert server.client("read").get("/v1/status").status_code == 200
+
+
+def test_unknown_routes_and_methods_have_the_same_shape(client: httpx2.Client) -> None:
+    check_error(client.get("/v1/nothing"), 404, "NotFound")
+    check_error(client.get("/v1/"), 404, "NotFound")
+    response = client.put("/v1/memories", json={})
+    assert "GET, POST" in check_error(response, 405)
+    assert response.headers["allow"] == "GET, POST"
+
+
+# Tokens.
+
+
+def test_a_token_that_is_cut_wrong_expired_or_in_the_url_is_refused(server: RunningServer) -> None:
+    token, record = server.tokens.create("short", "read", expires=datetime.now(UTC) + timedelta(hours=1))
+    assert server.client_with(token).get("/v1/status").status_code == 200
+    wrong = token[:-1] + ("A" if token[-1] != "A" else "B")
+    for bad in (token[:-1], token + "x", wrong, token.split("_")[2], f"rct_{record.id}_", "rct__", "x", "é"):
+        response = server.client_with(None).get("/v1/status", headers={b"authorization": f"Bearer {bad}".encode()})
+        check_error(response, 401, "AccessDenied")
+        assert response.headers["www-authenticate"].startswith("Bearer")
+    for header in ("Basic abc", "Bearer", token):
+        response = server.client_with(None).get("/v1/status", headers={"authorization": header})
+        check_error(response, 401, "AccessDenied")
+    for query in ({"token": token}, {"access_token": token}, {"authorization": f"Bearer {token}"}):
+        check_error(server.client_with(None).get("/v1/status", params=query), 401, "AccessDenied")
+    expired, _ = server.tokens.create("old", "read", expires=datetime.now(UTC) - timedelta(seconds=1))
+    assert "expired" in check_error(server.client_with(expired).get("/v1/status"), 401, "AccessDenied")
+
+
+def test_secrets_are_not_stored_and_others_cannot_read_the_file(server: RunningServer) -> None:
+    token = server.token("read")
+    content = server.tokens.path.read_text()
+    assert token.split("_")[2] not in content
+    assert server.tokens.path.stat().st_mode & 0o077 == 0
+
+
+def test_too_many_requests_and_too_many_wrong_tokens_are_refused(tmp_path: Path) -> None:
+    with start(tmp_path, rate=0.5, burst=3, failed_rate=0.5, failed_burst=2) as server:
+        one, other = server.client("read"), server.client("read")
+        statuses = [one.get("/v1/status").status_code for _ in range(5)]
+        assert statuses[:3] == [200, 200, 200]
+        assert statuses[-1] == 429
+        assert other.get("/v1/status").status_code == 200  # each token has its own
+        wrong = [server.client_with("rct_a_b").get("/v1/status") for _ in range(4)]
+        assert [each.status_code for each in wrong] == [401, 401, 429, 429]
+        assert int(wrong[-1].headers["retry-after"]) > 0
+
+
+# The machine.
+
+
+def test_a_second_server_on_a_port_is_an_error(server: RunningServer) -> None:
+    port = urlsplit(server.url).port or 0
+    with pytest.raises(StoreError, match="--port"):
+        open_socket(ServerSettings(port=port))
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"host": "0.0.0.0"}, "--tls-cert"),
+        ({"host": "192.0.2.1"}, "--trusted-proxy"),
+        ({"tls_cert": "a.pem"}, "key"),
+        ({"port": 70_000}, "port"),
+    ],
+)
+def test_an_unsafe_address_is_refused(settings: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidInput, match=reason):
+        ServerSettings(**settings)
+
+
+def test_behind_a_proxy_only_the_proxy_is_answered(tmp_path: Path) -> None:
+    names = ("memory.example", "127.0.0.1")
+    with start(tmp_path, host="0.0.0.0", trusted_proxy="127.0.0.1", allowed_hosts=names) as server:
+        url = server.url.replace("0.0.0.0", "127.0.0.1")
+        headers = {"authorization": f"Bearer {server.token('read')}", "host": "memory.example"}
+        assert httpx2.get(f"{url}/v1/status", headers=headers).status_code == 403  # in the clear
+        forwarded = {**headers, "x-forwarded-proto": "https", "x-forwarded-for": "192.0.2.7"}
+        assert httpx2.get(f"{url}/v1/status", headers=forwarded).status_code == 200
+
+
+def test_a_database_that_goes_away_is_told_of_and_the_server_goes_on(tmp_path: Path) -> None:
+    with start(tmp_path) as server:
+        client = server.client("write")
+        client.post("/v1/memories", json={"text": "Before."})
+        path = Path(server.mind.path)
+        for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+            if each.exists():
+                each.write_bytes(b"this is no database" * 500)
+        statuses = set()
+        for _ in range(3):
+            response = client.post("/v1/memories", json={"text": "After."})
+            statuses.add(response.status_code)
+            if response.status_code != 201:
+                assert set(response.json()["error"]) == {"type", "message", "hint", "request_id"}
+        assert statuses <= {503}
+        assert client.get("/readyz").status_code == 503
+        assert client.get("/healthz").status_code == 200
+
+
+def test_a_busy_server_says_so(tmp_path: Path) -> None:
+    with start(tmp_path, workers=1, queue=0) as server:
+        client = server.client("read")
+        busy = server.backend.pool
+        busy.active += 1  # a call that takes long
+        response = client.get("/v1/status")
+        check_error(response, 429, "LimitExceeded")
+        busy.active -= 1
+        assert client.get("/v1/status").status_code == 200
