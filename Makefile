@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all test-integrations contract mutants check format speed quality everyday clean
+.PHONY: demo test test-all test-page test-integrations contract mutants check format speed quality everyday clean docs man test-gguf
 
 demo: $(READY)  ## fill a memory from examples/ and ask it three questions
 	@$(BIN)/python examples/demo.py
@@ -20,11 +20,20 @@ test-integrations: $(VENV)-integrations/.ready  ## the adapters beside their fra
 	$(VENV)-integrations/bin/mypy recollect/integrations tests/integrations
 	$(VENV)-integrations/bin/pytest -n 2 -m "" -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=function --disable-socket --allow-unix-socket tests/integrations
 
+test-gguf: $(READY)  ## GGUF embedders with llama.cpp, which may be compiled from source (about 30 minutes on one core)
+	@nice $(BIN)/python -m pip install --quiet -e ".[gguf]"
+	$(BIN)/pytest tests/embed/test_gguf.py
+
 contract: $(READY)  ## every promise of the contract, with its tests
 	$(BIN)/python -m tests.contract.report
 
 mutants: $(READY)  ## change a number or word behind each promise and expect its tests to fail (ONLY="J12 A13" for some)
 	$(BIN)/python -m tests.contract.mutants $(ONLY)
+
+test-page: $(READY)  ## the web page in a real browser; installs Chromium and Playwright if they are missing
+	@scripts/install-browser.sh
+	@$(BIN)/python -m pip install --quiet -e ".[page-test]"
+	$(BIN)/pytest tests/page
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -48,6 +57,12 @@ everyday: $(READY)  ## everyday questions, time phrases, conflicts, and one set 
 	$(BIN)/python bench/conflicts.py $(if $(DATA),--data $(DATA))
 	$(BIN)/python bench/large.py --limit 200 $(if $(DATA),--data $(DATA))
 
+docs: $(READY)  ## the documentation site, into site/ (open site/index.html); a warning is an error
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -b html -d site/.doctrees docs site
+
+man: $(READY)  ## the manual page, after a change of a command or an option
+	$(BIN)/python -m recollect.cli.manual man/recollect.1
+
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Recollect needs Python 3.11 or newer (make PYTHON=python3.12 …)")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -62,4 +77,4 @@ $(VENV)-integrations/.ready: pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-integrations build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-integrations build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

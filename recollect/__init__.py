@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from recollect.systems.robotmem.robot import Robot
     from recollect.text.times import TimeSpan
     from recollect.text.times.phrases import when
+    from recollect.upkeep.backup import restore
 
 __version__ = "0.2.0.dev0"
 
@@ -45,6 +46,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "recollect.systems.openclaw.search": ("SearchSettings",),
     "recollect.systems.openclaw.workspace": ("Workspace",),
     "recollect.text.times": ("TimeSpan",),
+    "recollect.upkeep.backup": ("restore",),
     "recollect.text.times.phrases": ("when",),
 }
 _MODULE = {name: module for module, names in _MODULES.items() for name in names}
@@ -80,6 +82,7 @@ __all__ = [
     "Workspace",
     "fuse",
     "open",
+    "restore",
     "when",
 ]
 

@@ -32,6 +32,7 @@ from recollect.tools import Tools
 from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.consolidate import Period
 from recollect.upkeep.erasing import Verification
+from recollect.upkeep.extraction import ExtractSummary
 from recollect.upkeep.probes import Probes
 from recollect.upkeep.usage import Usage
 
@@ -160,6 +161,9 @@ class AsyncMind:
         self, folder: str | PathLike[str], period: Period = "daily", **options: Any
     ) -> Sequence[Path]:
         return await asyncio.to_thread(self.sync.consolidate, folder, period, **options)
+
+    async def extract(self, filter: Any = None, **options: Any) -> ExtractSummary:
+        return await asyncio.to_thread(self.sync.extract, filter, **options)
 
     async def consolidate_session(self, session: str, **options: Any) -> Memory:
         return await asyncio.to_thread(self.sync.consolidate_session, session, **options)

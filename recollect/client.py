@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from recollect.recall.history import History
     from recollect.recall.results import Recall, Verdict
     from recollect.store.base import UndoResult
+    from recollect.store.erasing import Erasure
     from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.usage import Usage
 
@@ -125,6 +126,26 @@ class Client:
 
     def forget(self, *ids: str, reason: str = "") -> int:
         return int(self.call("forget", ids=list(ids), reason=reason)["forgotten"])
+
+    def erase(
+        self,
+        *ids: str,
+        filter: AnyFilter = None,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        collection: str | None = None,
+        dry_run: bool = False,
+        code: str | None = None,
+    ) -> Erasure:
+        """As of a Mind; without a code, the server is asked for it first."""
+        from recollect.client_records import read_erasure
+
+        named = {"user": user, "session": session, "agent": agent, "collection": collection}
+        chosen = {"ids": [*ids] or None, "filter": _filter(filter), **named}
+        if code is None and not dry_run:
+            code = self.call("erase", **chosen)["code"]
+        return read_erasure(self.call("erase", **chosen, code=None if dry_run else code))
 
     def link(self, source: str, target: str, kind: str = "supports", weight: float = 1.0) -> Edge:
         return edge_from_json(self.call("link", source=source, target=target, kind=kind, weight=weight))

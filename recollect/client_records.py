@@ -16,6 +16,7 @@ from recollect.recall.expressions import Explanation
 from recollect.recall.results import Recall, Result, Verdict
 from recollect.recall.trace import Step, Trace
 from recollect.store.base import StoreStatus
+from recollect.store.erasing import Erasure, Receipt, Remaining
 from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.usage import Usage, UsagePeriod
 
@@ -87,12 +88,26 @@ def read_usage(shown: JsonObject) -> Usage:
         name: tuple(memory_from_json(each) for each in shown[name])
         for name in ("most_used", "least_used", "unused", "unreturned")
     }
-    counts = {name: shown[name] for name in ("memories", "uses", "never_recalled", "never_returned")}
+    counts = {name: shown[name] for name in ("memories", "uses", "undated_uses", "never_recalled", "never_returned")}
     periods = tuple(
-        UsagePeriod(datetime.fromisoformat(each["begins"]).replace(tzinfo=UTC), each["created"], each["last_used"])
+        UsagePeriod(
+            datetime.fromisoformat(each["begins"]).replace(tzinfo=UTC), each["created"], each["uses"], each["last_used"]
+        )
         for each in shown["over_time"]
     )
     return Usage(**counts, **lists, over_time=periods)
+
+
+def read_erasure(shown: JsonObject) -> Erasure:
+    stored = shown["receipt"]
+    receipt = None
+    if stored is not None:
+        at = check.moment(stored["at"], "at")
+        receipt = Receipt(at, stored["removed"], stored["salt"], tuple(stored["ids"]))
+    remaining = tuple(Remaining(each["what"], tuple(each["names"]), each["why"]) for each in shown["remaining"])
+    return Erasure(
+        shown["removed"], shown["code"], receipt, remaining, tuple(shown["pending"]), dry_run=shown["dry_run"]
+    )
 
 
 def read_status(shown: JsonObject, url: str) -> Status:

@@ -17,6 +17,17 @@ class StoreError(RecollectError):
     """The file cannot be used: not a database, of a newer version, read-only, locked or full."""
 
 
+class DamagedFile(StoreError):
+    """The file cannot be read as it was written: a bad disk, a torn copy, or another program wrote to it."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(
+            f"{path} is damaged: {problem}. What it contains is not used. Run 'recollect --db {path} doctor' to see "
+            "what is affected, then 'doctor --fix', or put a backup in its place with 'recollect restore'."
+        )
+        self.path = path
+
+
 class EmbeddingError(RecollectError):
     """A text could not be embedded, or the stored vectors are of another model."""
 

@@ -22,9 +22,10 @@ from recollect.records import dataclass
 # Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that
 # a program that imports Mind starts quickly (tests/test_imports.py).
 if TYPE_CHECKING:
+    from recollect.chat import ChatModel
     from recollect.embed import Embedder
     from recollect.ingest.imports.importer import ImportProgress, ImportSummary
-    from recollect.ingest.turns import Extract, Messages, RememberedTurns
+    from recollect.ingest.turns import ExtractFacts, Messages, RememberedTurns
     from recollect.ingest.writer import Progress, WriteSummary
     from recollect.recall.comparison import Comparison
     from recollect.recall.context import Context
@@ -39,9 +40,11 @@ if TYPE_CHECKING:
     from recollect.store.sqlite import SqliteStore
     from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
     from recollect.tools import Tools
+    from recollect.upkeep.backup import BackupResult
     from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.consolidate import Period, Summarise
     from recollect.upkeep.erasing import Verification
+    from recollect.upkeep.extraction import Extract, ExtractSummary
     from recollect.upkeep.markdown_export import ExportResult
     from recollect.upkeep.probes import Probes
     from recollect.upkeep.usage import SortOrder, Usage, UsagePeriodName
@@ -182,7 +185,7 @@ class Mind:
         return summarize(self._writer.write("remember", memories, progress))
 
     def remember_turns(
-        self, messages: Messages, *, extract: Extract | None = None, **details: Unpack[Details]
+        self, messages: Messages, *, extract: ExtractFacts | None = None, **details: Unpack[Details]
     ) -> RememberedTurns:
         """Store the messages of a conversation as turns of one session, and the facts that ``extract`` finds in them.
 
@@ -571,25 +574,32 @@ class Mind:
         period: Period = "daily",
         *,
         filter: AnyFilterOrMapping | None = None,
-        summarise: Summarise | None = None,
+        summarise: Summarise | ChatModel | str | None = None,
+        deadline: float = 120.0,
     ) -> Sequence[Path]:
         """Write notes about days, weeks or quarters into a folder; the files that changed.
 
-        Notes are extracts of the memories; ``summarise`` may call a language model.
+        Notes are extracts of the memories, or summaries by ``summarise``: a function, or a chat model (a ChatModel,
+        "URL MODEL", or "chat" for the configured one). When it fails, or after ``deadline`` seconds for all notes,
+        the other notes are extracts, and a warning is logged.
         """
-        from recollect.upkeep.consolidate import make_notes, write_notes
+        from recollect.upkeep.consolidate import Summariser, make_notes, write_notes
 
+        summariser = None if summarise is None else Summariser(summarise, deadline)
         active = [memory for memory in reversed(self.list(filter)) if memory.status == "active"]
-        return write_notes(Path(folder), make_notes(active, period, summarise))
+        return write_notes(Path(folder), make_notes(active, period, summariser))
 
-    def consolidate_session(self, session: str, *, summarise: Summarise | None = None) -> Memory:
+    def consolidate_session(
+        self, session: str, *, summarise: Summarise | ChatModel | str | None = None, deadline: float = 120.0
+    ) -> Memory:
         """Store one memory that summarises a session, with edges to its memories; a second call replaces it."""
-        from recollect.upkeep.consolidate import session_summary
+        from recollect.upkeep.consolidate import Summariser, session_summary
 
         memories = self.list({"session": session, "status": "active", "not": {"kind": "summary"}})
         if not memories:
             raise NotFound(f"There are no memories of the session {session!r}.")
-        summary = session_summary(session, list(reversed(memories)), summarise)
+        summariser = None if summarise is None else Summariser(summarise, deadline)
+        summary = session_summary(session, list(reversed(memories)), summariser)
 
         def link(transaction: Transaction, written: Sequence[WriteResult]) -> None:
             for memory in memories:
@@ -597,6 +607,26 @@ class Mind:
 
         (written,) = self._writer.write("consolidate", [self._memory(summary)], also=link)
         return self.show(written.id)
+
+    def extract(
+        self,
+        filter: AnyFilterOrMapping | None = None,
+        *,
+        extract: Extract | ChatModel | str | None = None,
+        deadline: float = 120.0,
+        progress: Progress | None = None,
+    ) -> ExtractSummary:
+        """Fill in names (``entities``) and a gist (``summary``) of memories that have none; one operation for undo.
+
+        By rule, or by ``extract``: a function from a text to ``{"gist": …, "entities": […]}``, or a chat model. When it
+        fails, or after ``deadline`` seconds, the rules do the rest. Names that a text does not contain are left out.
+        """
+        from recollect.upkeep.extraction import Extractor, extract_missing
+
+        names = {name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)}
+        extractor = Extractor(sorted(names), extract, deadline)
+        memories = [memory for memory in self.list(filter) if memory.status == "active"]
+        return extract_missing(self._store, memories, extractor, progress)
 
     def names_in(self, text: str) -> Sequence[str]:
         """Entity names in a text, without a model: known names, and runs of capitalised words."""
@@ -656,6 +686,37 @@ class Mind:
             items = list(records)
             return Importer(self._writer, strict, progress).run(format, lambda: items)
         return Importer(self._writer, strict, progress).run(format, lambda: read_source(source, format), once)
+
+    # Backups.
+
+    def backup(
+        self,
+        folder: str | PathLike[str],
+        *,
+        passphrase: str | None = None,
+        keep: int | None = None,
+        keep_days: float | None = None,
+        progress: Progress | None = None,
+    ) -> BackupResult:
+        """Back up the file into a folder, while it is in use. Backups in one folder share what did not change.
+
+        ``passphrase`` encrypts them (the extra ``encryption``). Backups beyond the newest ``keep`` and older than
+        ``keep_days`` are removed. ``recollect.restore`` restores one.
+        """
+        from recollect.store.sqlite import SqliteStore
+        from recollect.upkeep.backup import backup
+
+        if not isinstance(self._store, SqliteStore):
+            raise StoreError(f"Only files can be backed up, and {self.path} is none; export() works for every store.")
+        return backup(
+            self._store,
+            folder,
+            self.clock,
+            passphrase=passphrase,
+            keep=keep,
+            keep_days=keep_days,
+            progress=progress,
+        )
 
     # Vectors.
 

@@ -138,7 +138,7 @@ def test_an_unknown_name_is_told_with_those_that_there_are_and_the_nearest(write
               session: 7
         """,
     )
-    embedders = "local, auto, none, openai:MODEL, gemini:MODEL, ollama:MODEL or onnx:FOLDER"
+    embedders = "local, auto, none, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER or gguf:FILE"
     recipes = ", ".join(RECIPES)
     setting = f"did you mean session? Known: {', '.join(signature(default).parameters)}."
     assert told(load(tmp_path)) == [
@@ -206,7 +206,7 @@ def test_the_embedders_of_a_file_are_those_that_can_be_chosen() -> None:
 def test_an_embedder_that_cannot_be_made_of_its_name_is_a_problem(write: Write, tmp_path: Path, name: str) -> None:
     write("recollect.yaml", f"recollect: {{embedder: '{name}'}}\n")
     (problem,) = load(tmp_path).problems
-    assert problem.message.endswith(f"onnx:FOLDER, not '{name}'.")
+    assert problem.message.endswith(f"gguf:FILE, not '{name}'.")
 
 
 def test_a_workspace_may_not_say_where_keys_are_sent(write: Write, tmp_path: Path) -> None:

@@ -11,10 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.embed.test_onnx_folder import write as write_onnx_folder
+from tests.ingest_imports.kit import claude_talk, zipped
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-COMPLETE = ("README", "robots", "filters", "time", "changing-facts", "boundaries", "explanations", "openmem", "abmind")
+COMPLETE = (
+    *("README", "agents", "robots", "filters", "time", "changing-facts", "boundaries", "explanations"),
+    *("openmem", "abmind"),
+)
 CODE = re.compile(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", re.S)
+ELSEWHERE = ("integrations",)  # needs the frameworks: tests/integrations/test_examples.py runs its code
+OTHERS = [p for p in PAGES if p.stem not in (*COMPLETE, *ELSEWHERE) and CODE.search(p.read_text("utf-8"))]
 BLOCKS = [  # every block of a complete page; of the others, those that show what they print
     pytest.param(*block, id=f"{page.relative_to(ROOT)} {number}")
     for page in PAGES
@@ -36,6 +44,33 @@ def test_the_python_of_a_page_runs_and_prints_what_it_says(code: str, printed: s
     assert finished.returncode == 0, finished.stderr
     if printed:
         assert shape(finished.stdout) == shape(printed)
+
+
+BEFORE_EACH = """
+from recollect import Mind, Workspace
+mind, workspace = Mind("memory.db"), Workspace("~/agent", db="notes.db")
+"""
+SEED = """
+mind.remember("The blue cup is in the kitchen.", external_id="cup", created="2026-01-01")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", OTHERS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+    """Blocks that continue each other, on files and services as the page assumes them; no service is called."""
+    write_onnx_folder(tmp_path / "models" / "bge-small-en-v1.5")
+    zipped(tmp_path / "claude-export.zip", conversations=[claude_talk()])
+    questions = [f'{{"query": "where is cup {number}?", "relevant": ["cup"]}}' for number in range(24)]
+    (tmp_path / "questions.jsonl").write_text("\n".join(questions))
+    (tmp_path / "agent" / "memory").mkdir(parents=True)
+    (tmp_path / "agent" / "memory" / "2024-01.md").write_text("We decided to use JWT.\n" * 60)
+    seed = "" if page.stem == "embedders" else SEED  # a file with vectors refuses other embedders
+    code = "\n".join(BEFORE_EACH + seed + block for block, _ in CODE.findall(page.read_text("utf-8")))
+    services = {"HOME": str(tmp_path), "OPENAI_API_KEY": "none", "GEMINI_API_KEY": "none"}
+    command = [sys.executable, "-c", code]
+    finished = subprocess.run(command, cwd=tmp_path, env=os.environ | services, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
 
 
 def test_the_demo_answers_five_questions(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
             *("remember", "edit", "supersede", "contradict", "link", "unlink"),
             *("relate", "reinforce", "decay", "forget", "undo"),
         ),
+        "derive": ("consolidate", "extract"),
         "erase": ("erase",),
     },
     "Recall": {"recall": ("recall", "context", "why", "why_not", "compare", "recipes"), "evaluate": ("eval_", "tune")},
@@ -37,7 +38,7 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
         "config": ("config",),
     },
     "Agents": {"mcp": ("mcp", "hook")},
-    "Transfer": {"transfer": ("export", "import_", "reembed")},
+    "Transfer": {"transfer": ("export", "import_", "reembed"), "backup": ("backup", "restore")},
     "Serve": {"serve": ("serve", "ui", "token")},
 }
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, INTERRUPTED = 2, 3, 4, 130

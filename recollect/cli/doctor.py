@@ -11,7 +11,7 @@ import typer
 
 from recollect.cli.config import folder_config
 from recollect.cli.options import GlobalOptions
-from recollect.cli.terminal import pluralize, print_line, print_result
+from recollect.cli.terminal import format_age, pluralize, print_line, print_result
 
 if TYPE_CHECKING:
     from recollect.config import Config
@@ -30,6 +30,9 @@ def doctor(
     everything: Annotated[
         bool, typer.Option("--all", help="Compare the vectors of all memories, not only of a sample.")
     ] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Make all indexes and vectors again from the texts, after a copy.")
+    ] = False,
 ) -> int:
     """Check the file, its indexes and its vectors, and repair them."""
     from recollect.upkeep.doctor import Doctor
@@ -45,6 +48,8 @@ def doctor(
         check_folder=lambda root: _problem_findings(folder_config(root, config, options)),
     )
     report = examiner.repair() if fix else examiner.diagnose()
+    if rebuild:
+        report = examiner.rebuild()
     if options.json:
         print_result(True, _as_json(report))
     else:
@@ -102,6 +107,9 @@ def _print_report(report: DoctorReport) -> None:
         if finding.examples:
             print_line((f"    such as {', '.join(finding.examples)}", "dim"))
         print_line((f"    --fix {finding.fix}." if finding.fix else "    --fix cannot help here.", "dim"))
+    if report.last_backup:
+        age, folder = format_age(report.last_backup.at), report.last_backup.folder
+        print_line((f"The last backup was made {age}, in {folder}", "dim"))
     if report.healthy:
         print_line(("Healthy: ", "green"), report.path)
     else:
@@ -115,6 +123,7 @@ def _as_json(report: DoctorReport) -> dict[str, Any]:
         "findings": [_finding_as_json(finding) for finding in report.findings],
         "mended": [_finding_as_json(finding) for finding in report.mended],
         "backup": report.backup,
+        "last_backup": report.last_backup,
     }
 
 

@@ -232,6 +232,7 @@ def _workspaces(
                 settings=replace(settings_from_record(record), **given),
                 defaults=replace(defaults, on_search=on_search and defaults.on_search),
                 search=search_settings(config),
+                embedding_cache=config["recollect.embeddingCache"],
             )
             spaces.append(stack.enter_context(space))
         for root, problem in invalid.items():

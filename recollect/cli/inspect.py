@@ -197,8 +197,11 @@ def usage(
         if memories:
             print_line((f"\n{title}", "bold"))
             print_renderable(_usage_table(memories, highest))
-    print_line((f"\nBy {period}: memories created, and memories last used", "bold"))
+    print_line((f"\nBy {period}", "bold"))
     print_renderable(_plot(found.over_time))
+    if found.undated_uses:
+        uses = pluralize(found.undated_uses, "use has", "uses have")
+        print_line((f"{uses} no day: they are of an earlier version, or were imported.", "dim"))
     return 0
 
 
@@ -222,14 +225,17 @@ def _plot(periods: Sequence[UsagePeriod]) -> RenderableType:
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2))
-    highest = max((max(each.created, each.last_used) for each in periods), default=0) or 1
+    most_created, most_uses = (
+        max((getattr(each, name) for each in periods), default=0) for name in ("created", "uses")
+    )
+    grid.add_row("", "uses", "", "memories created", "", "last used")
     for each in periods:
         cells = [
             cell
-            for count, style in ((each.created, "green"), (each.last_used, "cyan"))
-            for cell in (bar(count / highest, BAR_WIDTH, style), f"{count:,}")
+            for count, highest, style in ((each.uses, most_uses, "cyan"), (each.created, most_created, "green"))
+            for cell in (bar(count / (highest or 1), BAR_WIDTH, style), f"{count:,}")
         ]
-        grid.add_row(each.begins.date().isoformat(), *cells)
+        grid.add_row(each.begins.date().isoformat(), *cells, f"{each.last_used:,}")
     return grid
 
 
@@ -309,6 +315,7 @@ def _store_rows(store: StoreStatus) -> dict[str, str]:
         "words": f"{store.words:,}",
         "links": f"{store.edges:,} between memories, {store.entity_edges:,} between names",
         "last change": format_age(store.last_change) or "never",
+        **({"last backup": f"{format_age(backup.at)}, {backup.folder}"} if (backup := store.last_backup) else {}),
     }
 
 

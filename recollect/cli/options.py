@@ -72,9 +72,9 @@ class GlobalOptions:
     embedder: Annotated[
         str | None,
         global_option(
-            "local, auto, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER, or none for words only. "
+            "local, auto, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER, gguf:FILE, or none for words only. "
             "Also set by $RECOLLECT_EMBEDDER.",
-            autocompletion=lambda: ["local", "auto", "openai", "gemini", "ollama", "onnx:", "none"],
+            autocompletion=lambda: ["local", "auto", "openai", "gemini", "ollama", "onnx:", "gguf:", "none"],
         ),
     ] = None
     json: Annotated[bool, global_option("Print JSON.", "--json")] = False
@@ -131,6 +131,10 @@ class GlobalOptions:
 
         return select_embedder(config) if self.embedder is None else embedder_by_name(self.embedder, "--embedder")
 
+    def chat_model(self, chat: str | None) -> str | None:
+        """The address and model of a chat model; "chat" is that of the configuration, or of RECOLLECT_CHAT."""
+        return self.checked_config.chat if chat == "chat" else chat
+
     def check_db_exists(self) -> None:
         """Only commands that write may create a file."""
         empty = os.path.isfile(self.path) and os.path.getsize(self.path) == 0
@@ -163,7 +167,8 @@ class GlobalOptions:
         if collection is None:
             collection = self.checked_config["recollect.collection"] or None
         bound: dict[str, Any] = self.bound_values()
-        return Mind(self.path, embedder=embedder, collection=collection, **bound)
+        cache = self.checked_config["recollect.embeddingCache"]
+        return Mind(self.path, embedder=embedder, collection=collection, embedding_cache=cache, **bound)
 
     def connect(self, *, embed: bool = False, create: bool = False) -> "Mind | Client":
         """The server at $RECOLLECT_URL, which has loaded its model already; a file if one is named, or without it."""
@@ -329,7 +334,10 @@ class RecallOptions:
             f"{name}={json.dumps(value)}" for name, value in config.recipe_settings(recipe or "default").items()
         ]
         k = config["recollect.k"] if self.k is None else self.k
-        return replace(self, k=k, recipe=recipe, set_=[*settings, *(self.set_ or ())])
+        given = [
+            f"{each[:-4]}{json.dumps(config.chat)}" if each.endswith("=chat") else each for each in self.set_ or ()
+        ]
+        return replace(self, k=k, recipe=recipe, set_=[*settings, *given])
 
     def arguments(self, filters: FilterOptions, of: "Mind | Client") -> dict[str, Any]:
         """The keyword arguments of ``Mind.recall``, or of ``Client.recall``, which takes no finished recipe."""

@@ -65,9 +65,15 @@ class Config:
         """The recipe that ``recollect recall`` uses when none is named; None where no file chooses one."""
         return self["recollect.recipe"] or ("qmd" if self["memory.backend"] == "qmd" else None)
 
+    @property
+    def chat(self) -> str:
+        """The address and the model of the chat model; "chat", that of the environment, if no file names one."""
+        return self["recollect.chat"] or "chat"
+
     def recipe_settings(self, recipe: str) -> dict[str, Any]:
         """The settings of a recipe; those that are paths are relative to the workspace."""
         settings = dict(self["recollect.settings"].get(recipe, {}))
+        settings = {name: self.chat if value == "chat" else value for name, value in settings.items()}
         for name in PATH_SETTINGS.get(recipe, ()):
             if isinstance(settings.get(name), str):
                 settings[name] = str(resolve_path(settings[name], self.workspace))

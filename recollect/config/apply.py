@@ -75,6 +75,7 @@ def open_workspace(config: Config) -> Workspace:
         defaults=folder_settings(config),
         search=search_settings(config),
         query_cache=QueryCache(config["memorySearch.cache.enabled"], config["memorySearch.cache.maxEntries"]),
+        embedding_cache=config["recollect.embeddingCache"],
     )
     by_qmd = config["memory.backend"] == "qmd"
     if config["memory.qmd.update.onBoot" if by_qmd else "memorySearch.sync.onSessionStart"]:

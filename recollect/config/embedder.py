@@ -9,6 +9,7 @@ from typing import Any
 
 from recollect.config import Config
 from recollect.embed import Embedder, EmbedderChoice, choose_embedder
+from recollect.embed.select import name_of_model_path
 
 
 def select_embedder(config: Config) -> EmbedderChoice:
@@ -42,7 +43,7 @@ def embedder_by_name(name: str, source: str) -> EmbedderChoice:
 def _unavailable(config: Config, provider: str) -> str:
     """Why a provider cannot be used; empty when it can."""
     folder = config.path("memorySearch.local.modelPath")
-    if provider == "local" and folder is not None and not folder.is_dir():
+    if provider == "local" and folder is not None and not folder.exists():
         return f"there is no model in {folder}"
     variables = _key_variables(provider)
     configured = config["memorySearch.remote.apiKey"] or config["memorySearch.remote.baseUrl"]
@@ -64,7 +65,7 @@ def _create(config: Config, provider: str, **overrides: Any) -> Embedder | None:
     search = "memorySearch."
     if provider == "local":
         folder = config.path(f"{search}local.modelPath")
-        return choose_embedder("local" if folder is None else f"onnx:{folder}").embedder
+        return choose_embedder("local" if folder is None else name_of_model_path(folder)).embedder
     from recollect.embed import BatchSettings, GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder
 
     remote: dict[str, Callable[..., Embedder]] = {

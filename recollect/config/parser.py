@@ -155,7 +155,8 @@ class _Parser:
                 elif not self.trusted and "://" in str(parsed[recipe][name]):  # the address of a service
                     self._add_problem(name_node, f"{full}.{name}", GUARDED)
             try:
-                get_recipe(recipe, **{name: value for name, value in parsed[recipe].items() if name in known})
+                own = {name: value for name, value in parsed[recipe].items() if name in known and value != "chat"}
+                get_recipe(recipe, **own)
             except InvalidInput as error:
                 self._add_problem(recipe_node, full, str(error))
 

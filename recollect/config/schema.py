@@ -10,7 +10,7 @@ from typing import Any
 from recollect.records import dataclass
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
-EMBEDDER_NAME = re.compile(r"local|auto|none|(openai|gemini|ollama)(:[^@]*(@\d+)?)?|onnx:.+")
+EMBEDDER_NAME = re.compile(r"local|auto|none|(openai|gemini|ollama)(:[^@]*(@\d+)?)?|(onnx|gguf):.+")
 UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 PATH_SETTINGS = {"abmind": ("notes",)}  # settings of recipes that are relative to the workspace
 
@@ -122,9 +122,13 @@ def list_of(*words: str) -> ValueType:
 
 PROVIDERS = ("openai", "gemini", "ollama", "local")
 EMBEDDER = ValueType(
-    "local, auto, none, openai:MODEL, gemini:MODEL, ollama:MODEL or onnx:FOLDER",
+    "local, auto, none, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER or gguf:FILE",
     _require(lambda value: isinstance(value, str) and EMBEDDER_NAME.fullmatch(value) is not None),
-    lambda: (*PROVIDERS, "auto", "none", "onnx"),
+    lambda: (*PROVIDERS, "auto", "none", "onnx", "gguf"),
+)
+CHAT = ValueType(
+    "an address and a model, such as 'http://localhost:11434/v1 qwen3:4b'",
+    _require(lambda value: isinstance(value, str) and re.fullmatch(r"https?://\S+ +\S.*", value) is not None),
 )
 RECIPE = ValueType("the name of a recipe", _require(lambda value: value in _recipe_names()), _recipe_names)
 NO_PROGRAM = "the work is done in this process"
@@ -172,7 +176,9 @@ MEMORY_SEARCH = {
     "remote.batch.wait": ConfigKey(BOOLEAN, True, "Wait for a batch to end.", unneeded="Recollect always waits"),
     "remote.batch.pollIntervalMs": ConfigKey(integer(1), 2000, "Milliseconds between checks of a batch."),
     "remote.batch.timeoutMinutes": ConfigKey(number(0), 60, "Minutes that a batch may take."),
-    "local.modelPath": ConfigKey(TEXT, None, "A folder with another ONNX model and its tokenizer."),
+    "local.modelPath": ConfigKey(
+        TEXT, None, "Another model: a GGUF file, or a folder with an ONNX model and its tokenizer."
+    ),
     "local.modelCacheDir": ConfigKey(TEXT, None, "Folder for downloaded models.", unneeded="nothing is downloaded"),
     "sync.onSessionStart": ConfigKey(BOOLEAN, True, "Sync when the workspace is opened."),
     "sync.onSearch": ConfigKey(BOOLEAN, True, "Sync before a search when files have changed."),
@@ -211,6 +217,12 @@ RECOLLECT = {
     "db": ConfigKey(TEXT, None, "The database file; overrides store.path."),
     "collection": ConfigKey(TEXT, None, "Remember in this collection and recall only from it; folders have their own."),
     "embedder": ConfigKey(EMBEDDER, None, "Such as openai:text-embedding-3-small; overrides provider and model."),
+    "embeddingCache": ConfigKey(
+        BOOLEAN, None, "Cache vectors beside the memory; when not set, only those of services and GGUF models."
+    ),
+    "chat": ConfigKey(
+        CHAT, None, "The chat model of settings and options that are 'chat': an address and a model.", guarded=True
+    ),
     "recipe": ConfigKey(RECIPE, None, "The recipe of 'recollect recall'."),
     "k": ConfigKey(integer(1), None, "How many results 'recollect recall' returns."),
     "search.recipe": ConfigKey(RECIPE, None, "The recipe of 'recollect search' and memory_search."),

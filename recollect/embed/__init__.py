@@ -30,6 +30,7 @@ from recollect.embed.token_sketch import embed_accepted, embed_with_sketches
 
 if TYPE_CHECKING:
     from recollect.embed.gemini import GeminiEmbedder
+    from recollect.embed.gguf import GgufEmbedder
     from recollect.embed.http import RetryPolicy
     from recollect.embed.ollama import OllamaEmbedder
     from recollect.embed.onnx import OnnxEmbedder
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _MODULE = {
     "BatchSettings": "remote",
     "GeminiEmbedder": "gemini",
+    "GgufEmbedder": "gguf",
     "OllamaEmbedder": "ollama",
     "OnnxEmbedder": "onnx",
     "OpenAIEmbedder": "openai",
@@ -53,6 +55,7 @@ __all__ = [
     "Embedder",
     "EmbedderChoice",
     "GeminiEmbedder",
+    "GgufEmbedder",
     "IdentifiedEmbedder",
     "LanguageAwareEmbedder",
     "OllamaEmbedder",

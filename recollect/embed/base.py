@@ -19,10 +19,12 @@ Vectors = NDArray[np.float32]
 class Embedder(Protocol):
     """Turns texts into vectors of one dimension. Two embedders with one name must give the same vectors.
 
-    class Mine:
-        name, dim = "mine-v1", 3
-        def embed(self, texts, query=False):
-            return [[len(t), t.count("a"), t.count("e")] for t in texts]
+    One that anybody can write::
+
+        class Mine:
+            name, dim = "mine-v1", 3
+            def embed(self, texts, query=False):
+                return [[len(t), t.count("a"), t.count("e")] for t in texts]
     """
 
     @property

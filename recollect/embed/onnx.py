@@ -48,6 +48,16 @@ def find_weights(folder: Path) -> Path:
     return weights
 
 
+def sample_file(path: Path) -> bytes:
+    """The size of a file and its two ends."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - SAMPLE))
+        end = file.read()
+        file.seek(0)
+        return size.to_bytes(8) + file.read(SAMPLE) + end
+
+
 def batches_by_length(encoded: Sequence[Any]) -> Iterator[list[int]]:
     """Indexes of the texts of each batch: texts of similar length, to save padding, and fewer when they are long."""
     batch: list[int] = []
@@ -109,7 +119,7 @@ class OnnxEmbedder:
         self.tokens = tokens or self._read_json("sentence_bert_config.json", {}).get("max_seq_length") or MAX_TOKENS
         self._prompts = self._read_json("config_sentence_transformers.json", {}).get("prompts") or {}
         settings = json.dumps([self._prompts, modes, self.tokens], sort_keys=True).encode()
-        self.fingerprint = hashlib.sha256(self._sample_weights() + b"\0" + settings).hexdigest()
+        self.fingerprint = hashlib.sha256(sample_file(self._weights) + b"\0" + settings).hexdigest()
         self.name = name or f"onnx:{self.folder.resolve().name}-{self.fingerprint[:8]}"
         self._loading = Lock()
 
@@ -163,11 +173,3 @@ class OnnxEmbedder:
             return json.loads(path.read_text("utf-8")) if path.is_file() else default
         except ValueError as problem:
             raise InvalidInput(f"{path} is not valid JSON: {problem}.") from None
-
-    def _sample_weights(self) -> bytes:
-        with self._weights.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - SAMPLE))
-            end = file.read()
-            file.seek(0)
-            return size.to_bytes(8) + file.read(SAMPLE) + end

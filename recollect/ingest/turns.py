@@ -22,7 +22,7 @@ from recollect.store.base import Transaction, WriteResult
 
 log = logging.getLogger("recollect")
 Messages = Iterable[Mapping[str, Any] | tuple[str, str] | str | Memory]
-Extract = Callable[[list[dict[str, str]]], Iterable[str | Mapping[str, Any]]]
+ExtractFacts = Callable[[list[dict[str, str]]], Iterable[str | Mapping[str, Any]]]
 Complete = Callable[[list[dict[str, str]]], str]  # chat messages in, the reply of a model out
 
 # Of a fact, a model may set what it says, never to whom it belongs or which memory it replaces.
@@ -98,7 +98,7 @@ class TurnWriter:
     ]  # from a text and fields, a checked memory within the bound of the mind
     find: Callable[[Mapping[str, Any]], Sequence[Memory]]  # the memories that pass a filter
 
-    def write(self, messages: Messages, extract: Extract | None, details: Mapping[str, Any]) -> RememberedTurns:
+    def write(self, messages: Messages, extract: ExtractFacts | None, details: Mapping[str, Any]) -> RememberedTurns:
         if extract is not None and not callable(extract):
             raise InvalidInput(f"extract must be a function of the messages, not {check.short_repr(extract)}.")
         for name in ("id", "external_id"):

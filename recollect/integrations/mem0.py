@@ -26,7 +26,7 @@ from recollect.model import validation as check
 from recollect.model.filter import FilterExpression
 
 if TYPE_CHECKING:
-    from recollect.ingest.turns import Extract
+    from recollect.ingest.turns import ExtractFacts
 
 log = logging.getLogger("recollect")
 KINDS = ("memory", "fact")  # turns are where facts were taken from; mem0 does not show them
@@ -55,7 +55,7 @@ class Mem0Memory:
         path: str | PathLike[str] = "memory.db",
         mind: Mind | None = None,
         collection: str | None = None,
-        extract: Extract | None = None,
+        extract: ExtractFacts | None = None,
     ) -> None:
         if isinstance(config, Mapping):
             collection = collection or _collection_of(config)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import InvalidInput
+from recollect.errors import DamagedFile, InvalidInput
 from recollect.recall.expressions import (
     ChoiceExpression,
     Expression,
@@ -278,7 +278,7 @@ def _score_all(run: Run, cue: Cue, found: Candidates, keys: Rows, places: Rows) 
         return IndexedExpression(found.score, places)
     try:
         scored = cue.score(run, keys[others])
-    except InvalidInput:
+    except (InvalidInput, DamagedFile):
         raise
     except Exception as error:  # its own candidates still count
         run.log(f"{cue.name} could not score the others", f"{type(error).__name__}: {error}")

@@ -30,7 +30,7 @@ from recollect.recall.trace import Step, Trace
 from recollect.records import dataclass
 from recollect.store.base import Snapshot, Store
 
-USE_METHODS = ("uses", "use_numbers")
+USE_METHODS = ("uses", "use_numbers", "uses_by_day")
 
 
 @dataclass(frozen=True, slots=True)

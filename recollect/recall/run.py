@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import time
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from dataclasses import field
 from datetime import datetime
-from threading import Thread
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.embed import Embedder, ScriptAwareEmbedder, TokenVectors, embed_with_tokens
 from recollect.embed.languages import knows_language
-from recollect.errors import InvalidInput
+from recollect.errors import DamagedFile, InvalidInput
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
 from recollect.model.matching import matches
@@ -33,6 +30,7 @@ from recollect.recall.trace import Step, Trace
 from recollect.records import dataclass
 from recollect.store.base import EdgeArrays, Rows, Scope, Snapshot
 from recollect.text.slugs import path_or_name
+from recollect.threads import run_in_thread
 
 T = TypeVar("T")
 QueryVectors = tuple[NDArray[np.float32], TokenVectors | None]  # of the query, and of its tokens where available
@@ -66,7 +64,7 @@ class StepTimer:
         if isinstance(error, Skip):
             step.outcome, step.reason = "skipped", str(error)
             return True
-        if isinstance(error, InvalidInput) or not isinstance(error, Exception):
+        if isinstance(error, (InvalidInput, DamagedFile)) or not isinstance(error, Exception):
             return False
         step.outcome, step.reason = "failed", f"{type(error).__name__}: {error}"
         return True
@@ -232,7 +230,7 @@ class Run:
         """Start to embed the query in a thread."""
         if self._query_vectors is None and self._pending_vectors is None and self.embedder is not None:
             embedder, text = self.embedder, self.query.text
-            self._pending_vectors = _run_in_thread(lambda: _embed_query(embedder, text))
+            self._pending_vectors = run_in_thread(lambda: _embed_query(embedder, text))
 
     def vector(self) -> NDArray[np.float32]:
         """The vector of the query; a Skip without an embedder or when it takes longer than the deadline."""
@@ -292,7 +290,7 @@ class Run:
 
     def within_deadline(self, work: Callable[[], T], activity: str) -> T:
         """The result of slow work; a Skip when it takes longer than the deadline (its thread then runs on)."""
-        return work() if self.deadline is None else self._wait_for(_run_in_thread(work), activity)
+        return work() if self.deadline is None else self._wait_for(run_in_thread(work), activity)
 
     def _wait_for(self, outcome: Future[T], activity: str) -> T:
         try:
@@ -306,31 +304,3 @@ class Run:
 def _embed_query(embedder: Embedder, text: str) -> QueryVectors:
     vectors, tokens = embed_with_tokens(embedder, [text], query=True)
     return vectors[0], tokens[0] if tokens else None
-
-
-def _run_in_thread(work: Callable[[], T]) -> Future[T]:
-    """Run work in a daemon thread: a model that hangs must not keep the program from exiting."""
-    future: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    thread = Thread(target=run, name="recollect-model", daemon=True)
-    _threads.add(thread)
-    thread.start()
-    return future
-
-
-_threads: weakref.WeakSet[Thread] = weakref.WeakSet()
-
-
-@atexit.register
-def _join_threads(timeout_seconds: float = 2.0) -> None:
-    """Wait for running models before the program exits: one that is torn down while it works can crash."""
-    end = time.perf_counter() + timeout_seconds
-    for thread in list(_threads):
-        if thread.is_alive():
-            thread.join(max(0.0, end - time.perf_counter()))

@@ -6,7 +6,9 @@ It is used to put the present value first (``stages/statements.py``) and to repo
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import field
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -30,12 +32,20 @@ from recollect.text.words import stem, words
 NOT_STATED = frozenset({"assistant", "system", "tool"})  # roles that repeat what a user stated
 MAX_CHARACTERS = 300  # of a statement: a longer text states many things
 FEW_PAIRS, FEW_MEDIAN = 45, 0.2  # ten memories; the usual cosine of English ones
+SAMPLE = 200  # memories of an owner from which the usual cosine is taken
 MINUTE = 60e6  # microseconds
 DAY_WORDS = frozenset("yesterday today tomorrow tonight gestern heut heute morgen 昨天 今天 明天 前天".split())
 OWNER_FIELDS = ("collection", "user", "speaker")
 
 Difference = Literal["value", "name"]  # what differs between two statements of the same thing
 ConflictRule = Literal["correction", "change", "value", "polarity"]
+CONFLICT_REASONS: Mapping[ConflictRule, str] = {
+    "correction": "the newer one corrects what was said shortly before",
+    "change": "near in meaning with different values, and the newer one tells of a change",
+    "value": "near in meaning, in the same words, with different values",
+    "polarity": "opposite opinions of the same thing",
+}
+DECIDED_EDGES = ("supersedes", "contradicts", "same_as")  # somebody has decided how the two are related
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +129,14 @@ class Statements:
         opposite = is_negative(self.texts[newer]) != is_negative(self.texts[older])
         return "polarity" if common and near >= 0.5 and opinions and opposite else None
 
+    def conflicts(self) -> Iterator[tuple[int, int, ConflictRule]]:
+        """The pairs among these that may conflict: the older, the newer, and the rule."""
+        for one, other in combinations(range(len(self.texts)), 2):
+            older, newer = (one, other) if self.moments[one] <= self.moments[other] else (other, one)
+            rule = self.conflict(newer, older)
+            if rule is not None:
+                yield older, newer, rule
+
     def _parts(self, at: int) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
         """The values, the names and the content words of a text."""
         if at not in self._values:
@@ -150,6 +168,12 @@ def nearness(vectors: NDArray[np.float32], median: float | None = None) -> NDArr
         median = median_cosine(cosines)
     near = (cosines - median) / (1 - median)
     return np.where(np.isnan(near), -1.0, near)
+
+
+def usual_cosine(snapshot: Snapshot, rows: Rows) -> float | None:
+    """The usual cosine of two of these memories, from a sample (it differs by language); None without vectors."""
+    vectors = snapshot.vectors(rows[:: max(1, len(rows) // SAMPLE)])
+    return median_cosine((vectors @ vectors.T).astype(np.float64)) if vectors.size else None
 
 
 def median_cosine(cosines: NDArray[np.float64]) -> float:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.chat import ChatModel, chat_model
 from recollect.errors import InvalidInput, RecollectError
 from recollect.protocols import supports
 from recollect.records import dataclass
@@ -99,17 +100,22 @@ def _scores(
     return scores
 
 
-def resolve_reranker(reranker: AnyReranker | str | None) -> AnyReranker | None:
-    """``"late"`` compares token by token with the local model, None means none, else it must be a reranker."""
+def resolve_reranker(reranker: AnyReranker | ChatModel | str | None) -> AnyReranker | None:
+    """``"late"`` compares token by token with the local model, None means none, a ChatModel (or its text, see
+    ``chat_model``) becomes a ChatReranker; else it must be a reranker."""
     if reranker is None:
         return None
     if reranker == "late":
         from recollect.rerank.late_interaction import LateInteraction
 
         return LateInteraction()
+    if isinstance(reranker, ChatModel) or (isinstance(reranker, str) and (reranker == "chat" or "://" in reranker)):
+        from recollect.rerank.chat import ChatReranker
+
+        return ChatReranker.of(chat_model(reranker, "reranker"))
     if isinstance(reranker, str | type) or not isinstance(reranker, Reranker | DocumentReranker):
         raise InvalidInput(
-            "reranker must be 'late', None or an object with name and rerank(query, texts) or "
+            "reranker must be 'late', 'chat', 'URL MODEL', None or an object with name and rerank(query, texts) or "
             f"rerank_documents(query, documents), not {reranker!r}."
         )
     return reranker

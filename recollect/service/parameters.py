@@ -38,7 +38,7 @@ TOOL_FIELDS = (
     "expires",
 )
 SETTINGS_OF_SERVER = {  # settings of recipes that take paths, callables, services or records: never of a remote call
-    "abmind": ("notes",),
+    "abmind": ("notes", "translate"),
     "jeffsbrain": ("reranker", "trigram_chunks"),
     "qmd": ("expand", "reranker"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -206,7 +207,7 @@ def _begin_of(day: datetime, period: str) -> str:
 
 PLACES = record(
     fields=array(record(field=TEXT, memories=COUNT)),
-    places=array(record(memory=ref("MemoryBrief"), field=TEXT, point=array(NUMBER))),
+    places=array(record(memory=ref("MemoryBrief"), field=TEXT, point=array(NUMBER), success=nullable(FLAG))),
     total=COUNT,
 )
 
@@ -232,11 +233,23 @@ def places(
         at = [place for place, found in enumerate(points) if chosen in found]
         memories = snapshot.memories(rows[at[:limit]])
     listed = [
-        {"memory": brief_json(memory), "field": chosen, "point": list(points[place][chosen])}
+        {
+            "memory": brief_json(memory),
+            "field": chosen,
+            "point": list(points[place][chosen]),
+            "success": _success(memory.context),
+        }
         for place, memory in zip(at, memories, strict=False)
     ]
     fields = [{"field": path, "memories": counts[path]} for path in by_count[:PLACE_FIELDS]]
     return {"fields": fields, "places": listed, "total": len(at)}
+
+
+def _success(context: Mapping[str, Any]) -> bool | None:
+    """Whether what the memory tells of worked, as robots write it: ``{"task": {"success": true}}``."""
+    task = context.get("task")
+    success = task.get("success") if isinstance(task, Mapping) else None
+    return success if isinstance(success, bool) else None
 
 
 def _points(value: Any, path: str) -> Any:
@@ -273,9 +286,9 @@ def conflicts(service: Service, filter: FilterArgument = None, limit: Limit = 50
 
 USED = ("most_used", "least_used", "unused", "unreturned")
 USAGE = record(
-    **dict.fromkeys(("memories", "used", "uses", "never_recalled", "never_returned"), COUNT),
+    **dict.fromkeys(("memories", "used", "uses", "undated_uses", "never_recalled", "never_returned"), COUNT),
     **dict.fromkeys(USED, array(ref("Memory"))),
-    over_time=array(record(begins=TEXT, created=COUNT, last_used=COUNT)),
+    over_time=array(record(begins=TEXT, created=COUNT, uses=COUNT, last_used=COUNT)),
 )
 
 
@@ -287,7 +300,7 @@ def usage(
     period: Annotated[str, choice("What use over time is counted by.", PERIODS)] = "week",
     periods: Annotated[int, whole("How many periods.", 0, 1_000)] = 12,
 ) -> JsonObject:
-    """Which memories are used most, least and never, and how many were created and last used in each period."""
+    """Which memories are used most, least and never, and how much in each period."""
     found = service.mind.usage(filter, limit=limit, period=period, periods=periods)  # type: ignore[arg-type]
     return {**found.as_dict(), **{name: [memory_json(each) for each in getattr(found, name)] for name in USED}}
 

@@ -288,6 +288,9 @@ class Snapshot(Protocol):
     def use_numbers(self, name: str, rows: Rows) -> Floats:
         """One counter or moment of each row's use; NaN where there is none."""
 
+    def uses_by_day(self, rows: Rows) -> dict[int, int]:
+        """How often these rows were accessed or recalled, by day (days since 1970, UTC); see use_days.py."""
+
     def ids(self, rows: Rows) -> list[str]: ...
 
     def texts(self, rows: Rows) -> list[str]: ...
@@ -461,6 +464,14 @@ class UndoResult:
 
 
 @dataclass(frozen=True, slots=True)
+class LastBackup:
+    """When a store was last backed up, and where to."""
+
+    at: datetime
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
 class StoreStatus:
     """What a store contains, within its bound."""
 
@@ -476,6 +487,7 @@ class StoreStatus:
     spaces: list[JsonObject] = field(default_factory=list)
     without_vector: int = 0
     last_change: datetime | None = None
+    last_backup: LastBackup | None = None  # as far as the store knows
 
 
 class Store(Protocol):

@@ -14,11 +14,14 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
 from recollect.records import dataclass
+from recollect.text.languages import detect_language
 from recollect.text.words import stem
 
 MAX_CHARACTERS = 2_000  # of texts that are compared by these rules; longer ones must be equal in their words
-TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+|(?P<sign>(?<![\w.,])[-−](?=\d)|(?<=\d)[-–](?=\d))|[^\w\s]")
-MARKS = frozenset("#%&@*/\\")  # punctuation that has a meaning: C#, 50 %
+TOKEN = re.compile(  # a sign may follow a Chinese or Korean word
+    r"\d+(?:[.,:]\d+)*|[^\W\d_]+|(?P<sign>(?<![^\W⺀-鿿가-힣])(?<![.,])[-−](?=\d)|(?<=\d)[-–](?=\d))|[^\w\s]"
+)
+MARKS = frozenset("#%&@*/\\?")  # punctuation that has a meaning: C#, 50 %, "It is open?"
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 MILLI_OR_MEGA = re.compile(r"[mM][A-Z][a-z]?")  # mW is not MW
 SENTENCE_END = re.compile(r"[.!?;。！？；]\s*\S|\n")  # with something after it
@@ -156,7 +159,9 @@ class Paraphrase:
         self.text = " ".join(text.split())
         self.plain = [word.text for word in _tokens(text)]
         self.sentences = len(SENTENCE_END.findall(text.strip())) + 1
-        self.words = _rewrite(text) if self.short else []
+        # The rules are English ones: its stems would take "schon" for "schön".
+        english = all(each.isascii() for each in text if each.isalpha()) and detect_language(text) == "en"
+        self.words = _rewrite(text) if self.short and english else []
 
     def says_the_same(self, other: Paraphrase) -> str:
         """How this text is recognised as the other in other words; empty if it is not."""

@@ -10,19 +10,22 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recollect.model import Memory
 from recollect.model.filter import AllOf, Filter, FilterExpression
 from recollect.recall.similarity import nearest
-from recollect.recall.statements import ConflictRule, Statements, median_cosine
+from recollect.recall.statements import (
+    CONFLICT_REASONS,
+    DECIDED_EDGES,
+    ConflictRule,
+    Statements,
+    usual_cosine,
+)
 from recollect.records import dataclass
 from recollect.store.base import Rows, Scope, Snapshot, Store
 
 NEIGHBOURS = 8  # memories that each one is compared with
-SAMPLE = 200  # memories of an owner from which the usual cosine is taken
 BATCH = 500  # memories between two reports of progress
-LINKED = ("supersedes", "contradicts", "same_as")
 
 Report = Callable[[int, int], None]  # how many memories were compared, of how many
 
@@ -38,12 +41,7 @@ class Conflict:
 
     @property
     def reason(self) -> str:
-        return {
-            "correction": "the newer one corrects what was said shortly before",
-            "change": "near in meaning with different values, and the newer one tells of a change",
-            "value": "near in meaning, in the same words, with different values",
-            "polarity": "opposite opinions of the same thing",
-        }[self.rule]
+        return CONFLICT_REASONS[self.rule]
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -145,18 +143,13 @@ def _medians(snapshot: Snapshot, rows: Rows) -> dict[tuple[str, ...], float]:
     by_owner: dict[tuple[str, ...], list[int]] = {}
     for row, owner in zip(rows.tolist(), _owners(snapshot, rows), strict=True):
         by_owner.setdefault(owner, []).append(row)
-    medians = {}
-    for owner, members in by_owner.items():
-        sample = np.array(members[:: max(1, len(members) // SAMPLE)], dtype=np.int64)
-        vectors: NDArray[np.float32] = snapshot.vectors(sample)
-        if vectors.size:
-            medians[owner] = median_cosine((vectors @ vectors.T).astype(np.float64))
-    return medians
+    cosines = {owner: usual_cosine(snapshot, np.array(members)) for owner, members in by_owner.items()}
+    return {owner: cosine for owner, cosine in cosines.items() if cosine is not None}
 
 
 def _linked(snapshot: Snapshot, rows: set[int]) -> Iterator[tuple[int, int]]:
     """The pairs, both ways round, about which somebody has decided already."""
-    edges = snapshot.edges(np.array(sorted(rows), dtype=np.int64), LINKED)
+    edges = snapshot.edges(np.array(sorted(rows), dtype=np.int64), DECIDED_EDGES)
     for a, b in zip(edges.sources.tolist(), edges.targets.tolist(), strict=True):
         yield a, b
         yield b, a

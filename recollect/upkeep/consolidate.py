@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 import math
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from recollect.chat import ChatModel, chat_model
 from recollect.errors import InvalidInput
 from recollect.model import Memory
+from recollect.model import validation as check
 from recollect.records import dataclass
 from recollect.text.stopwords import ENGLISH
 from recollect.text.words import stem, words
+from recollect.threads import call_within
 
 Period = Literal["daily", "weekly", "quarterly"]
 Summarise = Callable[[Sequence[Memory]], str]
 MAX_MEMORIES = 12  # in a note
+MAX_SUMMARY_CHARACTERS = 4_000
+MAX_REQUEST_CHARACTERS = 40_000  # of the texts that a chat model gets: the most representative ones
+TASK = (
+    "You get JSON with texts that somebody noted. Summarise them in a few paragraphs, in the language of the texts, "
+    'with every name, number and date that matters, and nothing that they do not say. Reply as {"summary": "…"}.'
+)
+log = logging.getLogger("recollect")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +39,54 @@ class PeriodNote:
     period: Period
     name: str
     markdown: str
+
+
+class Summariser:
+    """Summaries by a model with one deadline for all of them; by rule where it fails or the time is over.
+
+    After a failure it is not called again: another note would wait just as long.
+    """
+
+    def __init__(self, summarise: Summarise | ChatModel | str, seconds: float) -> None:
+        if isinstance(summarise, ChatModel | str):
+            model = chat_model(summarise, "summarise")
+            self._summarise: Summarise = lambda memories: summarise_by_chat(model, memories)
+        elif callable(summarise):
+            self._summarise = summarise
+        else:
+            raise InvalidInput(
+                "summarise must be 'chat', 'URL MODEL', a ChatModel, a function from memories to a text, or None, "
+                f"not {check.short_repr(summarise)}."
+            )
+        self._until = time.monotonic() + check.number(seconds, "deadline", low=1e-3)
+        self.failure = ""  # why notes are extracts instead
+
+    def summary(self, memories: Sequence[Memory]) -> str | None:
+        """A summary, or None when the rules have to do it."""
+        if self.failure:
+            return None
+        try:
+            text = call_within(lambda: self._summarise(memories), self._until - time.monotonic(), "the summary")
+            if not isinstance(text, str) or not text.strip():
+                raise ValueError(f"the summary must be a text, not {check.short_repr(text)}")
+        except Exception as problem:
+            self.failure = f"{type(problem).__name__}: {problem}"
+            log.warning("No summary: %s Extracts are used instead.", self.failure)
+            return None
+        visible = "".join(each if each.isprintable() or each == "\n" else " " for each in text)
+        return visible[:MAX_SUMMARY_CHARACTERS].strip()
+
+
+def summarise_by_chat(model: ChatModel, memories: Sequence[Memory]) -> str:
+    """A summary by a chat model."""
+    texts, left = [], MAX_REQUEST_CHARACTERS
+    for memory in select_representative(memories, limit=200):
+        left -= len(memory.text)
+        if left < 0:
+            break
+        texts.append({"created": memory.created and memory.created.isoformat(), "text": memory.text})
+    summary = model.reply_object(TASK, {"texts": texts}, "summary")["summary"]
+    return summary if isinstance(summary, str) else ""
 
 
 def period_name(moment: datetime, period: Period) -> str:
@@ -41,14 +101,14 @@ def period_name(moment: datetime, period: Period) -> str:
     raise InvalidInput(f"period must be 'daily', 'weekly' or 'quarterly', not {period!r}.")
 
 
-def make_notes(memories: Sequence[Memory], period: Period, summarise: Summarise | None = None) -> list[PeriodNote]:
+def make_notes(memories: Sequence[Memory], period: Period, summariser: Summariser | None = None) -> list[PeriodNote]:
     """One note for each period that has memories, oldest first; the same memories give the same notes."""
     periods: dict[str, list[Memory]] = defaultdict(list)
     for memory in memories:
         if memory.created is not None:
             periods[period_name(memory.created, period)].append(memory)
     return [
-        PeriodNote(period, name, _note_markdown(name, members, summarise)) for name, members in sorted(periods.items())
+        PeriodNote(period, name, _note_markdown(name, members, summariser)) for name, members in sorted(periods.items())
     ]
 
 
@@ -66,13 +126,11 @@ def write_notes(folder: Path, notes: Sequence[PeriodNote]) -> list[Path]:
     return written
 
 
-def session_summary(session: str, memories: Sequence[Memory], summarise: Summarise | None = None) -> Memory:
+def session_summary(session: str, memories: Sequence[Memory], summariser: Summariser | None = None) -> Memory:
     """A memory that summarises a session; made again, it replaces the earlier one."""
-    text = (
-        summarise(memories).strip()
-        if summarise
-        else "\n".join(" ".join(each.text.split()) for each in select_representative(memories))
-    )
+    text = summariser.summary(memories) if summariser else None
+    if text is None:
+        text = "\n".join(" ".join(each.text.split()) for each in select_representative(memories))
     last = max((each.created for each in memories if each.created), default=None)
     entities = tuple(dict.fromkeys(name for memory in memories for name in memory.entities))
     return Memory(
@@ -121,12 +179,12 @@ def _gain(new_terms: set[str], shared: Counter[str], memory: Memory) -> float:
     return math.fsum(math.log1p(shared[term]) for term in sorted(new_terms)) * (1 + max(0.0, memory.importance))
 
 
-def _note_markdown(name: str, memories: list[Memory], summarise: Summarise | None) -> str:
+def _note_markdown(name: str, memories: list[Memory], summariser: Summariser | None) -> str:
     """A heading, then the memories by topic, each a paragraph, which is what a search returns."""
     lines = [f"# {name}", ""]
-    if summarise is not None:
-        lines += [summarise(memories).strip(), ""]
-        return "\n".join(lines)
+    summary = summariser.summary(memories) if summariser else None
+    if summary is not None:
+        return "\n".join([*lines, summary, ""])
     topics: dict[str, list[Memory]] = defaultdict(list)
     for memory in select_representative(memories):
         topics[memory.topic].append(memory)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
 from os import PathLike, fspath
+from pathlib import Path
 
 import numpy as np
 
@@ -17,9 +18,11 @@ from recollect.embed import Embedder, TokenEmbedder, embed_accepted, version_nam
 from recollect.errors import EmbeddingError, StoreError
 from recollect.model import validation as check
 from recollect.records import dataclass
-from recollect.store.base import EncodedText, Space
+from recollect.store.base import EncodedText, LastBackup, Space
+from recollect.store.sqlite.embedding_cache import APPLICATION_ID as CACHE_APPLICATION_ID
 from recollect.store.sqlite.integrity import DAMAGED_PAGES, FileInspector, checkpoint_log, repair_file
 from recollect.store.sqlite.integrity_rules import EXAMPLES, Finding
+from recollect.store.sqlite.pages import accept_pages, inspect_pages
 
 SAMPLE_SIZE = 64  # memories that are embedded again, to compare with their stored vectors
 MIN_COSINE = 0.95  # of a vector and the same text embedded again; processors and float16 differ by less
@@ -28,7 +31,10 @@ MIN_FREE_BYTES = 64 << 20
 OTHERS_WRITE = 0o002
 NOT_OPENED, NOT_READ = "it cannot be opened", "it cannot be read"
 OLDER_FORMAT = "an older format"
-UNREADABLE = (NOT_OPENED, NOT_READ, "damage", "missing table")  # findings that prevent further checks
+WRONG_CHECKSUMS = "wrong checksums"
+DAMAGED_CACHE = "a damaged embedding cache"
+CACHE_SUFFIX = "-vectors"
+UNREADABLE = (NOT_OPENED, NOT_READ, "damage", "missing table", WRONG_CHECKSUMS)  # findings that prevent further checks
 BACKUP_NAME = "%s.before-doctor-%s"
 
 
@@ -39,7 +45,8 @@ class DoctorReport:
     path: str
     findings: tuple[Finding, ...]
     mended: tuple[Finding, ...] = ()
-    backup: str | None = None
+    backup: str | None = None  # the copy that was made before a repair
+    last_backup: LastBackup | None = None  # by recollect backup
 
     @property
     def healthy(self) -> bool:
@@ -60,11 +67,14 @@ class Doctor:
     other_findings: Sequence[Finding] = ()  # of the caller, for the report
     check_folder: Callable[[str], Iterable[Finding]] = lambda root: ()  # further checks of an indexed folder
     _wrong_vectors: tuple[str, ...] = ()
+    _last_backup: LastBackup | None = None
 
     def diagnose(self) -> DoctorReport:
         """Check everything; nothing is changed."""
         path = fspath(self.path)
-        return DoctorReport(path, (*self.other_findings, *self._check_file(path), *self._check_content(path)))
+        self._last_backup = None
+        findings = (*self.other_findings, *self._check_file(path), *self._check_content(path))
+        return DoctorReport(path, findings, last_backup=self._last_backup)
 
     def repair(self) -> DoctorReport:
         """Check, back up the file, repair it in one transaction, and check again."""
@@ -73,26 +83,43 @@ class Doctor:
             return before
         with contextlib.suppress(PermissionError):  # only its owner may; then it stays a finding
             os.chmod(before.path, stat.S_IMODE(os.stat(before.path).st_mode) & ~OTHERS_WRITE)
+        if any(each.name == DAMAGED_CACHE for each in before.findings):
+            for suffix in ("", "-wal", "-shm"):
+                Path(before.path + CACHE_SUFFIX + suffix).unlink(missing_ok=True)
         beyond_repair = any(each.name in UNREADABLE and not each.fix for each in before.findings)
         backup = None if beyond_repair else self._repair_content(before)
         after = self.diagnose()
         remaining = {finding.name for finding in after.findings}
         mended = tuple(each for each in before.findings if each.fix and each.name not in remaining)
-        return DoctorReport(before.path, after.findings, mended, backup)
+        return DoctorReport(before.path, after.findings, mended, backup, after.last_backup)
 
-    def _repair_content(self, before: DoctorReport) -> str:
+    def rebuild(self) -> DoctorReport:
+        """Make everything that is derived from the texts again: words, told times, indexes and, with an embedder,
+        vectors. Answers stay the same. The file is copied first, as for a repair."""
+        report = self.diagnose()
+        if any(each.name in UNREADABLE for each in report.findings):
+            return report
+        backup = self._repair_content(report, rebuild=True)
+        after = self.diagnose()
+        return DoctorReport(report.path, after.findings, backup=backup, last_backup=after.last_backup)
+
+    def _repair_content(self, before: DoctorReport, rebuild: bool = False) -> str:
         """Back up and repair the content; returns the path of the backup."""
         now = check.moment(self.clock(), "the clock")
         backup = BACKUP_NAME % (before.path, now.strftime("%Y%m%d-%H%M%S-%f"))
+        accepted = any(each.name == WRONG_CHECKSUMS for each in before.findings)
+        if accepted:
+            accept_pages(before.path, backup)
         inspector = FileInspector(before.path)
         try:
-            inspector.copy_to(backup)
+            if not accepted:
+                inspector.copy_to(backup)
             shutil.copymode(before.path, backup)
-            unreadable = any(each.name in (*UNREADABLE, OLDER_FORMAT) for each in before.findings)
-            vectors = {} if unreadable else self._make_vectors(inspector)
+            unreadable = not accepted and any(each.name in (*UNREADABLE, OLDER_FORMAT) for each in before.findings)
+            vectors = {} if unreadable else self._make_vectors(inspector, all=rebuild)
         finally:
             inspector.close()
-        repair_file(before.path, self.clock, vectors, self._space if vectors else None)
+        repair_file(before.path, self.clock, vectors, self._space if vectors else None, rebuild or accepted)
         checkpoint_log(before.path)
         return backup
 
@@ -140,6 +167,14 @@ class Doctor:
                 "A reader that never closes prevents its checkpoint; opening and searching become slow.",
                 "writes it into the file, if no reader uses it",
             )
+        if _is_damaged_cache(path + CACHE_SUFFIX):
+            yield Finding(
+                DAMAGED_CACHE,
+                "warning",
+                f"Pages of the embedding cache {path}{CACHE_SUFFIX} do not match their checksums.",
+                "Vectors are computed again instead of being read from it.",
+                "deletes it; it contains nothing that cannot be made again",
+            )
 
     # The content: tables, folders and vectors.
 
@@ -147,11 +182,15 @@ class Doctor:
         try:
             if not os.path.exists(path):
                 raise StoreError(f"There is no file {path}.")
+            if finding := _check_pages(path):
+                yield finding
+                return
             inspector = FileInspector(path)
         except StoreError as error:
             yield Finding(NOT_OPENED, "error", str(error), "Nothing can be recalled from it.")
             return
         try:
+            self._last_backup = inspector.last_backup
             if inspector.pending:
                 yield Finding(
                     OLDER_FORMAT,
@@ -161,6 +200,15 @@ class Doctor:
                     "migrates it",
                 )
                 return
+            if not inspector.has_checksums:
+                yield Finding(
+                    "no checksums",
+                    "note",
+                    "The pages of the file have no checksums: an earlier version wrote it.",
+                    "Damage may go unnoticed. It gets checksums when it is next opened for writing, if nothing else "
+                    "has it open and the disk has room for a copy.",
+                    "adds them, if nothing else has it open",
+                )
             findings = inspector.findings(check.moment(self.clock(), "the clock"))
             yield from findings
             if not any(each.name in UNREADABLE for each in findings):
@@ -281,8 +329,8 @@ class Doctor:
                 examples=tuple(wrong[:EXAMPLES]),
             )
 
-    def _make_vectors(self, inspector: FileInspector) -> dict[str, tuple[str, EncodedText]]:
-        """Vectors for the memories that have none, or a wrong one."""
+    def _make_vectors(self, inspector: FileInspector, all: bool = False) -> dict[str, tuple[str, EncodedText]]:
+        """Vectors for the memories that have none, or a wrong one, or for all."""
         if self.embedder is None or inspector.space not in (None, self._space):
             return {}
         texts, vectors = inspector.texts(), inspector.vectors()
@@ -290,7 +338,7 @@ class Doctor:
             *self._wrong_vectors,
             *(inspector.without_sketches() if isinstance(self.embedder, TokenEmbedder) else ()),
         }
-        wanted = {id: text for id, text in texts.items() if id not in vectors or id in wrong}
+        wanted = {id: text for id, text in texts.items() if all or id not in vectors or id in wrong}
         try:
             encoded, _ = self._embed(wanted)
         except EmbeddingError:  # reported already
@@ -303,6 +351,35 @@ class Doctor:
         encoded, refused = embed_accepted(self.embedder, list(texts.values()))
         vectors = {id: each for id, each in zip(texts, encoded, strict=True) if each is not None}
         return vectors, {id: refused[text] for id, text in texts.items() if text in refused}
+
+
+def _is_damaged_cache(path: str) -> bool:
+    try:
+        return os.path.exists(path) and inspect_pages(path, CACHE_APPLICATION_ID) is not None
+    except StoreError:
+        return True
+
+
+def _check_pages(path: str) -> Finding | None:
+    report = inspect_pages(path)
+    if report is None:
+        return None
+    cause = (
+        "A bad disk or memory, or another program has written to the file. Nothing is answered from these pages. The "
+        "best repair is a backup (recollect restore)."
+    )
+    if not report.intact:
+        return Finding(
+            WRONG_CHECKSUMS, "error", report.what, f"{cause} {DAMAGED_PAGES}", examples=report.ids[:EXAMPLES]
+        )
+    return Finding(
+        WRONG_CHECKSUMS,
+        "error",
+        report.what,
+        f"{cause} Otherwise read the memories below again after the repair: their texts may be wrong.",
+        "accepts the texts as they are now, and makes words and vectors again",
+        examples=report.ids[:EXAMPLES],
+    )
 
 
 def _embedder_fails(error: EmbeddingError) -> Finding:

@@ -1,4 +1,4 @@
-"""Analytics of use: which memories are used most, least or never, and when they were last used."""
+"""Analytics of use: which memories are used most, least or never, and how much over time."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from recollect.model.memory import STATUSES
 from recollect.model.validation import micros
 from recollect.records import dataclass
 from recollect.store.base import Flags, Floats, Rows, Scope, Snapshot, Store
+from recollect.store.use_days import day_begins
 from recollect.text.times.phrases import with_moments
 
 Counter = Literal["uses", "access_count", "return_count", "recall_count"]
@@ -33,6 +34,7 @@ COMPARISONS: Mapping[str, Callable[[Floats, float], Flags]] = {
     "$gte": np.greater_equal,
     "$ne": np.not_equal,
 }
+COUNTS = ("memories", "used", "uses", "undated_uses", "never_recalled", "never_returned")
 LISTED_STATUSES = tuple(status for status in STATUSES if status != "forgotten")
 
 
@@ -42,10 +44,12 @@ class UsagePeriod:
 
     begins: datetime
     created: int  # memories that were created in it
+    uses: int  # accesses and recalls in it
     last_used: int  # memories whose last use was in it
 
     def as_dict(self) -> dict[str, Any]:
-        return {"begins": self.begins.date().isoformat(), "created": self.created, "last_used": self.last_used}
+        counts = {name: getattr(self, name) for name in ("created", "uses", "last_used")}
+        return {"begins": self.begins.date().isoformat(), **counts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,7 @@ class Usage:
     unused: tuple[Memory, ...]  # the oldest that were never recalled
     unreturned: tuple[Memory, ...]  # recalled most often among those never returned
     over_time: tuple[UsagePeriod, ...]  # oldest first
+    undated_uses: int = 0  # whose day is not known: of an earlier version, or imported
 
     @property
     def used(self) -> int:
@@ -69,7 +74,7 @@ class Usage:
     def as_dict(self) -> dict[str, Any]:
         lists = ("most_used", "least_used", "unused", "unreturned")
         return {
-            **{name: getattr(self, name) for name in ("memories", "used", "uses", "never_recalled", "never_returned")},
+            **{name: getattr(self, name) for name in COUNTS},
             **{name: [_brief(memory) for memory in getattr(self, name)] for name in lists},
             "over_time": [period.as_dict() for period in self.over_time],
         }
@@ -99,6 +104,7 @@ def read_usage(
         rows = snapshot.page(scope, "newest", scope.count)
         uses, returns = use_values(snapshot, "uses", rows), use_values(snapshot, "return_count", rows)
         moments = np.fmax(*(use_values(snapshot, name, rows) for name in USE_MOMENTS))
+        by_day = snapshot.uses_by_day(rows)
         used, unreturned = uses > 0, (uses > 0) & (returns == 0)
 
         def memories(chosen: Rows) -> tuple[Memory, ...]:
@@ -114,7 +120,8 @@ def read_usage(
             least_used=memories(rows[used][_order(uses[used], ascending=True)]),
             unused=memories(rows[~used][::-1]),
             unreturned=memories(by_use[np.isin(by_use, rows[unreturned])]),
-            over_time=_count_by_period(starts, now, snapshot.numbers("created", rows), moments),
+            over_time=_count_by_period(starts, now, snapshot.numbers("created", rows), by_day, moments),
+            undated_uses=max(0, int(uses.sum()) - sum(by_day.values())),
         )
 
 
@@ -187,11 +194,16 @@ def _period_starts(now: datetime, period: str, count: int) -> list[datetime]:
     return [first - step * back for back in reversed(range(count))]
 
 
-def _count_by_period(starts: list[datetime], now: datetime, created: Floats, used: Floats) -> tuple[UsagePeriod, ...]:
+def _count_by_period(
+    starts: list[datetime], now: datetime, created: Floats, by_day: Mapping[int, int], last_used: Floats
+) -> tuple[UsagePeriod, ...]:
+    if not starts:
+        return ()
     edges = [*(float(micros(start)) for start in starts), float(micros(now)) + 1]
-    counts = (
-        [np.histogram(values[~np.isnan(values)], edges)[0].tolist() for values in (created, used)]
-        if starts
-        else [[], []]
-    )
-    return tuple(UsagePeriod(*each) for each in zip(starts, *counts, strict=True))
+    days = np.array([micros(day_begins(day)) for day in by_day], dtype=np.float64)
+    counts = [
+        np.histogram(created[~np.isnan(created)], edges)[0],
+        np.histogram(days, edges, weights=np.array([*by_day.values()], dtype=np.float64))[0].astype(np.int64),
+        np.histogram(last_used[~np.isnan(last_used)], edges)[0],
+    ]
+    return tuple(UsagePeriod(*each) for each in zip(starts, *(count.tolist() for count in counts), strict=True))

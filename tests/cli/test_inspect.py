@@ -204,10 +204,10 @@ def test_usage_shows_lists_and_a_plot_and_json(recollect: Command, keep: Keep) -
     most, never = shown.index("Most used"), shown.index("Never recalled, oldest first")
     assert most < shown.index(cup) < never < shown.index(plate)
     assert "█" in shown
-    assert len(shown[shown.index("By day") :].splitlines()) == 3
+    assert len(shown[shown.index("By day") :].splitlines()) == 4
     told = recollect("usage", "--json").json
     assert [(each["id"], each["uses"]) for each in told["most_used"]] == [(cup, 3)]
-    assert told["over_time"][-1]["last_used"] == 1
+    assert (told["over_time"][-1]["uses"], told["over_time"][-1]["last_used"], told["undated_uses"]) == (3, 1, 0)
 
 
 def test_list_sorts_and_filters_by_use(recollect: Command, keep: Keep) -> None:

@@ -296,6 +296,7 @@ def values(snapshot: Snapshot) -> list[Any]:
         *(snapshot.numbers(name, chosen) for name in numbers),
         *(snapshot.strings(name, chosen) for name in ("collection", "user", "session", "status", "topic")),
         *(np.nan_to_num(snapshot.use_numbers(name, chosen)) for name in ("access_count", "last_recalled")),
+        snapshot.uses_by_day(chosen),
         *(snapshot.contexts(chosen), snapshot.uses(chosen), snapshot.paths(chosen), snapshot.texts(chosen)),
         *(snapshot.vectors(chosen), sketches.bits, sketches.counts, sketches.dim, snapshot.signatures(64, chosen)),
         [snapshot.ids(each) for each in before],

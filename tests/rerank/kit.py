@@ -29,6 +29,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     hangs: bool = False
     trickles: float = 0.0  # seconds between bytes
+    endless: bool = False  # the body again and again, until the client hangs up
 
     @classmethod
     def of(cls, value: Any, **how: Any) -> Reply:
@@ -60,8 +61,10 @@ def service(answer: Callable[[Request], Reply]) -> Iterator[Service]:
             self.send_response(reply.status)
             for name, value in reply.headers.items():
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(len(reply.body)))
+            self.send_header(*(("Connection", "close") if reply.endless else ("Content-Length", str(len(reply.body)))))
             self.end_headers()
+            while reply.endless and not closing.wait(0.001):
+                self.wfile.write(reply.body)
             if not reply.trickles:
                 self.wfile.write(reply.body)
                 return

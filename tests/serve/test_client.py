@@ -28,7 +28,8 @@ TEXTS = [
 ]
 LOCAL_ONLY = {  # what needs the machine of the memory, or is no verb
     *("bound", "collection", "store", "consolidate", "consolidate_session", "embed_missing", "export_markdown"),
-    *("names_in", "probe", "reembed", "tools", "remember_turns", "erase"),
+    *("names_in", "probe", "reembed", "tools", "remember_turns"),
+    *("erase_expired", "finish_erasures", "receipts", "verify_erasure"),
 }
 
 
@@ -126,6 +127,22 @@ def test_what_is_written_is_read_again(server: RunningServer, client: Client) ->
     assert (undone.verb, undone.restored) == ("forget", 1)
     summary = client.remember_many(["One.", {"text": "Two.", "tags": ["x"]}, Memory("Three.")])
     assert (summary.added, len(summary.ids)) == (3, 3)
+
+
+def test_an_erasure_needs_the_code_of_its_dry_run(server: RunningServer, client: Client) -> None:
+    id = client.remember("Erase me for good.").id
+    trial = client.erase(id, dry_run=True)
+    assert (trial.dry_run, trial.receipt) == (True, None)
+    with pytest.raises(InvalidInput, match="code"):
+        client.erase(id, client.list(limit=2)[1].id, code=trial.code)
+    assert client.show(id).text == "Erase me for good."
+    done = client.erase(id, code=trial.code)
+    assert done.receipt is not None
+    assert done.receipt.matching([id]) == [id]
+    with pytest.raises(NotFound):
+        client.show(id)
+    other = client.remember("Erase me at once.").id
+    assert client.erase(other).receipt is not None
 
 
 def test_lists_and_reports_are_the_same(server: RunningServer, client: Client) -> None:

@@ -84,6 +84,7 @@ def request_of(operation: Operation, ids: list[str], other: list[str] | None = N
         "memory_search": query,
         "memory_get": {"path": "notes.md"},
         "import": {"records": [{"text": "Imported."}]},
+        "erase": {"ids": [ids[0]]},
     }
     arguments = by_name.get(operation.name, {})
     path = operation.path.replace("{id}", ids[0]).replace("{old}", ids[0]).replace("{session_id}", "ours-session")

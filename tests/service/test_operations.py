@@ -67,6 +67,7 @@ def arguments_of(name: str, ids: list[str]) -> dict[str, Any]:
         "save_perception": {"description": "A wet glass.", "data": [1, 2]},
         "memory_search": query,
         "import": {"records": [{"text": "Imported."}]},
+        "erase": {"ids": [ids[0]]},
     }
     return by_name.get(name, {})
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import apsw
-
 from recollect import Mind
+from recollect.store.sqlite.checksums import connect
 
 
 def held(mind: Mind, *but: str) -> list[dict[str, Any]]:
@@ -21,7 +20,7 @@ def texts(mind: Mind, query: str, **options: Any) -> list[str]:
 
 def sql(path: Path, statement: str) -> list[Any]:
     """Ask the file itself, beside the library."""
-    connection = apsw.Connection(str(path))
+    connection = connect(str(path))
     try:
         return connection.execute(statement).fetchall()
     finally:

@@ -5,6 +5,7 @@ python -m tests.store.programs NAME ARGUMENT…
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -14,6 +15,8 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import apsw
 
 from recollect import Mind, RecollectError, StoreError
 from tests.store.looking import rare_word
@@ -183,6 +186,41 @@ def fork_after_closing(path: str) -> None:
     _, ended = os.waitpid(child, 0)
     mind.close()
     say(os.waitstatus_to_exitcode(ended))
+
+
+def fork_with_closed_ones(path: str, children: str) -> None:
+    """Eight closed minds are still referenced, and of each a connection that was closed behind its back."""
+    from recollect.store.sqlite.connections import Connections
+
+    closed, connections = [], []
+    for number in range(8):
+        closed.append(Mind(path, embedder=None))
+        closed[-1].remember(f"by the one that is closed next {number}")
+        closed[-1].close()
+        connections.append(Connections(path, readonly=False, durable=True))
+        connections[-1].get().close()
+    mind = Mind(path, embedder=None)
+    mind.remember("before the fork")
+    inherited = [each for each in gc.get_objects() if isinstance(each, apsw.Connection)]
+    ends = []
+    for number in range(int(children)):
+        child = os.fork()
+        if child == 0:
+            mind.remember(f"from child {number}")
+            still_open = sum(not _is_closed(each) for each in inherited)
+            os._exit(min(still_open, 100))
+        ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    found = len(mind.list()) - 9
+    mind.close()
+    say([sum(end != 0 for end in ends), found])
+
+
+def _is_closed(connection: apsw.Connection) -> bool:
+    try:
+        connection.changes()
+    except apsw.ConnectionClosedError:
+        return True
+    return False
 
 
 def fork_while_writing(path: str) -> None:

@@ -247,6 +247,14 @@ def test_a_mind_that_was_closed_before_a_fork_does_not_disturb_an_open_one(path:
     assert_whole(path)
 
 
+@pytest.mark.parametrize("children", [20, pytest.param(360, marks=pytest.mark.slow)])
+def test_no_child_keeps_a_connection_of_its_parent_though_closed_ones_are_still_referenced(
+    path: Path, children: int
+) -> None:
+    assert programs.run("fork_with_closed_ones", path, children, timeout=300) == [0, children]
+    assert_whole(path)
+
+
 def test_a_fork_in_the_middle_of_a_write_harms_neither_side(path: Path) -> None:
     ends, problems, written = programs.run("fork_while_writing", path, timeout=90)
     assert problems == []

@@ -13,6 +13,7 @@ import pytest
 
 from recollect import Mind
 from recollect.embed import Embedder
+from recollect.store.sqlite.checksums import connect
 from recollect.store.sqlite.migrations import APPLICATION_ID, MIGRATIONS
 from recollect.systems.openclaw.workspace import Workspace
 from recollect.upkeep.doctor import Doctor, DoctorReport
@@ -189,13 +190,13 @@ def test_one_external_id_of_two_memories_stays_with_the_newer(path: Path) -> Non
 
 
 def test_an_index_that_disagrees_with_its_table_is_built_anew(path: Path) -> None:
-    connection = apsw.Connection(str(path))
+    connection = connect(str(path))
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     hidden = connection.execute("SELECT * FROM sqlite_schema WHERE name = 'edges_target'").fetchall()
     connection.execute("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'edges_target'")
     connection.close()
     sql(path, "UPDATE edges SET target = 3")  # behind the index's back
-    connection = apsw.Connection(str(path))
+    connection = connect(str(path))
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     connection.execute("PRAGMA writable_schema = ON")
     connection.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", hidden[0])
@@ -248,7 +249,7 @@ def test_what_is_no_memory_is_said_and_left_alone(path: Path, ruin: Callable[[Pa
 @pytest.mark.parametrize("embedder", [None, WOVEN], ids=["without an embedder", "with one that has tokens"])
 def test_an_older_shape_is_told_and_brought_up_to_date(path: Path, embedder: Embedder | None) -> None:
     path.unlink()
-    first = apsw.Connection(str(path))
+    first = connect(str(path))
     first.execute(f"PRAGMA application_id = {APPLICATION_ID}; CREATE TABLE migrations (name TEXT PRIMARY KEY, applied)")
     first.execute(MIGRATIONS["0001_memories"]).fetchall()
     first.execute("INSERT INTO migrations VALUES ('0001_memories', 0)")
@@ -331,7 +332,7 @@ def test_what_lies_around_a_hopeless_file_is_mended_all_the_same(path: Path) -> 
 
 
 def test_a_long_log_is_written_into_the_file(path: Path) -> None:
-    writer = apsw.Connection(str(path))
+    writer = connect(str(path))
     writer.execute("PRAGMA wal_autocheckpoint = 0; CREATE TABLE big (x); DROP TABLE big")
     writer.execute("BEGIN; CREATE TABLE big (x)")
     writer.execute("INSERT INTO big SELECT zeroblob(1 << 20) FROM json_each('[1,2,3,4,5,6,7,8]')")

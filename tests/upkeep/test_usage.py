@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from recollect import InvalidInput, Memory, Mind
 from recollect.model import Use
 from recollect.store.reference import ReferenceStore
+from recollect.store.use_days import day_begins
 
 NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)  # a Wednesday
 
@@ -103,9 +105,50 @@ def test_usage_over_time_counts_creations_and_last_uses(mind: Mind) -> None:
         ("2026-03-09", 0, 2),
     ]
     months = mind.usage(period="month", periods=15).over_time
-    assert months[0].as_dict() == {"begins": "2025-01-01", "created": 1, "last_used": 0}
+    assert months[0].as_dict() == {"begins": "2025-01-01", "created": 1, "uses": 0, "last_used": 0}
     assert sum(each.created for each in months) == 5
     assert [each.last_used for each in mind.usage(period="day", periods=2).over_time] == [1, 0]
+
+
+def use_on(mind: Mind, moment: str, query: str = "weekly note", **options: Any) -> None:
+    mind.clock = lambda: datetime.fromisoformat(moment)
+    mind.recall(query, 1, **options)
+    mind.clock = lambda: NOW
+
+
+def test_every_use_counts_on_its_day(mind: Mind) -> None:
+    use_on(mind, "2026-03-08T23:59Z")
+    use_on(mind, "2026-03-09T00:00Z")
+    use_on(mind, "2026-03-09T18:00Z", recipe="abmind")
+    use_on(mind, "2026-03-10T10:00+14:00", "daily note")  # still the ninth in UTC
+    use_on(mind, "2026-03-10T10:00Z", "daily note", track=False)
+    days = mind.usage(period="day", periods=4).over_time
+    assert [(each.begins.day, each.uses) for each in days] == [(8, 1), (9, 3), (10, 0), (11, 0)]
+    assert [each.uses for each in mind.usage(periods=2).over_time] == [1, 3]
+    assert [each.uses for each in mind.usage({"until": "2026-01-06"}, periods=2).over_time] == [0, 1]
+    assert (mind.usage().uses, mind.usage().undated_uses) == (14 + 4, 14)  # those of the fixture have no day
+
+
+def test_uses_of_a_quarter_ago_are_kept_by_month(mind: Mind) -> None:
+    for moment in ("2025-11-03T00:00Z", "2025-11-20T00:00Z", "2025-12-08T00:00Z", "2025-12-09T00:00Z"):
+        use_on(mind, moment)
+    use_on(mind, "2026-03-11T00:00Z")
+    with mind.store.snapshot() as snapshot:
+        found = snapshot.uses_by_day(np.array([snapshot.row("weekly")]))
+    days = {day_begins(day).date().isoformat(): uses for day, uses in found.items()}
+    assert days == {"2025-11-01": 2, "2025-12-01": 1, "2025-12-09": 1, "2026-03-11": 1}
+    months = mind.usage(period="month", periods=5).over_time
+    assert [each.uses for each in months] == [2, 2, 0, 0, 1]
+
+
+def test_a_bound_counts_only_its_own_uses(mind: Mind) -> None:
+    mind.remember("The note of Ann.", id="ann", user="ann")
+    use_on(mind, "2026-03-11T00:00Z", "Ann note")
+    use_on(mind, "2026-03-11T00:00Z")
+    with Mind(store=mind.store, embedder=None, user="ann", clock=lambda: NOW) as own:
+        assert own.usage(period="day", periods=1).over_time[0].uses == 1
+    mind.forget("ann")
+    assert mind.usage(period="day", periods=1).over_time[0].uses == 1
 
 
 def test_usage_takes_a_filter_and_leaves_out_the_forgotten(mind: Mind) -> None:

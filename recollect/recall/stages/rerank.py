@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from recollect.chat import ChatModel
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.recall.expressions import Expression, difference, leaf, product, ratio, total
@@ -32,7 +33,7 @@ class Rerank:
     Scores stay; the reranker's own are in notes and in the trace. When it fails or is late, the order stays, too.
     """
 
-    reranker: AnyReranker | str | None  # "late" for the local one
+    reranker: AnyReranker | ChatModel | str | None  # "late" for the local one
     head: int = 20  # J3
     text: Callable[[Memory], str] = rerank_text
     name: str = "rerank"
@@ -60,7 +61,7 @@ class PositionBlend:
     scores have one scale and the tail stays below the head.
     """
 
-    reranker: AnyReranker | str | None  # "late" for the local one
+    reranker: AnyReranker | ChatModel | str | None  # "late" for the local one
     head: int = 40
     weights: tuple[tuple[int | None, float], ...] = ((3, 0.75), (10, 0.60), (None, 0.40))  # up to this rank: w
     retrieval: Literal["score", "rank"] = "score"
@@ -126,14 +127,14 @@ class PositionBlend:
         return ratio("÷ range", above, leaf(high - low, "best − worst"))
 
 
-def _check(reranker: AnyReranker | str | None, head: int) -> None:
+def _check(reranker: AnyReranker | ChatModel | str | None, head: int) -> None:
     resolve_reranker(reranker)
     if head < 1:
         raise InvalidInput(f"head must be at least 1, not {head}.")
 
 
 def _rerank_head(
-    run: Run, hits: Hits, given: AnyReranker | str | None, head: int, text: Callable[[Memory], str]
+    run: Run, hits: Hits, given: AnyReranker | ChatModel | str | None, head: int, text: Callable[[Memory], str]
 ) -> tuple[AnyReranker, Floats]:
     """The reranker's scores of the head, which ends with its page: requesting more never changes the first results."""
     reranker = resolve_reranker(given)

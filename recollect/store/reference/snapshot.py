@@ -284,6 +284,12 @@ class ReferenceSnapshot:
         used = [self._state.uses.get(row) if row in self._memories else None for row in rows.tolist()]
         return _numbers([None if use is None else getattr(use, name) for use in used])
 
+    def uses_by_day(self, rows: Rows) -> dict[int, int]:
+        total: Counter[int] = Counter()
+        for row in set(rows.tolist()) & self._memories.keys():
+            total.update(self._state.uses_by_day.get(row, {}))
+        return dict(sorted(total.items()))
+
     def ids(self, rows: Rows) -> list[str]:
         return self._values(rows, lambda memory: memory.id, "")
 

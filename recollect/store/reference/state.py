@@ -55,6 +55,7 @@ class State:
     active: Space | None = None
     memories: dict[int, Memory] = field(default_factory=dict)
     uses: dict[int, Use] = field(default_factory=dict)
+    uses_by_day: dict[int, dict[int, int]] = field(default_factory=dict)  # by row and day
     edges: dict[Key, Edge] = field(default_factory=dict)  # by ("edge", source row, kind, target row)
     relations: dict[Key, EntityEdge] = field(default_factory=dict)
     spaces: list[Space] = field(default_factory=list)

@@ -22,6 +22,7 @@ from recollect.store.reference.snapshot import ReferenceSnapshot
 from recollect.store.reference.state import State, overlaps
 from recollect.store.reference.transaction import ReferenceTransaction
 from recollect.store.text_fields import field_words
+from recollect.store.use_days import DAILY_DAYS, USES, day_number, month_day
 
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
 
@@ -198,6 +199,7 @@ class ReferenceStore:
             for row in use.rows:
                 if row in state.memories and self.bound.contains(state.memories[row]):
                     state.uses[row] = _used(state.uses.get(row, Use()), use)
+                    state.uses_by_day[row] = _used_on_day(state.uses_by_day.get(row, {}), use)
             self._shared.state = state
 
     def status(self) -> StoreStatus:
@@ -248,3 +250,15 @@ def _used(current: Use, use: UseRecord) -> Use:
         times = (*current.recall_times, use.at)[-RECALL_TIMES:]
         current = replace(current, last_recalled=use.at, recall_times=times)
     return current
+
+
+def _used_on_day(by_day: dict[int, int], use: UseRecord) -> dict[int, int]:
+    """The uses of a memory by day after one more; days that are long past are joined to their month."""
+    uses = sum(counter in USES for counter in use.counters)
+    if not uses:
+        return by_day
+    today = day_number(use.at)
+    total: Counter[int] = Counter()
+    for day, count in [*by_day.items(), (today, uses)]:
+        total[month_day(day) if day < today - DAILY_DAYS else day] += count
+    return dict(total)

@@ -272,7 +272,7 @@ class ReferenceTransaction:
 
     def _remove(self, row: int) -> None:
         self._drop_vectors(row)
-        for table in (self.state.memories, self.state.uses, self.state.chunks):
+        for table in (self.state.memories, self.state.uses, self.state.uses_by_day, self.state.chunks):
             cast(dict[int, Any], table).pop(row, None)
         for key in [key for key in self.state.edges if row in ends_of(key)]:
             del self.state.edges[key]

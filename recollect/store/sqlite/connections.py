@@ -16,16 +16,23 @@ from typing import Any
 
 import apsw
 
-from recollect.errors import InvalidInput, StoreError
-from recollect.store.sqlite.migrations import is_up_to_date, migrate
+from recollect.errors import DamagedFile, InvalidInput, StoreError
+from recollect.store.sqlite.checksums import checksum_state, connect
+from recollect.store.sqlite.migrations import APPLICATION_ID, is_up_to_date, migrate
 
 BUSY_MILLISECONDS = 30_000
 FORK_TIMEOUT_SECONDS = 10.0
 READONLY_ERRORS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)
 
 
+FileIdentity = tuple[int, int]  # device and inode
+
+
 class Connections:
-    """One connection to a file for each thread, all closed together."""
+    """One connection to a file for each thread, all closed together.
+
+    They belong to the file that was there at first: when another one is in its place, or none, every use is refused.
+    """
 
     def __init__(self, path: str, readonly: bool, durable: bool) -> None:
         self.path = path
@@ -37,19 +44,73 @@ class Connections:
         self._closed = False
         _check_name(path)
         self._uri = f"file:{_quoted(path)}"
+        self._identity: FileIdentity | None = None
+        self._bytes = 0  # of the file, when it was last looked at
+        self._verifies = True  # False for a file that is getting its checksums
         with translate_errors(path):
             self._open_first()
         _instances.add(self)
+        self.check_file()
 
     def get(self) -> apsw.Connection:
         """This thread's connection."""
         if self._closed:
             raise StoreError(f"{self.path} is closed. Open a new Mind to continue.")
+        self.check_file()
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             with translate_errors(self.path):
                 connection = self._local.connection = self._open(self._uri)
         return connection
+
+    def check_file(self) -> None:
+        """Refuse to go on when the file was deleted, replaced, emptied or cut off. This takes a microsecond or two."""
+        try:
+            now = os.stat(self.path)
+        except FileNotFoundError:
+            raise StoreError(
+                f"{self.path} was deleted or moved while it was open; nothing was written. Put it back and open it "
+                "again, or open another file."
+            ) from None
+        except OSError:
+            return  # it cannot be looked at; SQLite has it open
+        self._identity = self._identity or (now.st_dev, now.st_ino)
+        if (now.st_dev, now.st_ino) != self._identity:
+            raise StoreError(
+                f"{self.path} was replaced by another file while it was open; nothing was written. Open it again to "
+                "use the one that is there now."
+            )
+        if now.st_size < self._bytes:
+            self._check_shrunk(now.st_size)
+        self._bytes = now.st_size
+
+    def _check_shrunk(self, size: int) -> None:
+        """A file shrinks when another process vacuums it; otherwise its end is missing."""
+        if size:
+            with translate_errors(self.path):
+                fresh = self._open(self._uri)
+                try:
+                    if fresh.execute("PRAGMA quick_check(1)").get == "ok":
+                        return
+                finally:
+                    fresh.close()
+        raise DamagedFile(self.path, f"it was {'cut off' if size else 'emptied'} while it was open")
+
+    def check_log(self) -> None:
+        """Inside a transaction: refuse to write into a write-ahead log that others will not find."""
+        try:
+            now = os.stat(self.path + "-wal")
+        except OSError:
+            identity = None
+        else:
+            identity = (now.st_dev, now.st_ino)
+        if identity is None or getattr(self._local, "log", identity) != identity:
+            raise StoreError(
+                f"{self.path}-wal, the write-ahead log of {self.path}, was {'replaced' if identity else 'deleted'} "
+                "while it was open; nothing was written. Close everything that uses the file: SQLite then writes what "
+                "the log contained into it. Never delete or copy one of the two files alone."
+            )
+        self._local.log = identity
 
     def close(self) -> None:
         with self._lock:
@@ -60,10 +121,11 @@ class Connections:
         """In a forked child: connections must not cross a fork, so inherited ones are closed and new ones opened."""
         self._lock = Lock()
         for connection in list(self._all):
-            if connection.in_transaction:  # closing it would write to what the parent uses
-                _inherited.append(connection)
-            else:
-                connection.close()
+            with contextlib.suppress(apsw.Error):  # it is closed already: the others must not stay open for that
+                if connection.in_transaction:  # closing it would write to what the parent uses
+                    _inherited.append(connection)
+                else:
+                    connection.close()
         self._local = local()
         self._all = weakref.WeakSet()
 
@@ -80,10 +142,11 @@ class Connections:
         if not self.readonly:
             try:
                 connection = self._open(self._uri)
+                self._read_state(connection)
                 is_up_to_date(connection, self.path)
                 if not connection.readonly("main"):
-                    switch_to_wal(connection)
                     migrate(connection, self.path)
+                    switch_to_wal(connection)
                     self._local.connection = connection
                     return
                 connection.close()
@@ -93,7 +156,7 @@ class Connections:
             self.readonly = True
         try:
             connection = self._open(self._uri)
-            connection.pragma("application_id")
+            self._read_state(connection)
         except READONLY_ERRORS:
             # The WAL's index cannot be written: open the file as immutable, unless changes are only in the WAL.
             log = Path(self.path + "-wal")
@@ -104,10 +167,18 @@ class Connections:
                 ) from None
             self._uri += "?immutable=1"
             connection = self._open(self._uri)
+            self._read_state(connection)
         if not connection.execute("SELECT count(*) FROM sqlite_schema").get:
             raise StoreError(f"{self.path} is empty and cannot be written to.")
         is_up_to_date(connection, self.path)
         self._local.connection = connection
+
+    def _read_state(self, connection: apsw.Connection) -> None:
+        """Do not verify the checksums of a file that has not got all of them yet."""
+        connection.pragma("application_id")  # lets SQLite recover the file first
+        if checksum_state(connection, self.path, APPLICATION_ID) == "interrupted":
+            self._verifies = False
+            connection.pragma("checksum_verification", 0)
 
     def _open(self, uri: str) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_URI
@@ -115,7 +186,9 @@ class Connections:
             flags |= apsw.SQLITE_OPEN_READONLY
         else:
             flags |= apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        connection = apsw.Connection(uri, flags=flags)
+        connection = connect(uri, flags)
+        if not self._verifies:
+            connection.pragma("checksum_verification", 0)
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         if not self.readonly:
             connection.pragma("synchronous", "FULL" if self.durable else "NORMAL")
@@ -212,8 +285,27 @@ def _quoted(path: str) -> str:
 
 
 def fetch(connection: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
-    """All rows of a statement, as plain tuples."""
-    return connection.execute(sql, values).fetchall()
+    """All rows of a statement, as plain tuples. Damage is raised as such: no step of a recall may contain it."""
+    try:
+        return connection.execute(sql, values).fetchall()
+    except (apsw.CorruptError, apsw.IOError) as error:
+        raise _damage(connection.filename, error) from error
+
+
+def fetch_value(connection: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -> Any:
+    """The first value of the first row, or None; see fetch."""
+    try:
+        return connection.execute(sql, values).get
+    except (apsw.CorruptError, apsw.IOError) as error:
+        raise _damage(connection.filename, error) from error
+
+
+def _damage(path: str, error: apsw.Error) -> StoreError:
+    if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
+        return DamagedFile(path, "a page does not match its checksum")
+    if isinstance(error, apsw.CorruptError):
+        return DamagedFile(path, str(error))
+    return StoreError(f"{path} could not be read or written ({error}); nothing was written. Check the disk.")
 
 
 @contextmanager
@@ -222,7 +314,10 @@ def translate_errors(path: str) -> Iterator[None]:
     try:
         yield
     except apsw.NotADBError as error:
-        raise StoreError(f"{path} is not a Recollect memory (not an SQLite database at all).") from error
+        raise StoreError(
+            f"{path} is not a Recollect memory: it does not begin like an SQLite database. If it was one, its first "
+            "page is damaged: put a backup in its place with 'recollect restore'."
+        ) from error
     except apsw.ConstraintError as error:
         raise InvalidInput("Another memory of that collection has this external id already.") from error
     except apsw.FullError as error:
@@ -236,7 +331,7 @@ def translate_errors(path: str) -> Iterator[None]:
         raise StoreError(f"{path} is read-only; nothing was written.") from error
     except apsw.CantOpenError as error:
         raise StoreError(f"{path} cannot be opened. Check that its folder exists and can be written.") from error
-    except apsw.CorruptError as error:
-        raise StoreError(f"{path} is damaged: {error}.") from error
-    except (apsw.IOError, apsw.Error) as error:
+    except (apsw.CorruptError, apsw.IOError) as error:
+        raise _damage(path, error) from error
+    except apsw.Error as error:
         raise StoreError(f"SQLite could not serve {path}: {error}.") from error

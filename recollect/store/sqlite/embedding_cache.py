@@ -17,6 +17,7 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.model import validation as check
+from recollect.store.sqlite.checksums import add_checksums, checksum_state, mark_complete, reserve_room
 from recollect.store.sqlite.connections import (
     BUSY_MILLISECONDS,
     Connections,
@@ -38,7 +39,7 @@ CREATE TABLE IF NOT EXISTS vectors (
 CREATE INDEX IF NOT EXISTS vectors_used ON vectors (used);
 """
 MODEL_NUMBER = "SELECT maker FROM makers WHERE provider = ? AND model = ? AND settings = ?"
-TO_CLEAN = 1  # the user_version of a file whose pages may have the bytes of entries that an erasure removed
+TO_CLEAN = 1  # a bit of the user_version of a file whose pages may have the bytes of entries that an erasure removed
 MAX_BYTES = 512 << 20  # of the file
 MIN_LIMIT = 1 << 16
 CLEARED_SHARE = 0.1  # of the limit, when entries are removed
@@ -93,7 +94,7 @@ class SqliteEmbeddingCache:
     def clear(self) -> int:
         """Remove all entries, for an erasure; how many there were."""
         with self._writing() as connection:
-            connection.execute(f"PRAGMA user_version = {TO_CLEAN}")
+            connection.pragma("user_version", connection.pragma("user_version") | TO_CLEAN)
             removed = int(connection.execute("SELECT count(*) FROM vectors").get)
             connection.execute("DELETE FROM vectors")
         with self._lock:
@@ -164,14 +165,24 @@ class SqliteEmbeddingCache:
 class _CacheConnections(Connections):
     """Connections to a cache file, which has another schema than a memory."""
 
+    def check_file(self) -> None:
+        """A cache may be deleted or replaced at any time: what is open goes on being used."""
+
     def _open_first(self) -> None:
         connection = self._open(self._uri)
         application_id = connection.pragma("application_id")
         if application_id != APPLICATION_ID and connection.execute("SELECT count(*) FROM sqlite_schema").get:
             raise StoreError(f"{self.path} is not an embedding cache. Choose another file; nothing was changed.")
-        switch_to_wal(connection)
+        empty = connection.pragma("page_count") == 0
+        if empty:
+            reserve_room(connection)
+        elif checksum_state(connection, self.path, APPLICATION_ID) != "complete":
+            add_checksums(connection, self.path, APPLICATION_ID)
+            connection.set_busy_timeout(BUSY_MILLISECONDS)
         connection.execute("BEGIN IMMEDIATE")
         try:
+            if empty and connection.pragma("application_id") != APPLICATION_ID:
+                mark_complete(connection)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             for _ in connection.execute(SHAPE):
                 pass
@@ -179,16 +190,17 @@ class _CacheConnections(Connections):
             connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
+        switch_to_wal(connection)
         self._local.connection = connection
         _clean(connection, self.path, wait=0)
 
 
 def _clean(connection: apsw.Connection, path: str, wait: int = WAIT_MILLISECONDS) -> tuple[str, ...]:
-    if connection.pragma("user_version") != TO_CLEAN:
+    if not connection.pragma("user_version") & TO_CLEAN:
         return ()
     try:
         write_anew(connection, path, wait)
-        connection.execute("PRAGMA user_version = 0")
+        connection.pragma("user_version", connection.pragma("user_version") & ~TO_CLEAN)
     except apsw.Error as error:
         return (f"the embedding cache {path} still has the erased bytes ({error})",)
     finally:

@@ -14,7 +14,7 @@ from recollect.model.validation import micros
 from recollect.store.base import Bound
 from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id, receipt_from_dict
 from recollect.store.sqlite.bounds import NAMES, bound_condition, contains_folder, is_inside
-from recollect.store.sqlite.connections import fetch
+from recollect.store.sqlite.connections import fetch, fetch_value
 from recollect.store.sqlite.postings import ENTRY
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def read_receipts(connection: apsw.Connection, bound: Bound) -> list[Receipt]:
 
 def last_erasure(connection: apsw.Connection) -> int:
     """The version of the last erasure, 0 without one: what was read before it must be read again."""
-    return int(connection.execute("SELECT max(version) FROM erasures").get or 0) if _has_log(connection) else 0
+    return int(fetch_value(connection, "SELECT max(version) FROM erasures") or 0) if _has_log(connection) else 0
 
 
 def _has_log(connection: apsw.Connection) -> bool:

@@ -207,7 +207,7 @@ class IndexUpdater:
 
     def _read_column(self, index: Index, connection: apsw.Connection, name: str) -> None:
         column = _column(name)
-        values = dict(connection.execute(f"SELECT m.row, {select_columns(connection, [name])} FROM memories m"))
+        values = dict(fetch(connection, f"SELECT m.row, {select_columns(connection, [name])} FROM memories m"))
         empty: Any = JSON_FIELDS.get(name, "" if name in CODED else None)
         read = column.extend([values.get(int(row), empty) for row in index.rows])
         index.codes[name] = column.codes if isinstance(column, CodedColumn) else {}
@@ -349,7 +349,7 @@ def _read_sketches(connection: apsw.Connection, since: int, rows: Rows) -> list[
     for table in ENCODED:  # an older file that may only be read has them beside the vectors, or has none
         if connection.execute("SELECT 1 FROM pragma_table_info(?) WHERE name = 'sketch'", (table,)).get:
             sql = CHANGED_SKETCHES if since else ALL_SKETCHES
-            found.update(connection.execute(sql.format(table=table), (since,)))
+            found.update(fetch(connection, sql.format(table=table), (since,)))
     return [found.get(row, b"") for row in rows.tolist()]
 
 

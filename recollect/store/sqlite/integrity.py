@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from recollect.model import Memory
 from recollect.model.validation import micros
-from recollect.store.base import Space
+from recollect.store.base import LastBackup, Space
+from recollect.store.sqlite.backups import read_last_backup
+from recollect.store.sqlite.checksums import new_copy
 from recollect.store.sqlite.connections import Connections, fetch, translate_errors
 from recollect.store.sqlite.files import read_folders
 from recollect.store.sqlite.index import active_space
 from recollect.store.sqlite.integrity_rules import EXAMPLES, MISFIT, RULES, Finding
-from recollect.store.sqlite.migrations import MIGRATIONS
+from recollect.store.sqlite.migrations import CHECKSUMS, MIGRATIONS
 from recollect.store.sqlite.postings import ENTRY
 from recollect.store.sqlite.rows import ENCODED, from_row, select_columns
 from recollect.store.sqlite.store import SqliteStore
@@ -227,7 +229,16 @@ class FileInspector:
     def pending(self) -> list[str]:
         """Steps of the file's shape that are still to be taken."""
         applied = {name for (name,) in self._fetch("SELECT name FROM migrations")}
-        return [name for name in MIGRATIONS if name not in applied]
+        return [name for name in MIGRATIONS if name not in applied and name != CHECKSUMS]
+
+    @property
+    def last_backup(self) -> LastBackup | None:
+        with translate_errors(self.path):
+            return read_last_backup(self._connections.get())
+
+    @property
+    def has_checksums(self) -> bool:
+        return CHECKSUMS in {name for (name,) in self._fetch("SELECT name FROM migrations")}
 
     def findings(self, now: datetime) -> list[Finding]:
         with translate_errors(self.path):
@@ -273,7 +284,7 @@ class FileInspector:
         stored = self._connections.get()
         with (
             translate_errors(to),
-            contextlib.closing(apsw.Connection(to)) as new,
+            contextlib.closing(new_copy(stored, self.path, to)) as new,
             new.backup("main", stored, "main") as copy,
         ):
             copy.step()
@@ -287,12 +298,20 @@ class FileInspector:
 
 
 def repair_file(
-    path: str, clock: Callable[[], datetime], fresh: Mapping[str, tuple[str, Any]], space: Space | None
+    path: str,
+    clock: Callable[[], datetime],
+    fresh: Mapping[str, tuple[str, Any]],
+    space: Space | None,
+    rebuild: bool = False,
 ) -> None:
-    """Repair what can be repaired in one transaction; ``fresh`` has a text and its vector for ids that need one."""
+    """Repair what can be repaired in one transaction; ``fresh`` has a text and its vector for ids that need one.
+
+    With ``rebuild`` everything that is derived from the texts without a model is made again."""
     store = SqliteStore(path, clock)
     try:
         with store.transaction("doctor") as transaction:
+            if rebuild:
+                _rebuild(transaction)
             for finding in _check_all(transaction.connection, micros(clock())):
                 if finding.repair is not None:
                     finding.repair(transaction)
@@ -304,6 +323,18 @@ def repair_file(
             _finish(transaction)
     finally:
         store.close()
+
+
+def _rebuild(transaction: SqliteTransaction) -> None:
+    """Make words, vocabulary, told times and SQLite's own indexes again, from the texts.
+
+    Other processes have the numbers of words in memory: with new tokens, the file is another one to them."""
+    _run(transaction, "UPDATE changes SET token = (random() & 4611686018427387903) | 1")
+    _run(transaction, "DELETE FROM words", "DELETE FROM told_times", "DELETE FROM vocabulary")
+    transaction.words.known = {}  # numbers of words that were known before
+    for (row,) in fetch(transaction.connection, "SELECT row FROM memories ORDER BY row"):
+        transaction.reindex(row)
+    _rebuild_indexes(transaction)
 
 
 def checkpoint_log(path: str) -> None:

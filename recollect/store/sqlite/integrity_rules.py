@@ -19,6 +19,7 @@ from recollect.store.sqlite.transaction import SqliteTransaction
 Level = Literal["error", "warning", "note"]
 Repair = Callable[[SqliteTransaction], None]
 HOUR = 3_600_000_000  # microseconds: clocks that differ by less are no matter
+DAY = 24 * 3_600_000_000  # microseconds
 EXAMPLES = 5
 
 
@@ -108,11 +109,11 @@ RULES = (
     Rule(
         "use of no memory",
         "warning",
-        f"SELECT row FROM use WHERE row NOT IN {ALL}",
+        f"SELECT row FROM use WHERE row NOT IN {ALL} UNION SELECT row FROM use_by_day WHERE row NOT IN {ALL}",
         "Marks of use that belong to no memory: {n}.",
         "They take up room; nothing reads them.",
         "removes them",
-        (f"DELETE FROM use WHERE row NOT IN {ALL}",),
+        (f"DELETE FROM use WHERE row NOT IN {ALL}", f"DELETE FROM use_by_day WHERE row NOT IN {ALL}"),
     ),
     Rule(
         "links to nowhere",
@@ -191,7 +192,8 @@ RULES = (
         "warning",
         f"SELECT verb FROM changes WHERE at > ?1 + {HOUR} "
         f"UNION ALL SELECT id FROM memories WHERE updated > ?1 + {HOUR} "
-        f"UNION ALL SELECT row FROM use WHERE last_accessed > ?1 + {HOUR} OR last_recalled > ?1 + {HOUR}",
+        f"UNION ALL SELECT row FROM use WHERE last_accessed > ?1 + {HOUR} OR last_recalled > ?1 + {HOUR} "
+        f"UNION ALL SELECT row FROM use_by_day WHERE day > (?1 + {HOUR}) / {DAY}",
         "Changes, updates or uses that are dated in the future: {n}.",
         "The clock was ahead when they were written, or is behind now: check it first. What is ranked by age is ranked "
         "wrongly until then.",
@@ -200,6 +202,7 @@ RULES = (
             "UPDATE changes SET at = min(at, ?1)",
             "UPDATE memories SET updated = min(updated, ?1)",
             "UPDATE use SET last_accessed = min(last_accessed, ?1), last_recalled = min(last_recalled, ?1)",
+            f"DELETE FROM use_by_day WHERE day > (?1 + {HOUR}) / {DAY}",
         ),
     ),
 )  # fmt: skip

@@ -5,6 +5,7 @@ A migration that has shipped is never edited: a later one changes what it made.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 
@@ -12,8 +13,10 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.model.validation import from_micros
+from recollect.store.sqlite.checksums import add_checksums, checksum_state, mark_complete, reserve_room
 from recollect.store.told_times import pack_times, told_times
 
+log = logging.getLogger("recollect")
 APPLICATION_ID = 0x7265636F  # "reco": tells our files from other programs' databases
 
 FIRST = """
@@ -219,6 +222,12 @@ TOLD_TIMES = """
 CREATE TABLE told_times (row INTEGER PRIMARY KEY REFERENCES memories ON DELETE CASCADE, times BLOB NOT NULL);
 """
 
+# Accesses and recalls of a memory by day (see use_days.py). Like use, not part of the content's version.
+USE_BY_DAY = """
+CREATE TABLE use_by_day (row INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE, day INTEGER NOT NULL,
+    uses INTEGER NOT NULL, PRIMARY KEY (row, day)) WITHOUT ROWID;
+"""
+
 # Erasures: their receipts, whose memories they erased (salted hashes), and what is still to do (see erasing.py).
 # Changes count what was erased of them. Numbers of words are never used again: other processes may still have them.
 ERASURES = """
@@ -235,6 +244,9 @@ ALTER TABLE new_vocabulary RENAME TO vocabulary;
 CREATE INDEX vocabulary_stem ON vocabulary (stem);
 """
 
+# When the file was last backed up, by folder. A file that is restored knows its earlier backups.
+BACKUPS = "CREATE TABLE backups (folder TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID"
+
 MIGRATIONS: dict[str, str] = {
     "0001_memories": FIRST,
     "0002_files": FILES,
@@ -242,8 +254,12 @@ MIGRATIONS: dict[str, str] = {
     "0004_sketches": SKETCH_TABLE,
     "0005_version_0_2": VERSION_0_2,
     "0006_told_times": TOLD_TIMES,
+    "0007_use_by_day": USE_BY_DAY,
     "0008_erasures": ERASURES,
+    "0010_backups": BACKUPS,
+    "0009_checksums": "",  # every page of the file is written again, see checksums.py
 }
+CHECKSUMS = "0009_checksums"
 
 
 def _fill_told_times(connection: apsw.Connection) -> None:
@@ -257,22 +273,51 @@ FILLED_BY: dict[str, Callable[[apsw.Connection], None]] = {"0006_told_times": _f
 
 
 def migrate(connection: apsw.Connection, path: str) -> None:
-    """Apply the missing migrations; refuse a file of another program or of a newer version."""
+    """Apply the missing migrations; refuse a file of another program or of a newer version.
+
+    A file gets checksums as soon as nobody else has it open and the disk has room; until then it is used without.
+    """
     if is_up_to_date(connection, path):
         return
+    empty = connection.pragma("page_count") == 0
+    if empty:
+        reserve_room(connection)
     with _ImmediateTransaction(connection):
         applied = _applied(connection, path)
+        new = empty and not applied  # otherwise another process was faster
+        if new:
+            mark_complete(connection)
         if not applied:
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute("CREATE TABLE migrations (name TEXT PRIMARY KEY, applied INTEGER NOT NULL)")
         for name, script in MIGRATIONS.items():
-            if name not in applied:
+            if name not in applied and (name != CHECKSUMS or new):
                 for _ in connection.execute(script):
                     pass
                 if name in FILLED_BY:
                     FILLED_BY[name](connection)
-                now = int(time.time() * 1e6)
-                connection.execute("INSERT INTO migrations VALUES (?, ?)", (name, now))
+                _record(connection, name)
+    if not new and CHECKSUMS not in applied:
+        _add_checksums(connection, path)
+
+
+def _add_checksums(connection: apsw.Connection, path: str) -> None:
+    timeout = connection.pragma("busy_timeout")
+    try:
+        complete = checksum_state(connection, path, APPLICATION_ID) == "complete"
+        if complete or add_checksums(connection, path, APPLICATION_ID):
+            with _ImmediateTransaction(connection):
+                _record(connection, CHECKSUMS)
+        else:
+            log.info("%s is open elsewhere, and gets its checksums when it is next opened alone.", path)
+    except apsw.FullError:
+        log.warning("The disk has no room to give %s checksums; it is used without them.", path)
+    finally:
+        connection.set_busy_timeout(timeout)
+
+
+def _record(connection: apsw.Connection, name: str) -> None:
+    connection.execute("INSERT OR IGNORE INTO migrations VALUES (?, ?)", (name, int(time.time() * 1e6)))
 
 
 def is_up_to_date(connection: apsw.Connection, path: str) -> bool:

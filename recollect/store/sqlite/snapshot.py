@@ -34,7 +34,7 @@ from recollect.store.base import (
     Version,
     leaf_term,
 )
-from recollect.store.sqlite.connections import fetch
+from recollect.store.sqlite.connections import fetch, fetch_value
 from recollect.store.sqlite.erasing import last_erasure
 from recollect.store.sqlite.index import Index, IndexUpdater
 from recollect.store.sqlite.rows import SELECT_USE, from_row, read_use, select_columns
@@ -375,7 +375,7 @@ class SqliteSnapshot:
         return self._stem_indexes[language]
 
     def _vocabulary(self) -> Vocabulary:
-        last = (self._connection.execute("SELECT max(term) FROM vocabulary").get or 0, last_erasure(self._connection))
+        last = (fetch_value(self._connection, "SELECT max(term) FROM vocabulary") or 0, last_erasure(self._connection))
         known = self._updater.vocabulary  # other threads may be at another version
         if known is None or known[0] != last:
             known = last, Vocabulary(fetch(self._connection, "SELECT term, word FROM vocabulary"))
@@ -458,6 +458,15 @@ class SqliteSnapshot:
         found = dict(self._fetch(sql, rows))
         return np.array([found.get(row) for row in rows.tolist()], dtype=np.float64)
 
+    def uses_by_day(self, rows: Rows) -> dict[int, int]:
+        if not self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'use_by_day'").get:
+            return {}  # an older file that is opened read-only
+        sql = (
+            "SELECT d.day, sum(d.uses) FROM json_each(?1) wanted CROSS JOIN use_by_day d ON d.row = wanted.value "
+            "GROUP BY d.day ORDER BY d.day"
+        )
+        return dict(self._fetch(sql, rows))
+
     def ids(self, rows: Rows) -> list[str]:
         """Ties are broken by ids, so that one recall after another asks for the same ones."""
         known = self._derived(("ids", self._bound), dict[int, str])
@@ -485,7 +494,7 @@ class SqliteSnapshot:
         return [found[row] for row in rows.tolist() if row in found]
 
     def row(self, id: str) -> int | None:
-        row: int | None = self._connection.execute("SELECT row FROM memories WHERE id = ?", (id,)).get
+        row: int | None = fetch_value(self._connection, "SELECT row FROM memories WHERE id = ?", (id,))
         return row if row is not None and self._slots(np.array([row]))[0] >= 0 else None
 
     # Connections and time.

@@ -24,6 +24,7 @@ from recollect.model import validation as check
 from recollect.model.validation import from_micros, micros
 from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord
 from recollect.store.erasing import Erasure, Purge, Receipt
+from recollect.store.sqlite.backups import read_last_backup, record_backup
 from recollect.store.sqlite.bounds import bound_condition, contains_folder
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, fork_gate, translate_errors
 from recollect.store.sqlite.erasing import erase, last_erasure, read_receipts
@@ -34,6 +35,7 @@ from recollect.store.sqlite.postings import ENTRY
 from recollect.store.sqlite.rows import ENCODED, SELECT_USE, as_values, from_row, select_columns
 from recollect.store.sqlite.snapshot import SqliteSnapshot, read_relations
 from recollect.store.sqlite.transaction import SqliteTransaction
+from recollect.store.use_days import DAILY_DAYS, USES, day_number, month_day
 
 log = logging.getLogger("recollect")
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
@@ -95,6 +97,11 @@ class SqliteStore:
         return self._file.path
 
     @property
+    def connection(self) -> apsw.Connection:
+        """This thread's connection."""
+        return self._file.connections.get()
+
+    @property
     def readonly(self) -> bool:
         return self._file.connections.readonly
 
@@ -120,7 +127,8 @@ class SqliteStore:
                         yield SqliteSnapshot(self.path, index, connection, file.updater, self.bound)
                         return
                 finally:
-                    connection.execute("COMMIT")
+                    if connection.in_transaction:  # an error of the disk ends it
+                        connection.execute("COMMIT")
                 if attempt > 2:  # another thread is ahead once, not always: an older file was put in this one's place
                     file.updater.restart()
                     file.word_numbers.clear()
@@ -132,12 +140,14 @@ class SqliteStore:
         if self.readonly:
             raise StoreError(f"{self.path} is read-only; nothing was written.")
         file = self._file
-        connection = file.connections.get() if durable else file.unsynced.get()
+        connections = file.connections if durable else file.unsynced
+        connection = connections.get()
         if not durable:
             connection.set_busy_timeout(BUSY_MILLISECONDS)
         with translate_errors(self.path), fork_gate.hold():
             connection.execute("BEGIN IMMEDIATE")
             try:
+                connections.check_log()
                 known = file.word_numbers_of
                 replaced = known.number and read_change_token(connection, known.number) != known.token
                 if replaced or last_erasure(connection) > known.number:
@@ -146,6 +156,7 @@ class SqliteStore:
                 transaction = SqliteTransaction(connection, self.path, verb, note, now, words, self.bound, operation)
                 yield transaction
                 transaction.finish()
+                connections.check_file()
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
@@ -387,7 +398,13 @@ class SqliteStore:
                 spaces=spaces,
                 without_vector=len(self.unembedded(active[1] if active else Space("", 0))),
                 last_change=None if last is None else from_micros(last),
+                last_backup=None if values else read_last_backup(connection),
             )
+
+    def record_backup(self, folder: str, at: datetime) -> None:
+        """Remember when the file was backed up, for status and doctor."""
+        with translate_errors(self.path), fork_gate.hold():
+            record_backup(self.connection, folder, at)
 
     def close(self) -> None:
         file = self._file
@@ -421,8 +438,32 @@ def _record_use(connection: apsw.Connection, use: UseRecord, bound: Bound) -> No
         + ", ".join([f"{name} = {name} + 1" for name in counts] + [f"{name} = ?1" for name in moments]),
         parameters,
     )
+    _record_day(connection, stored, use, values)
     if "recall" in use.counters:
         sql = f"SELECT row, recall_times FROM use WHERE row IN (SELECT m.row FROM {stored})"
         for row, times in fetch(connection, sql, parameters):
             latest = json.dumps([*json.loads(times), micros(use.at)][-RECALL_TIMES:])
             connection.execute("UPDATE use SET recall_times = ? WHERE row = ?", (latest, row))
+
+
+def _record_day(connection: apsw.Connection, stored: str, use: UseRecord, values: Sequence[str]) -> None:
+    """Count the use of its day, and join days that are long past to their month (see use_days.py)."""
+    uses = sum(counter in USES for counter in use.counters)
+    if not uses:
+        return
+    day = day_number(use.at)
+    connection.execute(
+        f"INSERT INTO use_by_day SELECT m.row, ?1, {uses} FROM {stored} "
+        f"ON CONFLICT (row, day) DO UPDATE SET uses = uses + {uses}",
+        (day, json.dumps(use.rows), *values),
+    )
+    past = f"row IN (SELECT m.row FROM {stored}) AND day < ?1"
+    parameters = (day - DAILY_DAYS, json.dumps(use.rows), *values)
+    for row, old, used in fetch(connection, f"SELECT row, day, uses FROM use_by_day WHERE {past}", parameters):
+        month = month_day(old)
+        if month != old:
+            connection.execute("DELETE FROM use_by_day WHERE row = ? AND day = ?", (row, old))
+            connection.execute(
+                "INSERT INTO use_by_day VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET uses = uses + ?3",
+                (row, month, used),
+            )

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta, tzinfo
 from os import PathLike
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from recollect.chat import ChatModel
 from recollect.errors import InvalidInput
 from recollect.model import Filter
 from recollect.model import validation as check
@@ -28,11 +28,9 @@ from recollect.model.memory import When
 from recollect.recall.cues import AllCues, UntilFilled, VectorsCue, WordsCue
 from recollect.recall.cues.plans import DisabledCue, MinimumScoreCue
 from recollect.recall.fusion import FirstCueWins
-from recollect.recall.query_parsing import ContentWords, ParsedQuery
+from recollect.recall.query_parsing import ContentWords
 from recollect.recall.recipe import Cue, Recipe, fixed, times
-from recollect.recall.run import Run
 from recollect.recall.stages import RecordUse
-from recollect.records import dataclass
 from recollect.systems.abmind.boosts import (
     ConfirmationPenalty,
     ContextBoost,
@@ -46,7 +44,7 @@ from recollect.systems.abmind.full_text import FullTextCue, FullTextScore, Simil
 from recollect.systems.abmind.notes import NotesCue
 from recollect.systems.abmind.relations import RelationsCue
 from recollect.systems.abmind.signatures import SignatureCue
-from recollect.text.words import stem
+from recollect.systems.abmind.translation import Translate, TranslatedQuery, resolve_translation
 
 FULL_TEXT_CANDIDATES = 1000  # scored by A5
 ENVIRONMENT_PREFIX = "RECOLLECT_ABMIND_"  # followed by the documented name of a setting (A18)
@@ -54,25 +52,11 @@ MODES = {"hybrid": ("Sf", "Se", "Ss"), "keyword": ("Sf",), "embedding": ("Se",),
 DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 
 
-@dataclass(frozen=True, slots=True)
-class TranslatedQuery:
-    """The query in the language of the memories beside the original: vectors, signatures and names are those of the
-    translation, and the words of both are looked up."""
-
-    text: str
-
-    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
-        original = ContentWords().read(query, run)
-        run.log("translated", self.text)
-        translated = ContentWords().read(replace(query, text=self.text), run)
-        known = {stem(term.word) for term in translated.terms}
-        others = tuple(term for term in original.terms if stem(term.word) not in known)
-        return replace(translated, terms=(*translated.terms, *others))
-
-
 def abmind(
     *,
     translated: str | None = None,
+    translate: Translate | ChatModel | str | None = None,
+    translate_seconds: float = 10.0,
     current_context: Mapping[str, Any] | None = None,
     notes: str | PathLike[str] | None = None,
     user_id: str | None = None,
@@ -93,13 +77,16 @@ def abmind(
 ) -> Recipe:
     """Stages Sf → Se → Ss → S6 → S8 in order of priority, boosts, and a rerank for diversity.
 
-    ``translated`` is the query in the language of the memories' texts; ``notes`` is the folder with
+    ``translated`` is the query in the language of the memories' texts, and ``translate`` a chat model or a function
+    that translates queries that are not English; ``notes`` is the folder with
     ``consolidation/{daily,weekly,quarterly}``; ``current_context`` may have ``hour``, ``dayOfWeek`` (0 is Sunday) and
     ``topic``; ``timezone`` is the caller's (default: the machine's). Settings that are None, from ``search_mode`` to
     ``emotion_boost``, are read from the environment.
     """
     if translated is not None and not check.string(translated, "translated").strip():
         raise InvalidInput("translated is blank; leave it out, or give the query in the language of the memories.")
+    translator = resolve_translation(translate)
+    reader = TranslatedQuery(translated, translator, check.number(translate_seconds, "translate_seconds", low=1e-3))
     zone = _check_timezone(timezone)
     mode = _mode(search_mode)
     embedding = _on(embedding_enabled, "EMBEDDING_ENABLED")
@@ -132,7 +119,7 @@ def abmind(
         about="Words first; meaning, signatures, notes and relations where needed; boosts and diversity.",
         k=5,
         filter=_filter(user_id, max_classification, time_start, time_end, topic, tier, include_expired),  # A4
-        read=[ContentWords() if translated is None else TranslatedQuery(translated)],
+        read=[ContentWords() if translated is None and translator is None else reader],
         cues=AllCues(
             UntilFilled(
                 active(sf), active(se) if embedding else DisabledCue("Se", "embedding is off"), active(ss)

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from recollect.chat import ChatModel
 from recollect.recall.fusion import ReciprocalRank
 from recollect.recall.hits import Candidates, Hits
 from recollect.recall.run import Run
@@ -54,7 +55,7 @@ def agreements(
 
 
 def rerank_skip_condition(
-    rerank: bool, reranker: AnyReranker | str | None, agree_min: int = AGREE_MIN, window: int = AGREE_WINDOW
+    rerank: bool, reranker: AnyReranker | ChatModel | str | None, agree_min: int = AGREE_MIN, window: int = AGREE_WINDOW
 ) -> SkipCondition:
     """Skips the reranker when it is switched off or missing, or when both cues agree on the first results."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from recollect.chat import ChatModel
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model import validation as check
@@ -45,7 +46,7 @@ def jeffsbrain(
     top_k: int = 10,  # J3: results, unless the call says how many
     mode: Mode = "auto",  # J2
     rerank: bool = True,  # J3
-    reranker: AnyReranker | str | None = None,  # "late" for the local one
+    reranker: AnyReranker | ChatModel | str | None = None,  # "late" for the local one
     rerank_top_n: int = 20,  # J3
     candidate_k: int = 60,  # J3: of each cue
     rrf_k: float = 60,  # J1: 0 or less means 60

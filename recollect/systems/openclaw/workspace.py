@@ -64,6 +64,7 @@ class Workspace:
         defaults: FolderSettings | None = None,
         search: SearchSettings | None = None,
         query_cache: QueryCache | None = None,
+        embedding_cache: bool | None = None,
     ) -> None:
         folder_root = resolve_root(root)
         folders = followed_folders(db if mind is None else mind)
@@ -78,7 +79,8 @@ class Workspace:
         self.folder = Folder(folder_root, name, self.settings, explicit)
         self.search_settings = search or SearchSettings()
         self._owns_mind = mind is None
-        self._query_cache = query_cache  # O18: of a mind that is opened here
+        # Of a mind that is opened here (O16, O18).
+        self._caches: dict[str, Any] = {"query_cache": query_cache, "embedding_cache": embedding_cache}
         self._next_embedder: Embedder | None = None  # replaces the current one at the next sync
         self._replaced_minds: list[Mind] = []
         self.mind = mind if mind is not None else self._open(db, embedder if self.settings.vectors else None)
@@ -140,7 +142,7 @@ class Workspace:
             log.warning("%s The current vectors are kept; the next sync tries again.", error)
             return 0
         self._replaced_minds.append(self.mind)  # a search may still use it
-        self.mind, self._next_embedder = Mind(self.mind.path, embedder=model, query_cache=self._query_cache), None
+        self.mind, self._next_embedder = Mind(self.mind.path, embedder=model, **self._caches), None
         return embedded
 
     def watch(self, on_sync: OnSync | None = None, on_event: OnEvent | None = None) -> FolderWatch:
@@ -312,12 +314,12 @@ class Workspace:
         """Open a mind; while its vectors are of another model, with that model if available, else without one."""
         model = resolve_embedder(embedder)
         try:
-            return Mind(db, embedder=model, query_cache=self._query_cache)
+            return Mind(db, embedder=model, **self._caches)
         except EmbeddingError:
             self._next_embedder = model
         with Mind(db, embedder=None) as mind:
             active = next(space["name"] for space in mind.status().store.spaces if space["active"])
-        return Mind(db, embedder=_embedder_named(active), query_cache=self._query_cache)
+        return Mind(db, embedder=_embedder_named(active), **self._caches)
 
     @property
     def is_syncing_now(self) -> bool:

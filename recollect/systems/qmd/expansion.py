@@ -1,4 +1,4 @@
-"""Query expansion: the cues run again for other wordings of the query."""
+"""Query expansion: the cues run again for other wordings of the query, by a model, by rules, or by a function."""
 
 from __future__ import annotations
 
@@ -6,20 +6,37 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from recollect.chat import ChatError, ChatModel, chat_model, one_line
+from recollect.errors import InvalidInput
+from recollect.model import validation as check
 from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Cue
 from recollect.recall.run import Run, Skip
+from recollect.text.stopwords import STOP
+from recollect.text.words import words
+from recollect.threads import call_within
 
 ExpandQuery = Callable[[str], Sequence[str]]
+
+MAX_VARIANTS = 4  # a model that returns more does not make a recall slow
+MAX_CHARACTERS = 300  # of a variant
+TASK = (
+    "You get JSON with a search query. Write up to three other wordings of it that would find the same notes: one with "
+    "the keywords alone, one with synonyms, and one as the sentence that would answer it. Reply as "
+    '{"queries": ["…", "…"]}.'
+)
 
 
 class QueryExpansion:
     """Runs the cues for the query and, unless that gave a strong signal, for each of its expansions."""
 
-    def __init__(self, *cues: Cue, expand: ExpandQuery | None, skip_reason: Callable[[Run], str]) -> None:
+    def __init__(
+        self, *cues: Cue, expand: ExpandQuery | None, skip_reason: Callable[[Run], str], seconds: float = 10.0
+    ) -> None:
         self._cues = cues
         self._expand = expand
         self._skip_reason = skip_reason
+        self._seconds = seconds
 
     def gather(self, run: Run) -> list[Candidates]:
         found = [run.find(cue) for cue in self._cues]
@@ -33,15 +50,51 @@ class QueryExpansion:
         return found
 
     def _variants(self, run: Run) -> Sequence[str]:
-        if self._expand is None:
+        expand = self._expand
+        if expand is None:
             raise Skip("no query expansion is configured")
         reason = self._skip_reason(run)
         if reason:
             raise Skip(reason)
-        return [text for text in self._expand(run.query.text) if text.strip()]
+        query, left = run.query.text, run.seconds_left()
+        seconds = self._seconds if left is None else min(left, self._seconds)
+        texts = call_within(lambda: expand(query), seconds, "the query expansion")
+        if isinstance(texts, str) or not isinstance(texts, Sequence):
+            raise TypeError(f"expand must return a list of texts, not {check.short_repr(texts)}")
+        lines = dict.fromkeys(one_line(text, MAX_CHARACTERS) for text in texts)
+        return [line for line in lines if line and line != query][:MAX_VARIANTS]
 
     def cues(self) -> list[Cue]:
         return list(self._cues)
+
+
+def resolve_expansion(expand: ExpandQuery | ChatModel | str | None) -> ExpandQuery | None:
+    """``"rules"``, a chat model ("chat", "URL MODEL" or a ChatModel), a function, or None for no expansion."""
+    if expand is None or expand == "rules":
+        return expand_by_rules if expand else None
+    if isinstance(expand, ChatModel | str):
+        model = chat_model(expand, "expand")
+        return lambda query: expand_by_chat(model, query)
+    if not callable(expand):
+        raise InvalidInput(
+            "expand must be 'rules', 'chat', 'URL MODEL', a ChatModel, a function from a query to a list of texts, or "
+            f"None, not {check.short_repr(expand)}."
+        )
+    return expand
+
+
+def expand_by_chat(model: ChatModel, query: str) -> list[str]:
+    """Other wordings by a chat model."""
+    queries = model.reply_object(TASK, {"query": query}, "queries")["queries"]
+    if not isinstance(queries, list):
+        raise ChatError(f"{model.address} replied with queries that are no list: {check.short_repr(queries)}")
+    return [text for text in queries if isinstance(text, str)]
+
+
+def expand_by_rules(query: str) -> list[str]:
+    """The query without stop words and question words, if that leaves at least two words."""
+    content = [word for word in words(query) if word not in STOP]
+    return [" ".join(content)] if 2 <= len(content) < len(words(query)) else []
 
 
 def strong_signal(cue: str, top: float, gap: float) -> Callable[[Run], str]:

@@ -6,6 +6,8 @@ query    ─▶ words, vectors ─▶ (expansion unless the signal is strong) �
 
 from __future__ import annotations
 
+from recollect.chat import ChatModel
+from recollect.model import validation as check
 from recollect.recall.cues import VectorsCue, WordsCue
 from recollect.recall.fusion import ReciprocalRank
 from recollect.recall.query_parsing import ContentWords
@@ -13,16 +15,21 @@ from recollect.recall.recipe import Recipe, fixed
 from recollect.recall.stages import RecordUse
 from recollect.recall.stages.rerank import PositionBlend
 from recollect.rerank import AnyReranker
-from recollect.systems.qmd.expansion import ExpandQuery, QueryExpansion, strong_signal
+from recollect.systems.qmd.expansion import ExpandQuery, QueryExpansion, resolve_expansion, strong_signal
 
 
 def qmd(
     *,
-    expand: ExpandQuery | None = None,  # from a query to other wordings, by an LLM or by rules
-    reranker: AnyReranker | str | None = "late",
+    expand: ExpandQuery | ChatModel | str | None = None,
+    expand_seconds: float = 10.0,
+    reranker: AnyReranker | ChatModel | str | None = "late",
     rerank_top: int = 40,
 ) -> Recipe:
-    """Reciprocal rank fusion, query expansion and a position-aware blend with a reranker, as QMD does it (O21)."""
+    """Reciprocal rank fusion, query expansion and a position-aware blend with a reranker, as QMD does it (O21).
+
+    ``expand`` makes other wordings of the query: "rules", a chat model, or a function; ``reranker`` may be a chat
+    model, too. A chat model is a ChatModel, "URL MODEL", or "chat" for the configured one.
+    """
     return Recipe(
         name="qmd",
         about="Reciprocal ranks of words and vectors, then a reranker blended in by position.",
@@ -31,7 +38,8 @@ def qmd(
         cues=QueryExpansion(
             WordsCue(depth=fixed(50)),
             VectorsCue(depth=fixed(50)),
-            expand=expand,
+            expand=resolve_expansion(expand),
+            seconds=check.number(expand_seconds, "expand_seconds", low=1e-3),
             skip_reason=strong_signal("words", top=0.85, gap=0.15),  # O21
         ),
         fuse=ReciprocalRank(

@@ -323,6 +323,42 @@ def test_a_conflict_with_what_is_not_returned_is_no_warning(mind: Mind) -> None:
     assert [(each.memory.id, each.notes) for each in recall] == [(one, ())]
 
 
+@pytest.mark.contract("A15", "B17")
+def test_results_with_different_values_of_the_same_thing_are_warned_of_without_an_edge(at: Open) -> None:
+    mind = at("local")
+    old, new, other = (
+        "The rent is 900 euros a month.",
+        "The rent is now 950 euros a month.",
+        "The rent is due on Monday.",
+    )
+    for day, text in enumerate((old, new, other), 1):
+        mind.remember(text, created=f"2025-05-{day:02}")
+    notes = {each.text: each.notes for each in ask(mind, "the rent")}
+    reason = "near in meaning with different values, and the newer one tells of a change"
+    warning = "⚠️ Conflicts with another result"
+    assert notes == {old: (warning, f"{reason}: “{new}”"), new: (warning, f"{reason}: “{old}”"), other: ()}
+
+
+@pytest.mark.contract("A15", "B17")
+def test_opposite_opinions_are_warned_of_and_equal_ones_are_not(at: Open) -> None:
+    mind = at("local")
+    mind.remember("I love jazz concerts.", created="2025-01-05")
+    mind.remember("I don't like jazz concerts.", created="2025-05-05")
+    mind.remember("I love piano concerts.", created="2025-05-06")
+    warned = {each.text for each in ask(mind, "concerts") if "⚠️ Conflicts with another result" in each.notes}
+    assert warned == {"I love jazz concerts.", "I don't like jazz concerts."}
+
+
+@pytest.mark.contract("A15", "B17")
+@pytest.mark.parametrize("kind", ["supersedes", "same_as"])
+def test_what_somebody_decided_is_no_conflict_by_rule(at: Open, kind: str) -> None:
+    mind = at("local")
+    old = mind.remember("The rent is 900 euros a month.", created="2025-01-05")
+    new = mind.remember("The rent is now 950 euros a month.", created="2025-05-05")
+    mind.link(new.id, old.id, kind)
+    assert [each.notes for each in ask(mind, "the rent")] == [(), ()]
+
+
 @pytest.mark.contract("A15")
 def test_results_carry_topic_emotion_tags_flags_confidence_and_creation(mind: Mind) -> None:
     details: Details = {"topic": "kitchen", "emotion_tags": ["joy"], "flags": ["decision"], "confidence": 0.8}

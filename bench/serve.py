@@ -1,0 +1,356 @@
+"""The server under load: ``python bench/serve.py [--seconds 60]``.
+
+32 clients recall from 20,000 memories while 4 write, on loopback, beside two threads that recall in one process with
+the same writers. Then an open loop at half the rate, and a server that is killed while clients write. Vectors are made
+from hashes of the texts, so that the model is not measured. The clients are a process of their own, whose CPU is
+reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import queue
+import random
+import resource
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+HOME = Path(__file__).resolve().parent
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(HOME.parent))
+
+import numpy as np  # noqa: E402
+
+from bench.synthetic_data import DIM, TextGenerator, Vectors, unit  # noqa: E402
+from recollect import Mind  # noqa: E402
+from recollect.serve.metrics import resident_bytes  # noqa: E402
+
+K = 10
+Latencies = list[float]  # seconds
+
+
+class HashEmbedder:
+    """A vector from the hash of a text: any process makes the same one, at almost no cost."""
+
+    name, dim = "bench-hash", DIM
+
+    def embed(self, texts: Sequence[str], query: bool = False) -> Vectors:
+        seeds = (int.from_bytes(text.encode()[:24].ljust(24, b"\0"), "little") for text in texts)
+        return unit(np.stack([np.random.default_rng(seed).standard_normal(DIM, dtype=np.float32) for seed in seeds]))
+
+
+def open_mind(path: Path) -> Mind:
+    return Mind(path, embedder=HashEmbedder())
+
+
+def fill(path: Path, size: int) -> list[str]:
+    """A memory with this many texts; the queries about them."""
+    world = TextGenerator()
+    texts = world.texts(size)
+    with Mind(path, embedder=HashEmbedder(), durability="fast") as mind:
+        for at in range(0, size, 5_000):
+            mind.remember_many(texts[at : at + 5_000])
+    return [each.text for each in world.questions(2_000, texts, world.vectors(size))]
+
+
+# The parts that run as processes of their own.
+
+
+def run_server(path: Path, workers: int | None) -> None:
+    from recollect.serve.backend import Backend
+    from recollect.serve.server import serve
+    from recollect.serve.settings import ServerSettings
+    from recollect.serve.tokens import TokenFile
+
+    more: dict[str, Any] = {} if workers is None else {"workers": workers}
+    with open_mind(path) as mind:
+        mind.recall("warm up", K, track=False)
+        settings = ServerSettings(port=0, rate=1e6, burst=10**6, **more)
+        serve(
+            lambda actual: Backend(mind, TokenFile.beside(path), actual),
+            settings,
+            lambda backend, url: print(url, flush=True),
+        )
+
+
+def run_in_process(path: Path, queries: list[str], seconds: float, workers: int, writers: int, rate: float) -> Any:
+    """Threads that recall in this process while others write."""
+    with open_mind(path) as mind:
+        mind.recall("warm up", K, track=False)
+        reads = [lambda query: len(mind.recall(query, K)) for _ in range(workers)]
+        writes = [lambda text: mind.remember(text).id for _ in range(writers)]
+        return load(queries, seconds, reads, writes, rate)
+
+
+def run_clients(
+    url: str, token: str, queries: list[str], seconds: float, readers: int, writers: int, rate: float, open_rate: float
+) -> Any:
+    reads = [HttpClient(url, token).recall for _ in range(readers)]
+    writes = [HttpClient(url, token).remember for _ in range(writers)]
+    return load(queries, seconds, reads, writes, rate, open_rate)
+
+
+class HttpClient:
+    """One connection with as little work of its own as possible."""
+
+    def __init__(self, url: str, token: str) -> None:
+        address = urlsplit(url)
+        self._connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=60)
+        self._headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+
+    def _post(self, path: str, body: Any) -> bytes:
+        self._connection.request("POST", path, json.dumps(body), self._headers)
+        response = self._connection.getresponse()
+        content = response.read()
+        if response.status >= 300:
+            raise RuntimeError(f"{response.status}: {content[:200]!r}")
+        return content
+
+    def recall(self, query: str) -> int:
+        return len(self._post("/v1/recall", {"query": query, "k": K}))
+
+    def remember(self, text: str) -> str:
+        return str(json.loads(self._post("/v1/memories", {"text": text}))["id"])
+
+
+def load(
+    queries: list[str],
+    seconds: float,
+    reads: Sequence[Callable[[str], int]],
+    writes: Sequence[Callable[[str], str]],
+    rate: float,
+    open_rate: float = 0.0,
+) -> Any:
+    """Call the readers for some seconds: one after another each or, with ``open_rate``, at moments that do not wait
+    for answers. Each writer writes at its rate."""
+    latencies: Latencies = []
+    write_latencies: Latencies = []
+    written: list[str] = []
+    errors: list[str] = []
+    before, start = time.process_time(), time.perf_counter()
+    end = start + seconds
+    due: queue.Queue[float] = queue.Queue()
+    if open_rate:
+        moments = random.Random(3)
+        at = start
+        while at < end:
+            at += moments.expovariate(open_rate)
+            due.put(at)
+
+    def read(number: int, call: Callable[[str], int]) -> None:
+        chance = random.Random(number)
+        while time.perf_counter() < end:
+            began = time.perf_counter()
+            if open_rate:
+                try:
+                    began = due.get_nowait()
+                except queue.Empty:
+                    return
+                time.sleep(max(0.0, began - time.perf_counter()))
+            try:
+                call(chance.choice(queries))
+                latencies.append(time.perf_counter() - began)
+            except Exception as error:
+                errors.append(str(error))
+                return
+
+    def write(number: int, call: Callable[[str], str]) -> None:
+        count = 0
+        while time.perf_counter() < end:
+            began = time.perf_counter()
+            try:
+                written.append(call(f"Written by {number}, number {count}, {began}."))
+                write_latencies.append(time.perf_counter() - began)
+            except Exception as error:
+                errors.append(str(error))
+                return
+            count += 1
+            time.sleep(max(0.0, 1 / rate - (time.perf_counter() - began)))
+
+    threads = [threading.Thread(target=read, args=each) for each in enumerate(reads)]
+    threads += [threading.Thread(target=write, args=each) for each in enumerate(writes)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    took = time.perf_counter() - start
+    return {
+        "seconds": took,
+        "recalls": len(latencies),
+        "per_second": len(latencies) / took,
+        "mean_ms": statistics.fmean(latencies) * 1e3 if latencies else 0.0,
+        "p50_ms": _percentile(latencies, 0.5),
+        "p99_ms": _percentile(latencies, 0.99),
+        "writes": len(written),
+        "write_p99_ms": _percentile(write_latencies, 0.99),
+        "written": written,
+        "errors": errors,
+        "cpu_seconds": time.process_time() - before,
+        "max_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "rss_mb": resident_bytes() / 1e6,
+    }
+
+
+def _percentile(values: Latencies, share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))] * 1e3 if values else 0.0
+
+
+# The measurement.
+
+
+class ServerProcess:
+    """A server in a process of its own."""
+
+    def __init__(self, path: Path, workers: int | None) -> None:
+        command = [sys.executable, __file__, "--part", "server", "--path", str(path)]
+        command += [] if workers is None else ["--workers", str(workers)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
+        if not self.url:
+            raise RuntimeError("The server did not start.")
+
+    def memory_mb(self, token: str) -> float:
+        address = urlsplit(self.url)
+        connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=60)
+        connection.request("GET", "/metrics", headers={"authorization": f"Bearer {token}"})
+        text = connection.getresponse().read().decode()
+        (line,) = (each for each in text.splitlines() if each.startswith("process_resident_memory_bytes"))
+        return float(line.split()[1]) / 1e6
+
+    def stop(self, how: int = signal.SIGTERM) -> None:
+        self.process.send_signal(how)
+        self.process.wait(30)
+
+
+def part(name: str, folder: Path, **arguments: Any) -> Any:
+    """Run a part of this file as a process; what it measured."""
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps(arguments))
+    subprocess.run([sys.executable, __file__, "--part", name, "--path", str(file)], check=True)
+    return json.loads(file.read_text())
+
+
+def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    from recollect.serve.tokens import TokenFile
+
+    path = folder / "memory.db"
+    queries = fill(path, options.size)
+    token, _ = TokenFile.beside(path).create("bench", "admin")
+    common = {"queries": queries, "writers": options.writers, "rate": options.write_rate}
+    seconds = options.seconds
+    shown: dict[str, Any] = {}
+    inside = {"path": str(path), **common, "seconds": seconds / 2}
+    shown["in process, 1 thread"] = part("in_process", folder, **inside, workers=1)
+    shown["in process, 2 threads"] = part("in_process", folder, **inside, workers=2)
+    server = ServerProcess(path, options.workers)
+    clients = {"url": server.url, "token": token, **common, "readers": options.clients, "seconds": seconds}
+    part(
+        "clients", folder, **{**clients, "seconds": min(5.0, seconds)}, open_rate=0.0
+    )  # every thread has its connection
+    memory = [server.memory_mb(token)]
+    shown[f"server, {options.clients} clients"] = closed = part("clients", folder, **clients, open_rate=0.0)
+    memory.append(server.memory_mb(token))
+    half = closed["per_second"] / 2
+    shown[f"server, open loop at {half:.0f}/s"] = part("clients", folder, **clients, open_rate=half)
+    memory.append(server.memory_mb(token))
+    server.stop()
+    shown["memory of the server, MB"] = memory
+    with open_mind(path) as mind:
+        missing = [id for each in shown.values() if isinstance(each, dict) for id in _missing(mind, each["written"])]
+    shown["lost writes"] = len(missing)
+    shown["lost writes after a kill"] = kill_under_load(path, token, options)
+    return shown
+
+
+def _missing(mind: Mind, ids: Sequence[str]) -> list[str]:
+    found = {each.id for each in mind.store.get(ids, missing_ok=True)}
+    return [id for id in ids if id not in found]
+
+
+def kill_under_load(path: Path, token: str, options: argparse.Namespace) -> str:
+    """Kill the server while clients write, and look for each write that was acknowledged."""
+    acknowledged: list[str] = []
+    for _ in range(options.kills):
+        server = ServerProcess(path, options.workers)
+
+        def write(client: HttpClient) -> None:
+            try:
+                for number in range(10**6):
+                    acknowledged.append(client.remember(f"Before the kill {number} {time.perf_counter()}"))
+            except (OSError, http.client.HTTPException, RuntimeError):
+                return
+
+        threads = [
+            threading.Thread(target=write, args=(HttpClient(server.url, token),)) for _ in range(options.writers * 2)
+        ]
+        for each in threads:
+            each.start()
+        time.sleep(2.0 + random.random())
+        server.stop(signal.SIGKILL)
+        for each in threads:
+            each.join()
+    with open_mind(path) as mind:
+        return f"{len(_missing(mind, acknowledged))} of {len(acknowledged)} in {options.kills} kills"
+
+
+def report(shown: dict[str, Any]) -> None:
+    one, two = shown["in process, 1 thread"], shown["in process, 2 threads"]
+    print(f"{'':<28}{'recalls/s':>10}{'mean ms':>9}{'p50':>8}{'p99':>8}{'writes':>8}{'errors':>8}{'CPU s':>8}{'MB':>7}")
+    for name, each in shown.items():
+        if isinstance(each, dict):
+            figures = f"{each['per_second']:>10.1f}{each['mean_ms']:>9.1f}{each['p50_ms']:>8.1f}{each['p99_ms']:>8.1f}"
+            more = f"{each['writes']:>8}{len(each['errors']):>8}{each['cpu_seconds']:>8.1f}{each['rss_mb']:>7.0f}"
+            print(f"{name:<28}{figures}{more}")
+    for name in ("memory of the server, MB", "lost writes", "lost writes after a kill"):
+        print(f"{name}: {shown[name]}")
+    closed, opened = (each for name, each in shown.items() if name.startswith("server,"))
+    print(f"throughput ÷ two threads: {closed['per_second'] / two['per_second']:.2f} (goal: at least 0.8)")
+    print(f"p99 ÷ mean: {closed['p99_ms'] / closed['mean_ms']:.2f} (goal: at most 2.5)")
+    print(f"open loop p99 ÷ in-process median: {opened['p99_ms'] / one['p50_ms']:.2f} (goal: at most 6)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--size", type=int, default=20_000)
+    parser.add_argument("--clients", type=int, default=32)
+    parser.add_argument("--writers", type=int, default=4)
+    parser.add_argument("--write-rate", type=float, default=5.0, help="writes a second of each writer")
+    parser.add_argument("--workers", type=int, help="threads of the server")
+    parser.add_argument("--kills", type=int, default=3)
+    parser.add_argument("--part", choices=("server", "in_process", "clients"), help="(internal)")
+    parser.add_argument("--path", type=Path, help="(internal)")
+    options = parser.parse_args()
+    if options.part == "server":
+        run_server(options.path, options.workers)
+        return
+    if options.part:
+        arguments = json.loads(options.path.read_text())
+        done = run_in_process(**arguments) if options.part == "in_process" else run_clients(**arguments)
+        options.path.write_text(json.dumps(done))
+        return
+    cache = Path(os.environ.get("RECOLLECT_BENCH_CACHE", Path.home() / ".cache" / "recollect-bench"))
+    cache.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="serve-", dir=cache))  # on a disk: a temporary folder may be in memory
+    try:
+        report(measure(options, folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+// The panel of one memory: why it came, why not, the memory itself, and what is around it.
+import { api } from "./api.js";
+import { ask, byId, h, replace, toast } from "./dom.js";
+import { legend, steps, tree, waterfall } from "./explain.js";
+import { count, day, difference, moment, score, shorten } from "./format.js";
+import { change, filterOf, read } from "./route.js";
+
+const TABS = { why: "Why", whynot: "Why not", memory: "Memory", around: "Around", edit: "Edit" };
+const HIDDEN = ["id", "text", "use", "position"];
+let current = "";
+
+export function closePanel() {
+  byId("panel").hidden = true;
+  current = "";
+}
+
+export async function showPanel(values) {
+  const { q: query } = read().values;
+  const tab = TABS[values.tab] ? values.tab : query && values.open !== "-" ? "why" : values.open === "-" ? "whynot" : "memory";
+  const key = JSON.stringify([values.open, tab, query, values.recipe, filterOf(values)]);
+  if (key === current) return;
+  current = key;
+  const panel = byId("panel");
+  panel.hidden = false;
+  const tabs = h("div", { class: "tabs", role: "tablist" }, Object.entries(TABS).map(([name, title]) =>
+    h("button", { type: "button", role: "tab", "aria-selected": String(name === tab), onclick: () => change({ tab: name }, true) }, title)));
+  const close = h("button", { type: "button", class: "plain close", "aria-label": "Close", title: "Close (Esc)", onclick: () => change({ open: "", tab: "" }) }, "✕");
+  const body = h("div", { role: "tabpanel" });
+  replace(panel, h("button", { type: "button", class: "back", onclick: () => change({ open: "", tab: "" }) }, "← Back"), close, tabs, body);
+  try {
+    const parts = await content(tab, values, query);
+    if (current === key) replace(body, ...parts);
+  } catch (error) {
+    if (current === key) replace(body, h("p", { role: "alert" }, error.message), error.hint && h("p", { class: "dim small" }, error.hint));
+  }
+}
+
+async function content(tab, values, query) {
+  if (tab === "whynot") return whyNot(values, query);
+  if (values.open === "-") return [h("p", { class: "dim" }, "No memory is selected.")];
+  const { value: memory, etag } = await api.show(values.open);
+  if (tab === "why") return why(memory, values, query);
+  if (tab === "around") return around(memory);
+  if (tab === "edit") return edit(memory, etag);
+  return details(memory);
+}
+
+const question = (values, query) => ({ query, recipe: values.recipe || "default", filter: filterOf(values), k: 50 });
+
+async function why(memory, values, query) {
+  if (!query) return [quote(memory), h("p", { class: "dim" }, "Search for something to see why this memory comes.")];
+  let explained;
+  try {
+    explained = await api.why({ ...question(values, query), id: memory.id });
+  } catch (error) {
+    if (error.type !== "NotFound" && error.type !== "InvalidInput") throw error;
+    return [quote(memory), h("p", null, "This query does not return it."), h("button", { type: "button", onclick: () => change({ tab: "whynot" }, true) }, "Why not?")];
+  }
+  const arithmetic = h("div", { class: "tree" });
+  const open = (row) => replace(arithmetic, h("h3", null, row.label), h("ul", null, tree(row.node, 0, row.skip)));
+  const cues = steps(explained.explanation).filter((row) => row.cue).map((row) => row.cue);
+  return [quote(memory), h("p", { class: "sentence" }, explained.summary), legend(cues), waterfall(explained.explanation, open),
+    h("p", { class: "dim small" }, "The parts add up to the score. Select one to see its arithmetic."), arithmetic,
+    h("details", { class: "tree" }, h("summary", null, "The whole calculation"), h("ul", null, tree(explained.explanation)))];
+}
+
+async function whyNot(values, query) {
+  const chosen = values.open === "-" ? "" : values.open;
+  const input = h("input", { name: "id", placeholder: "id, or words of the memory", value: chosen, "aria-label": "Memory", required: true });
+  const found = h("div");
+  const form = h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); pick(input.value.trim(), found); } }, input, h("button", null, "Why not?"));
+  const head = [h("p", null, query ? ["Why is a memory not among the answers to ", h("b", null, shorten(query, 60)), "?"] : "Search for something first, then ask why a memory is not among the answers."), form, found];
+  if (!chosen || !query) return head;
+  const verdict = await api.whyNot({ ...question(values, query), k: 10, id: chosen });
+  const { value: memory } = await api.show(chosen);
+  const rows = Object.entries(verdict.cues || {}).map(([cue, text]) => h("tr", null, h("td", null, cue), h("td", null, text)));
+  const compared = verdict.value !== null && verdict.value !== undefined && h("p", { class: "num" }, `value ${score(verdict.value)}`, verdict.threshold === null ? "" : `, needed ${score(verdict.threshold)}`);
+  return [...head, h("h2", null, verdict.returned ? "It is among the answers" : `Left out by: ${verdict.step}`), quote(memory), h("p", null, verdict.reason), compared,
+    rows.length > 0 && [h("h3", null, "What each cue says"), h("table", null, rows)]];
+}
+
+async function pick(text, place) {
+  try {
+    const { value } = await api.show(text);
+    return change({ open: value.id, tab: "whynot" }, true);
+  } catch { /* not an id: search for it by words */ }
+  const { results } = await api.recall({ query: text, k: 5, track: false });
+  replace(place, h("p", { class: "dim small" }, "Which one?"), results.map(({ memory }) => h("button", { type: "button", class: "card", onclick: () => change({ open: memory.id, tab: "whynot" }, true) }, shorten(memory.text, 120))));
+  return null;
+}
+
+const quote = (memory) => h("blockquote", { class: "card" }, h("div", { class: "text" }, memory.text), h("div", { class: "dim small" }, [memory.speaker, memory.created && day(memory.created)].filter(Boolean).join(" · ")));
+
+async function details(memory) {
+  const [{ versions }, { edges }] = await Promise.all([api.history(memory.id), api.edges([memory.id])]);
+  const fields = Object.entries(memory).filter(([name, value]) => !HIDDEN.includes(name) && value !== null && value !== "" && !(Array.isArray(value) && !value.length));
+  const shown = (value) => (Array.isArray(value) ? value.join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value));
+  const use = memory.use || {};
+  const changes = [...versions.map(({ until, memory: former }) => [until, former.text]), [null, memory.text]];
+  const diffs = changes.slice(1).map(([, text], at) => h("li", null, h("span", { class: "who" }, day(changes[at][0]), ": "), difference(changes[at][1], text)));
+  const others = edges.map((edge) => { const other = edge.source === memory.id ? edge.target : edge.source; return h("li", null, `${edge.source === memory.id ? "" : "← "}${edge.kind} `, h("a", { href: "#", onclick: (event) => { event.preventDefault(); change({ open: other, tab: "memory" }); } }, other), ` (${edge.weight})`); });
+  return [h("blockquote", { class: "card" }, memory.text),
+    h("div", { class: "row" }, h("button", { type: "button", onclick: () => change({ tab: "edit" }, true) }, "Edit"), h("button", { type: "button", onclick: () => supersede(memory) }, "Supersede"),
+      h("button", { type: "button", onclick: () => forget(memory) }, "Forget"), h("button", { type: "button", class: "danger", onclick: () => erase(memory) }, "Erase…"),
+      h("a", { class: "small", href: `#/graph?id=${encodeURIComponent(memory.id)}` }, "Graph")),
+    h("h2", null, "Fields"), h("dl", { class: "fields" }, h("dt", null, "id"), h("dd", { class: "mono" }, memory.id), fields.map(([name, value]) => [h("dt", null, name), h("dd", null, /created|updated|valid_|expires/.test(name) ? [day(value), " ", h("span", { class: "dim" }, moment(value))] : shown(value))])),
+    h("h2", null, "Use"), h("p", { class: "small" }, `accessed ${count(use.access_count || 0)} times, returned ${count(use.return_count || 0)}, recalled ${count(use.recall_count || 0)}`, use.last_accessed ? [", last ", moment(use.last_accessed)] : ""),
+    others.length > 0 && [h("h2", null, "Links"), h("ul", { class: "small" }, others)],
+    diffs.length > 0 && [h("h2", null, "Versions"), h("ol", { class: "turns small" }, diffs)]];
+}
+
+async function around(memory) {
+  if (!memory.session) return [h("p", { class: "dim" }, "This memory belongs to no session.")];
+  const filter = { session: memory.session, collection: memory.collection, ...(memory.user ? { user: memory.user } : {}) };
+  const { memories } = await api.list({ filter, sort: "oldest", limit: 1000 });
+  const turns = memories.sort((a, b) => (a.position ?? 0) - (b.position ?? 0) || a.created.localeCompare(b.created));
+  const at = turns.findIndex((turn) => turn.id === memory.id);
+  const near = turns.slice(Math.max(0, at - 6), at + 7);
+  return [h("h3", null, `Session ${memory.session}, ${day(memory.created)}`), h("ol", { class: "turns" }, near.map((turn) =>
+    h("li", { class: turn.id === memory.id ? "current" : "", "aria-current": turn.id === memory.id ? "true" : null }, h("div", { class: "who" }, turn.speaker || turn.role || ""), turn.text)))];
+}
+
+function edit(memory, etag) {
+  const text = h("textarea", { name: "text", "aria-label": "Text" }, memory.text);
+  const tags = h("input", { name: "tags", value: (memory.tags || []).join(", ") });
+  const save = async (event) => {
+    event.preventDefault();
+    try {
+      await api.update(memory.id, { text: text.value, tags: tags.value.split(",").map((tag) => tag.trim()).filter(Boolean) }, etag);
+      done("Saved.", memory.id);
+    } catch (error) { toast(error.message); }
+  };
+  return [h("form", { onsubmit: save }, h("label", null, "Text", text), h("label", null, h("span", { class: "small dim" }, "Tags, separated by commas"), tags), h("div", { class: "row end" }, h("button", { type: "button", onclick: () => change({ tab: "memory" }, true) }, "Cancel"), h("button", { class: "primary" }, "Save"))),
+    h("p", { class: "dim small" }, "The earlier text stays in the versions. If the fact has changed, supersede it instead: both stay, and the newer one comes first.")];
+}
+
+async function supersede(memory) {
+  const form = await ask("Supersede", [h("p", { class: "dim" }, memory.text), h("label", { for: "new" }, "What is true now"), h("textarea", { name: "new", id: "new", required: true })], "Supersede");
+  if (!form || !form.new.trim()) return;
+  try {
+    const made = await api.supersede(memory.id, { new: form.new });
+    done("Superseded.", made.id);
+  } catch (error) { toast(error.message); }
+}
+
+async function forget(memory) {
+  try {
+    await api.forget([memory.id]);
+    done("Forgotten: it is no longer recalled.", "");
+  } catch (error) { toast(error.message); }
+}
+
+/** Asks with the counts of what goes; the code of the dry run confirms exactly this set. */
+async function erase(memory) {
+  try {
+    const plan = await api.erase({ ids: [memory.id], dry_run: true });
+    const going = Object.entries(plan.removed).map(([what, number]) => h("li", null, `${what}: ${count(number)}`));
+    const staying = plan.remaining.map((each) => h("li", null, `${each.what}: ${each.why}`));
+    const form = await ask("Erase for good?", [h("p", null, "This cannot be undone. It removes:"), h("ul", null, going), staying.length > 0 && [h("p", null, "It does not reach:"), h("ul", null, staying)]], "Erase", true);
+    if (!form) return;
+    const gone = await api.erase({ ids: [memory.id], code: plan.code });
+    changed();
+    toast(gone.pending.length ? `Erased; still pending: ${gone.pending[0]}` : "Erased.");
+    change({ open: "", tab: "" });
+  } catch (error) { toast(error.message); }
+}
+
+const changed = () => dispatchEvent(new Event("recollect:changed"));
+
+function done(text, open) {
+  current = "";
+  changed();
+  toast(text, "Undo", async () => { try { await api.undo(); changed(); toast("Undone."); } catch (error) { toast(error.message); } });
+  change({ open, tab: open ? "memory" : "" });
+  dispatchEvent(new HashChangeEvent("hashchange"));
+}

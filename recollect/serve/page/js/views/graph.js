@@ -1,0 +1,90 @@
+// Graph: what is linked to a memory or a name, drawn and as a list.
+import { api } from "../api.js";
+import { byId, h, replace, svg, toast } from "../dom.js";
+import { shorten } from "../format.js";
+import { change, go } from "../route.js";
+
+const WIDTH = 900, HEIGHT = 520, ROUNDS = 260, MOST = 60;
+let last = "";
+
+export function open(main) {
+  last = "";
+  const input = h("input", { id: "start", placeholder: "a name, or the id of a memory", "aria-label": "Name or id" });
+  const form = h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); start(input.value.trim()); } }, input, h("button", null, "Show"));
+  replace(main, h("div", { class: "wide" }, h("h1", null, "Graph"), form, h("p"), h("div", { id: "answer" })));
+}
+
+async function start(text) {
+  if (!text) return;
+  try {
+    const { value } = await api.show(text);
+    go("graph", { id: value.id });
+  } catch { go("graph", { name: text }); }
+}
+
+export async function update(main, values) {
+  const key = JSON.stringify([values.id, values.name]);
+  if (key === last) return;
+  last = key;
+  byId("start").value = values.name || values.id || "";
+  if (!values.id && !values.name) return suggest();
+  const graph = await api.graph({ id: values.id, name: values.name, depth: 2, limit: MOST });
+  if (key !== last) return;
+  if (graph.nodes.length < 2) return replace(byId("answer"), h("p", { class: "empty" }, "Nothing is linked to it. Link memories with ", h("code", null, "recollect link"), ", and names with ", h("code", null, "recollect relate"), "."));
+  const center = values.id || graph.nodes[0].id;
+  replace(byId("answer"), draw(graph, center), h("p", { class: "dim small" }, "Circles are memories, squares are names. Thick lines supersede, dashed ones contradict, dotted ones mention.", graph.complete ? "" : ` Only the first ${MOST} are shown.`), list(graph));
+}
+
+async function suggest() {
+  const { edges } = await api.edges();
+  const ids = [...new Set(edges.flatMap((edge) => [edge.source, edge.target]))].slice(0, 12);
+  const memories = await Promise.all(ids.map((id) => api.show(id).then(({ value }) => value).catch(() => null)));
+  replace(byId("answer"), ids.length ? [h("p", { class: "dim" }, "Begin with a linked memory, or type a name:"), memories.filter(Boolean).map((memory) => h("button", { type: "button", class: "card", onclick: () => go("graph", { id: memory.id }) }, shorten(memory.text, 140)))] : h("p", { class: "empty" }, "No memories are linked yet. Type a name to see its relations."));
+}
+
+const title = (node) => (node.type === "name" ? node.id.replace(/^name:/, "") : node.memory.text);
+
+/** Springs along the edges, repulsion between all; the same graph is always drawn alike. */
+function layout({ nodes, edges }) {
+  const points = nodes.map((node, at) => ({ x: WIDTH / 2 + Math.cos(at * 2.4) * (20 + at * 6), y: HEIGHT / 2 + Math.sin(at * 2.4) * (20 + at * 4) }));
+  const place = new Map(nodes.map((node, at) => [node.id, at]));
+  const links = edges.map((edge) => [place.get(edge.source), place.get(edge.target)]).filter(([a, b]) => a !== undefined && b !== undefined);
+  for (let round = 0; round < ROUNDS; round++) {
+    const heat = 8 * (1 - round / ROUNDS);
+    const force = points.map(() => ({ x: 0, y: 0 }));
+    for (let a = 0; a < points.length; a++) for (let b = a + 1; b < points.length; b++) {
+      const dx = points[a].x - points[b].x || 0.1, dy = points[a].y - points[b].y || 0.1, far = dx * dx + dy * dy + 1, push = 9000 / far;
+      force[a].x += dx * push / Math.sqrt(far); force[a].y += dy * push / Math.sqrt(far); force[b].x -= dx * push / Math.sqrt(far); force[b].y -= dy * push / Math.sqrt(far);
+    }
+    for (const [a, b] of links) {
+      const dx = points[b].x - points[a].x, dy = points[b].y - points[a].y, pull = (Math.hypot(dx, dy) - 110) * 0.04;
+      const size = Math.hypot(dx, dy) || 1;
+      force[a].x += (dx / size) * pull * 10; force[a].y += (dy / size) * pull * 10; force[b].x -= (dx / size) * pull * 10; force[b].y -= (dy / size) * pull * 10;
+    }
+    points.forEach((point, at) => {
+      const size = Math.hypot(force[at].x, force[at].y) || 1, step = Math.min(heat, size);
+      point.x = Math.min(WIDTH - 60, Math.max(40, point.x + (force[at].x / size) * step + (WIDTH / 2 - point.x) * 0.002));
+      point.y = Math.min(HEIGHT - 30, Math.max(24, point.y + (force[at].y / size) * step + (HEIGHT / 2 - point.y) * 0.004));
+    });
+  }
+  return { points, place };
+}
+
+function draw(graph, center) {
+  const { points, place } = layout(graph);
+  const lines = graph.edges.map((edge) => { const a = points[place.get(edge.source)], b = points[place.get(edge.target)]; return a && b && [svg("line", { class: edge.kind, x1: a.x, y1: a.y, x2: b.x, y2: b.y }), svg("text", { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 - 3, "text-anchor": "middle" }, edge.kind)]; });
+  const nodes = graph.nodes.map((node, at) => {
+    const { x, y } = points[at], name = node.type === "name", text = shorten(title(node), 26);
+    const pick = () => (name ? go("graph", { name: title(node) }) : change({ open: node.id, tab: "memory" }));
+    return svg("g", { class: `node ${node.type} ${node.id === center ? "center" : ""}`, tabindex: 0, role: "button", "aria-label": title(node), onclick: pick, ondblclick: () => !name && go("graph", { id: node.id }), onkeydown: (event) => { if (event.key === "Enter") pick(); } },
+      name ? svg("rect", { x: x - 7, y: y - 7, width: 14, height: 14, rx: 2 }) : svg("circle", { cx: x, cy: y, r: 8 }), svg("text", { x: x + 11, y: y + 4 }, text), svg("title", null, title(node)));
+  });
+  return svg("svg", { class: "graph-canvas", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Graph; the same is a list below" }, lines, nodes);
+}
+
+function list(graph) {
+  const titles = new Map(graph.nodes.map((node) => [node.id, title(node)]));
+  return h("details", null, h("summary", null, "As a list"), h("ul", { class: "small" }, graph.edges.map((edge) => h("li", null, `${shorten(titles.get(edge.source) || edge.source, 60)} — ${edge.kind} → ${shorten(titles.get(edge.target) || edge.target, 60)}`))));
+}
+
+export const failed = (error) => toast(error.message);

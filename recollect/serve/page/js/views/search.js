@@ -1,0 +1,156 @@
+// Search: results as one reads them, with what made each score, and the steps of the pipeline.
+import { api } from "../api.js";
+import { ask, byId, debounced, h, replace, toast } from "../dom.js";
+import { legend, stackedBar, terms } from "../explain.js";
+import { count, marked, moment, plural, score } from "../format.js";
+import { FILTERS, change, filterOf, go, read } from "../route.js";
+
+const TYPING = 140; // milliseconds without a key before the whole recipe runs
+let request = null;
+let last = "";
+let opened = "";
+
+export function open(main) {
+  last = "";
+  const input = h("input", { id: "query", type: "search", placeholder: "Ask your memory…", "aria-label": "Query", autocomplete: "off", spellcheck: "false" });
+  const later = debounced(TYPING, () => change({ q: input.value, open: "", tab: "" }, true));
+  input.addEventListener("input", () => { quick(input.value); later(); });
+  input.addEventListener("keydown", (event) => { if (event.key === "Enter") change({ q: input.value, open: "", tab: "" }, true); });
+  const recipe = h("select", { id: "recipe", "aria-label": "Recipe", onchange: () => change({ recipe: recipe.value === "default" ? "" : recipe.value, open: "" }) }, h("option", { value: "default" }, "default"));
+  api.recipes().then(({ recipes }) => { replace(recipe, recipes.map((each) => h("option", { value: each.name, title: each.about }, each.name))); recipe.value = read().values.recipe || "default"; }).catch(() => {});
+  replace(main, h("div", { class: "narrow" },
+    h("div", { class: "searchbox", role: "search" }, input, recipe, h("button", { type: "button", title: "Compare recipes (c)", onclick: () => go("compare", read().values) }, "Compare"), h("button", { type: "button", title: "Add a memory (a)", onclick: () => go("new", {}) }, "Add")),
+    h("div", { class: "filters row", id: "filters" }), h("div", { id: "answer" })));
+  const again = () => { last = ""; update(main, read().values); };
+  addEventListener("recollect:changed", again);
+  input.focus();
+  return () => removeEventListener("recollect:changed", again);
+}
+
+export async function update(main, values) {
+  const input = byId("query");
+  if (document.activeElement !== input) input.value = values.q || "";
+  byId("recipe").value = values.recipe || "default";
+  showFilters(values);
+  select(values.open);
+  const key = JSON.stringify([values.q, values.recipe, filterOf(values)]);
+  if (key === last) return;
+  last = key;
+  if (request) request.abort();
+  request = new AbortController();
+  if (!(values.q || "").trim()) return browse(values, request.signal);
+  const skeleton = setTimeout(() => replace(byId("answer"), [1, 2, 3].map(() => h("div", { class: "skeleton" }))), 150);
+  try {
+    const found = await api.recall({ query: values.q, recipe: values.recipe || "default", filter: filterOf(values), k: 20, explain: true, trace: true, left_out: 20, track: false }, request.signal);
+    render(found, values);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    last = "";
+    replace(byId("answer"), h("p", { class: "empty", role: "alert" }, error.message, " ", error.hint));
+  } finally {
+    clearTimeout(skeleton);
+  }
+}
+
+/** While one types: words alone, at once. What the whole recipe answered is never overwritten. */
+const quick = debounced(20, async (text) => {
+  const { values } = read();
+  if (!text.trim() || values.recipe || values.q === text) return;
+  try {
+    const found = await api.recall({ query: text, filter: filterOf(values), k: 8, settings: { vectors: 0, tokens: 0 }, track: false });
+    if (byId("query") && byId("query").value === text && read().values.q !== text) render({ ...found, confidence: null, low_confidence: false }, values);
+  } catch { /* the whole recipe follows */ }
+});
+
+function showFilters(values) {
+  const chips = FILTERS.filter((name) => values[name]).map((name) => h("span", { class: "chip" }, `${name}: ${values[name]}`, h("button", { type: "button", "aria-label": `Remove the filter ${name}`, onclick: () => change({ [name]: "" }) }, "✕")));
+  replace(byId("filters"), chips, h("button", { type: "button", class: "plain", onclick: addFilter }, "+ filter"));
+}
+
+async function addFilter() {
+  const form = await ask("Filter", [h("label", { for: "field" }, "Field"), h("select", { name: "field", id: "field" }, FILTERS.map((name) => h("option", null, name))), h("label", { for: "value" }, "Value (dates may be words: last month)"), h("input", { name: "value", id: "value", required: true })], "Add");
+  if (form && form.value.trim()) change({ [form.field]: form.value.trim() });
+}
+
+/** Without a query: the newest memories, or how to begin. */
+async function browse(values, signal) {
+  const { memories, total } = await api.list({ filter: filterOf(values), limit: 30 }, signal);
+  if (!memories.length) return replace(byId("answer"), filterOf(values) ? h("p", { class: "empty" }, "No memory matches these filters.") : firstRun());
+  return replace(byId("answer"), h("p", { class: "dim small" }, `${plural(total, "memory", "memories")}, newest first`), h("ul", { class: "results", role: "listbox", "aria-label": "Memories" }, memories.map((memory) => row({ memory, notes: [] }, 0))));
+}
+
+const EXAMPLES = [
+  { text: "Ida lives at 4 Mill Lane.", speaker: "Ida", created: "2025-03-01T09:00:00Z", tags: ["example"] },
+  { text: "The blue cup is on the top shelf.", tags: ["example", "kitchen"] },
+  { text: "Ida has moved: she lives at 12 Harbour Road now.", speaker: "Ida", tags: ["example"] },
+];
+
+function firstRun() {
+  const add = async () => {
+    try {
+      await api.rememberMany(EXAMPLES);
+      dispatchEvent(new Event("recollect:changed"));
+      toast("Added three memories.", "Undo", () => api.undo().then(() => dispatchEvent(new Event("recollect:changed"))));
+      change({ q: "where does Ida live now?" });
+    } catch (error) { toast(error.message); }
+  };
+  return h("div", { class: "empty" }, h("h1", null, "Nothing is remembered yet"), h("p", null, "Add three example memories and ask where Ida lives now, or bring your own: ", h("code", null, "recollect import export.zip"), ", ", h("code", null, "recollect sync ~/notes"), "."),
+    h("div", { class: "row" }, h("button", { type: "button", class: "primary", onclick: add }, "Add three examples"), h("button", { type: "button", onclick: () => go("new", {}) }, "Write one")));
+}
+
+function render(found, values) {
+  const best = Math.max(...found.results.map((result) => result.score), 0);
+  const names = found.results.flatMap((result) => result.shares.map((share) => share.name));
+  const list = h("ul", { class: found.low_confidence ? "results low" : "results", role: "listbox", "aria-label": "Results" }, found.results.map((result) => row(result, best)));
+  const more = found.confidence === null ? "" : `, confidence ${found.confidence.toFixed(2)}`;
+  replace(byId("answer"), found.trace && strip(found), found.low_confidence && found.results.length > 0 && h("p", { class: "notice", role: "status" }, "Nothing here seems to be about this; nearest:"),
+    found.results.length ? list : h("p", { class: "empty" }, "Nothing was found. Why not? Press ", h("kbd", null, "n"), " and name a memory."),
+    h("p", { class: "dim small", role: "status" }, `${plural(found.results.length, "result")} in ${Math.round(found.milliseconds)} ms${more}`), legend(names));
+  select(values.open);
+}
+
+function row({ memory, rank, score: value, why, shares, notes, explanation }, best) {
+  const matching = explanation ? [...terms(explanation)] : [];
+  const opening = () => change({ open: memory.id, tab: "" });
+  return h("li", { class: `result status-${memory.status}`, role: "option", tabindex: 0, "aria-selected": "false", "data-memory": memory.id, onclick: opening, onkeydown: (event) => { if (event.key === "Enter") opening(); } },
+    h("span", { class: "rank num" }, rank || ""),
+    h("div", null, h("div", { class: "text", dir: "auto" }, marked(memory.text, matching)),
+      notes.map((note) => h("div", { class: "note" }, note)),
+      h("div", { class: "meta" }, shares && stackedBar(shares, value, best), shares && h("span", { class: "num", title: why }, score(value)), moment(memory.created), memory.speaker && h("span", null, memory.speaker),
+        memory.status !== "active" && h("b", null, memory.status), (memory.tags || []).map((tag) => h("span", { class: "tag" }, `#${tag}`)), memory.source && h("span", null, memory.source), memory.path && h("span", { class: "mono" }, memory.path))));
+}
+
+function select(id) {
+  for (const item of document.querySelectorAll("[data-memory]")) item.setAttribute("aria-selected", String(item.dataset.memory === id));
+}
+
+// The strip of steps: groups, each with its count; a click lists its steps and whom they left out.
+const GROUPS = [["read", ["filter", "read"]], ["cues", ["cue"]], ["fuse", ["fuse"]], ["stages", ["stage"]], ["best", ["cut", "judge", "fetch", "after"]]];
+
+function strip(found) {
+  const details = h("div", { class: "steps", hidden: true });
+  const buttons = GROUPS.map(([name, kinds]) => {
+    const steps = found.trace.steps.filter((step) => kinds.includes(step.kind));
+    const counts = steps.map((step) => step.out).filter((each) => each !== undefined);
+    const number = name === "cues" ? counts.reduce((sum, each) => sum + each, 0) : counts[counts.length - 1];
+    const time = steps.reduce((sum, step) => sum + step.milliseconds, 0);
+    const show = () => { opened = opened === name ? "" : name; toggle(); };
+    return h("button", { type: "button", "aria-expanded": "false", "data-group": name, title: `${time.toFixed(1)} ms`, onclick: show }, name, number === undefined ? "" : ` ${count(number)}`);
+  });
+  const toggle = () => {
+    buttons.forEach((button) => button.setAttribute("aria-expanded", String(button.dataset.group === opened)));
+    const kinds = (GROUPS.find(([name]) => name === opened) || [null, []])[1];
+    details.hidden = !opened;
+    replace(details, found.trace.steps.filter((step) => kinds.includes(step.kind)).map(stepLine));
+  };
+  toggle();
+  return h("div", null, h("div", { class: "strip", "aria-label": "Steps of this recall" }, buttons.flatMap((button, at) => (at ? [h("span", { class: "sep" }, "▸"), button] : [button]))), details);
+}
+
+function stepLine(step) {
+  const counts = step.in === undefined && step.out === undefined ? "" : `${step.in ?? ""}${step.in === undefined ? "" : " → "}${step.out ?? ""}`;
+  const detail = Object.entries(step.detail || {}).map(([name, value]) => `${name}: ${typeof value === "object" ? Object.entries(value).map(([a, b]) => `${a} ${b}`).join(", ") : value}`).join(" · ");
+  const left = (step.left_out || []).map((group) => h("details", null, h("summary", null, `left out ${count(group.total)}: ${group.reason}`), h("ul", null, group.memories.map((memory) =>
+    h("li", null, h("a", { href: "#", onclick: (event) => { event.preventDefault(); change({ open: memory.id, tab: "whynot" }); } }, memory.text), memory.value === null ? "" : h("span", { class: "dim num" }, ` ${score(memory.value)}${group.threshold === null ? "" : ` of ${score(group.threshold)}`}`))))));
+  return h("div", { class: step.outcome === "ran" ? "" : "dim" }, h("b", null, step.name), ` ${counts} `, h("span", { class: "dim num" }, `${step.milliseconds.toFixed(2)} ms`), step.outcome !== "ran" && ` ${step.outcome}: ${step.reason}`, detail && h("span", { class: "dim" }, ` ${detail}`), left);
+}

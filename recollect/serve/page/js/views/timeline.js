@@ -1,0 +1,82 @@
+// Timeline: a histogram to brush, sessions as lanes, and facts that were superseded as steps.
+import { api } from "../api.js";
+import { byId, h, replace, svg } from "../dom.js";
+import { count, day, plural, shorten } from "../format.js";
+import { address, change, filterOf } from "../route.js";
+
+const WIDTH = 900, HEIGHT = 180, LANES = 40;
+let last = "";
+
+export function open(main) {
+  last = "";
+  replace(main, h("div", { class: "wide" }, h("div", { class: "row" }, h("h1", null, "Timeline"), h("select", { id: "period", "aria-label": "Period", onchange: (event) => change({ period: event.target.value }) }, ["day", "week", "month"].map((each) => h("option", null, each)))),
+    h("div", { id: "answer" })));
+}
+
+export async function update(main, values) {
+  const period = values.period || "month";
+  byId("period").value = period;
+  const key = JSON.stringify([period, filterOf(values)]);
+  if (key === last) return;
+  last = key;
+  const filter = filterOf(values);
+  const [{ periods, total }, page] = await Promise.all([api.timeline({ period, filter }), api.list({ filter, limit: 1000, sort: "oldest" })]);
+  if (key !== last) return;
+  if (!total) return replace(byId("answer"), h("p", { class: "empty" }, filter ? "No memory matches these filters." : "Nothing is remembered yet."));
+  const chosen = (values.since || values.until) && h("p", null, `Only ${values.since || "…"} to ${values.until || "…"} `, h("button", { type: "button", class: "plain", onclick: () => change({ since: "", until: "" }) }, "show all"));
+  const chains = await supersessions(page.memories);
+  replace(byId("answer"), h("p", { class: "dim" }, plural(total, "memory", "memories"), ". Drag over the columns to choose a time; the list follows."), chosen, histogram(periods),
+    h("div", { class: "row" }, h("a", { href: address("search", { since: values.since, until: values.until, user: values.user }) }, "Search in this time")),
+    chains.length > 0 && [h("h2", null, "Facts that changed"), chains], lanes(page.memories));
+}
+
+function histogram(periods) {
+  const most = Math.max(...periods.map((each) => each.memories));
+  const step = (WIDTH - 40) / periods.length;
+  const bars = periods.map((each, at) => {
+    const size = (each.memories / most) * (HEIGHT - 40);
+    return svg("rect", { class: "column", x: (40 + at * step).toFixed(1), y: (HEIGHT - 20 - size).toFixed(1), width: Math.max(1, step - 2).toFixed(1), height: size.toFixed(1), tabindex: 0, role: "button", "aria-label": `${each.begins}: ${plural(each.memories, "memory", "memories")}`, onkeydown: (event) => { if (event.key === "Enter") choose(at, at); } }, svg("title", null, `${each.begins}: ${count(each.memories)}`));
+  });
+  const every = Math.ceil(periods.length / 8);
+  const labels = periods.map((each, at) => at % every === 0 && svg("text", { x: 40 + at * step, y: HEIGHT - 4 }, day(each.begins)));
+  const brush = svg("rect", { class: "brush", y: 0, height: HEIGHT - 20, width: 0 });
+  const chart = svg("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Memories by time" }, svg("line", { class: "axis", x1: 40, x2: WIDTH, y1: HEIGHT - 20, y2: HEIGHT - 20 }), svg("text", { x: 0, y: 24 }, count(most)), bars, labels, brush);
+  const place = (event) => { const box = chart.getBoundingClientRect(); return Math.min(periods.length - 1, Math.max(0, Math.floor((((event.clientX - box.left) / box.width) * WIDTH - 40) / step))); };
+  let from = null;
+  const draw = (a, b) => { brush.setAttribute("x", 40 + Math.min(a, b) * step); brush.setAttribute("width", (Math.abs(a - b) + 1) * step); };
+  chart.addEventListener("pointerdown", (event) => { from = place(event); chart.setPointerCapture(event.pointerId); draw(from, from); });
+  chart.addEventListener("pointermove", (event) => { if (from !== null) draw(from, place(event)); });
+  chart.addEventListener("pointerup", (event) => { const to = place(event); choose(Math.min(from, to), Math.max(from, to)); from = null; });
+  function choose(a, b) {
+    change({ since: periods[a].begins, until: b + 1 < periods.length ? periods[b + 1].begins : "" });
+  }
+  return chart;
+}
+
+/** Sessions as lanes, the newest first; each dot is a memory. */
+function lanes(memories) {
+  const sessions = new Map();
+  for (const memory of memories) if (memory.session) sessions.set(memory.session, [...(sessions.get(memory.session) || []), memory]);
+  if (sessions.size < 2) return null;
+  const times = memories.map((memory) => Date.parse(memory.created));
+  const first = Math.min(...times), range = Math.max(...times) - first || 1;
+  const rows = [...sessions].reverse().slice(0, LANES).map(([session, turns]) => {
+    const x = (memory) => 4 + ((Date.parse(memory.created) - first) / range) * 592;
+    return h("div", { class: "lane" }, h("a", { href: address("search", { session }) }, shorten(session, 20)), svg("svg", { viewBox: "0 0 600 16", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("line", { class: "axis", x1: x(turns[0]), x2: x(turns[turns.length - 1]), y1: 8, y2: 8 }), turns.map((turn) => svg("circle", { cx: x(turn).toFixed(1), cy: 8, r: 3, class: "c-words" }))), h("span", { class: "dim num" }, count(turns.length)));
+  });
+  return [h("h2", null, "Sessions"), h("div", { class: "lanes chart" }, rows)];
+}
+
+async function supersessions(memories) {
+  const old = memories.filter((memory) => memory.status === "superseded");
+  if (!old.length) return [];
+  const { edges } = await api.edges(old.map((memory) => memory.id).slice(0, 200));
+  const newer = new Map(edges.filter((edge) => edge.kind === "supersedes").map((edge) => [edge.target, edge.source]));
+  const known = new Map(memories.map((memory) => [memory.id, memory]));
+  const starts = old.filter((memory) => ![...newer.values()].includes(memory.id));
+  return starts.slice(0, 20).map((memory) => {
+    const chain = [memory];
+    while (newer.has(chain[chain.length - 1].id) && chain.length < 20) { const next = known.get(newer.get(chain[chain.length - 1].id)); if (!next) break; chain.push(next); }
+    return chain.length > 1 && h("ol", { class: "chain" }, chain.map((each) => h("li", null, h("span", { class: "dim small" }, day(each.created)), " ", h("a", { href: "#", onclick: (event) => { event.preventDefault(); change({ open: each.id }); } }, shorten(each.text, 70)))));
+  });
+}

@@ -1,0 +1,353 @@
+"""Backup and restore (B9): while others write, with every write of the disk failing, encrypted, and to a moment."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+
+import recollect
+from recollect import InvalidInput, Mind, NotFound, StoreError
+from recollect.store.sqlite import SqliteStore
+from recollect.upkeep import backup as backups
+from recollect.upkeep.backup import list_backups, restore, verify_backups
+from recollect.upkeep.disk import Disk
+from recollect.upkeep.doctor import Doctor
+from tests.conftest import Clock
+from tests.recall.kit import WOVEN
+from tests.store.looking import assert_whole, held, rare_word, texts
+
+pytestmark = pytest.mark.contract("B9")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "backups"
+
+
+@pytest.fixture
+def mind(path: Path, clock: Clock) -> Iterator[Mind]:
+    with Mind(path, embedder=WOVEN, clock=clock) as mind:
+        mind.remember_many(f"number {n} of many {rare_word(n)}" for n in range(100))
+        yield mind
+
+
+def stored_bytes(folder: Path) -> int:
+    return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
+
+
+def answers(path: Path, clock: Clock) -> Any:
+    with Mind(path, embedder=WOVEN, clock=clock) as mind:
+        found = [mind.recall(query, track=False) for query in (rare_word(7), "number 12", "many")]
+        return held(mind), [[(each.memory.id, each.score) for each in recall] for recall in found]
+
+
+def test_a_restored_file_answers_as_the_one_that_was_backed_up(mind: Mind, folder: Path, clock: Clock) -> None:
+    mind.recall("many")
+    done = mind.backup(folder)
+    assert (done.memories, done.new_blocks) == (100, done.blocks)
+    to = folder.with_name("restored.db")
+    assert recollect.restore(folder, to).backup.id == done.id
+    assert answers(to, clock) == answers(Path(mind.path), clock)
+    assert_whole(to)
+    assert Doctor(to, WOVEN).diagnose().healthy
+
+
+def test_a_repeated_backup_costs_what_changed(mind: Mind, folder: Path, clock: Clock) -> None:
+    first = mind.backup(folder)
+    clock.advance(hours=1)
+    same = mind.backup(folder)
+    clock.advance(hours=1)
+    mind.remember("one more")
+    third = mind.backup(folder)
+    assert same.new_blocks <= 2, "the file itself knows when it was backed up"
+    assert third.new_blocks < first.blocks
+    assert [each.memories for each in list_backups(folder)] == [100, 100, 101]
+    assert verify_backups(folder).problems == ()
+
+
+def test_a_backup_is_of_one_moment_while_another_process_writes(path: Path, folder: Path) -> None:
+    with Mind(path, embedder=None) as mind:
+        stop, problems = threading.Event(), []
+
+        def write() -> None:
+            number = 0
+            try:
+                while not stop.is_set():
+                    mind.remember_many({"text": f"five {number} {n}", "topic": str(number)} for n in range(5))
+                    number += 1
+            except Exception as error:
+                problems.append(error)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            for _ in range(3):
+                mind.backup(folder)
+        finally:
+            stop.set()
+            writer.join()
+    assert problems == []
+    for each in list_backups(folder):
+        to = folder.with_name(f"{each.id}.db")
+        restore(folder, to, at=each.at)
+        with Mind(to, embedder=None) as restored:
+            topics = [memory.topic for memory in restored.list()]
+            assert {topics.count(topic) for topic in topics} <= {5}
+
+
+def test_backups_that_are_not_to_be_kept_leave_nothing_behind(mind: Mind, folder: Path, clock: Clock) -> None:
+    for number in range(4):
+        mind.edit(mind.list()[0].id, text=f"changed {number} " + rare_word(number) * 4000)
+        done = mind.backup(folder, keep=2)
+        clock.advance(days=1)
+    assert [each.id for each in list_backups(folder)][-1] == done.id
+    assert len(list_backups(folder)) == 2
+    assert len(done.removed) == 1
+    clock.advance(days=10)
+    assert len(mind.backup(folder, keep_days=11.5).removed) == 1
+    size = stored_bytes(folder)
+    mind.backup(folder.with_name("fresh"))
+    assert size < 2.2 * stored_bytes(folder.with_name("fresh"))
+    assert verify_backups(folder).problems == ()
+
+
+def test_a_moment_is_restored_by_undoing_what_came_after_it(mind: Mind, folder: Path, clock: Clock) -> None:
+    id = mind.list()[0].id
+    before = clock.advance(hours=1)
+    clock.advance(hours=1)
+    mind.edit(id, text="changed after the moment")
+    mind.remember("added after the moment")
+    mind.forget(mind.list()[5].id)
+    clock.advance(hours=1)
+    mind.backup(folder)
+    to = folder.with_name("restored.db")
+    done = restore(folder, to, at=before, clock=clock)
+    assert (done.undone, done.not_undone) == (3, ())
+    with Mind(to, embedder=WOVEN, clock=clock) as restored:
+        assert len(restored.list()) == 100
+        assert "after the moment" not in restored.show(id).text
+
+
+def test_of_several_backups_the_first_after_the_moment_is_taken(mind: Mind, folder: Path, clock: Clock) -> None:
+    made = []
+    for _ in range(3):
+        made.append(mind.backup(folder))
+        clock.advance(days=1)
+        mind.remember(f"on {clock.now}")
+    for wanted, moment in ((0, made[0].at - timedelta(days=9)), (1, made[1].at), (2, made[2].at - timedelta(hours=1))):
+        done = restore(folder, folder.with_name(f"{wanted}.db"), at=moment)
+        assert done.backup.id == made[wanted].id
+    assert restore(folder, folder.with_name("newest.db"), at=clock.now).backup.id == made[2].id
+
+
+def test_what_was_erased_is_erased_again_by_a_restore(mind: Mind, folder: Path, path: Path) -> None:
+    secret = mind.remember("the password is xyzzyplugh")
+    mind.backup(folder)
+    mind.erase(secret.id)
+    replaced = folder.with_name("in-place.db")
+    restored = restore(folder, replaced)
+    assert restored.erased == 0, "nothing tells a restore to another path of an erasure that came after the backup"
+    mind.close()
+    done = restore(folder, path, in_place=True)
+    assert done.erased == 1
+    assert done.replaced is not None
+    for each in (path, Path(f"{path}-wal")):
+        assert not each.exists() or b"xyzzyplugh" not in each.read_bytes()
+
+
+def test_a_later_backup_tells_an_earlier_one_what_was_erased(mind: Mind, folder: Path, clock: Clock) -> None:
+    secret = mind.remember("the password is xyzzyplugh")
+    first = mind.backup(folder)
+    clock.advance(hours=1)
+    mind.erase(secret.id)
+    mind.backup(folder)
+    to = folder.with_name("restored.db")
+    assert restore(folder, to, at=first.at).erased == 1
+    assert b"xyzzyplugh" not in to.read_bytes()
+
+
+def test_a_file_is_replaced_only_when_nobody_has_it_open(mind: Mind, folder: Path, path: Path) -> None:
+    mind.backup(folder)
+    mind.remember("after the backup")
+    with pytest.raises(InvalidInput, match="in_place=True"):
+        restore(folder, path)
+    with pytest.raises(StoreError, match="open elsewhere"):
+        restore(folder, path, in_place=True)
+    assert len(mind.list()) == 101
+    mind.close()
+    done = restore(folder, path, in_place=True)
+    with Mind(path, embedder=None) as restored:
+        assert len(restored.list()) == 100
+    assert done.replaced is not None
+    with Mind(done.replaced, embedder=None) as aside:
+        assert len(aside.list()) == 101
+
+
+def test_a_damaged_file_is_replaced_in_place(mind: Mind, folder: Path, path: Path) -> None:
+    mind.backup(folder)
+    mind.close()
+    path.write_bytes(b"\xff" * path.stat().st_size)
+    restore(folder, path, in_place=True)
+    with Mind(path, embedder=None) as restored:
+        assert len(restored.list()) == 100
+
+
+@pytest.mark.parametrize("what", ["blocks", "manifests"])
+@pytest.mark.parametrize("passphrase", [None, "correct horse"])
+def test_a_damaged_backup_is_noticed(mind: Mind, folder: Path, what: str, passphrase: str | None) -> None:
+    mind.backup(folder, passphrase=passphrase)
+    victim = sorted(each for each in (folder / what).rglob("*") if each.is_file())[0]
+    content = bytearray(victim.read_bytes())
+    content[len(content) // 2] ^= 1
+    victim.write_bytes(content)
+    assert str(victim) in verify_backups(folder, passphrase).problems[0]
+    to = folder.with_name("restored.db")
+    with pytest.raises(StoreError, match="cannot be used"):
+        restore(folder, to, passphrase=passphrase)
+    assert [each.name for each in folder.parent.iterdir() if "restor" in each.name] == []
+
+
+def test_an_encrypted_backup_tells_nothing_and_needs_its_passphrase(mind: Mind, folder: Path) -> None:
+    mind.remember("the word is xyzzyplugh", topic="xyzzyplugh")
+    mind.backup(folder, passphrase="correct horse")
+    for each in folder.rglob("*"):
+        assert not each.is_file() or b"xyzzyplugh" not in each.read_bytes()
+        assert not each.is_file() or b"SQLite" not in each.read_bytes()
+    for wrong in ("battery staple", None, ""):
+        with pytest.raises(InvalidInput):
+            restore(folder, folder.with_name("no.db"), passphrase=wrong)
+    to = folder.with_name("restored.db")
+    restore(folder, to, passphrase="correct horse")
+    with Mind(to, embedder=None) as restored:
+        assert texts(restored, "xyzzyplugh") == ["the word is xyzzyplugh"]
+
+
+def test_two_blocks_that_are_exchanged_are_noticed(mind: Mind, folder: Path) -> None:
+    mind.backup(folder, passphrase="correct horse")
+    first, second = sorted(each for each in (folder / "blocks").rglob("*") if each.is_file())[:2]
+    contents = first.read_bytes(), second.read_bytes()
+    second.write_bytes(contents[0])
+    first.write_bytes(contents[1])
+    assert len(verify_backups(folder, "correct horse").problems) == 2
+
+
+def test_what_is_no_folder_of_backups_is_left_alone(mind: Mind, folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="no backups"):
+        restore(folder, tmp_path / "restored.db")
+    folder.mkdir()
+    (folder / "holiday.jpg").touch()
+    with pytest.raises(InvalidInput, match="neither empty nor"):
+        mind.backup(folder)
+    with Mind(tmp_path / "other.db", embedder=None) as other:
+        other.backup(tmp_path / "others")
+    with pytest.raises(InvalidInput, match="another memory"):
+        mind.backup(tmp_path / "others")
+    with Mind(mind.path, embedder=None, user="mara") as within, pytest.raises(InvalidInput, match="bound"):
+        within.backup(tmp_path / "bound")
+
+
+def test_status_and_doctor_know_the_last_backup(mind: Mind, folder: Path, clock: Clock) -> None:
+    assert mind.status().store.last_backup is None
+    mind.backup(folder)
+    known = mind.status().store.last_backup
+    assert known is not None
+    assert (known.at, known.folder) == (clock.now, str(folder))
+    assert Doctor(mind.path, WOVEN).diagnose().last_backup == known
+
+
+# Every write, sync, rename and delete of the disk fails in turn.
+
+
+class FailingDisk(Disk):
+    """A disk whose n-th operation fails; before it is done, or after half of it."""
+
+    def __init__(self, fail_at: int, error: int) -> None:
+        self.left, self.error = fail_at, error
+
+    def _count(self) -> bool:
+        self.left -= 1
+        return self.left == 0
+
+    def _fail(self) -> None:
+        raise OSError(self.error, os.strerror(self.error))
+
+    def put(self, file: BinaryIO, content: bytes) -> None:
+        if self._count():
+            super().put(file, content[: len(content) // 2])
+            self._fail()
+        super().put(file, content)
+
+    def sync(self, file: BinaryIO) -> None:
+        if self._count():
+            self._fail()
+        super().sync(file)
+
+    def rename(self, path: Path, to: Path, sync: bool = True) -> None:
+        if self._count():
+            self._fail()
+        super().rename(path, to, sync)
+
+    def delete(self, path: Path) -> None:
+        if self._count():
+            self._fail()
+        super().delete(path)
+
+
+def fail_at_every_step(run: Callable[[Disk], object], check: Callable[[int], None]) -> int:
+    for number in range(1, 2000):
+        disk = FailingDisk(number, errno.ENOSPC if number % 2 else errno.EIO)
+        try:
+            run(disk)
+        except OSError:
+            check(number)
+        else:
+            assert disk.left > 0
+            return number - 1
+    raise AssertionError("it never came to its end")
+
+
+def test_a_backup_that_fails_anywhere_leaves_the_earlier_ones_whole(path: Path, folder: Path, clock: Clock) -> None:
+    with Mind(path, embedder=None, clock=clock) as mind:
+        mind.remember_many(f"number {n} {rare_word(n)}" for n in range(30))
+        mind.backup(folder)
+        store = mind._store
+        assert isinstance(store, SqliteStore)
+
+        def run(disk: Disk) -> None:
+            clock.advance(minutes=1)
+            mind.remember(f"at {clock.now} " + rare_word(clock.now.minute) * 9)
+            backups.backup(store, folder, clock, keep=2, disk=disk)
+
+        def check(number: int) -> None:
+            assert verify_backups(folder).problems == (), f"after operation {number} failed"
+            assert list_backups(folder)[0].memories >= 30
+
+        steps = fail_at_every_step(run, check)
+        assert steps > 10
+        mind.backup(folder, keep=1)
+        assert verify_backups(folder).backups == 1
+        assert not list((folder / "blocks").rglob(".partial*"))
+
+
+def test_a_restore_that_fails_anywhere_leaves_the_file_as_it_was(path: Path, folder: Path) -> None:
+    with Mind(path, embedder=None) as mind:
+        mind.remember_many(f"number {n} {rare_word(n)}" for n in range(30))
+        mind.backup(folder)
+        mind.remember("after the backup")
+    before = path.read_bytes()
+
+    def check(number: int) -> None:
+        assert path.read_bytes() == before, f"after operation {number} failed"
+        assert not [each.name for each in path.parent.iterdir() if "restor" in each.name]
+
+    steps = fail_at_every_step(lambda disk: restore(folder, path, in_place=True, disk=disk), check)
+    assert steps > 3
+    with Mind(path, embedder=None) as mind:
+        assert len(mind.list()) == 30
