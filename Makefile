@@ -20,7 +20,7 @@ test-integrations: $(VENV)-integrations/.ready  ## the adapters beside their fra
 	$(VENV)-integrations/bin/mypy recollect/integrations tests/integrations
 	$(VENV)-integrations/bin/pytest -n 2 -m "" -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=function --disable-socket --allow-unix-socket tests/integrations
 
-test-gguf: $(READY)  ## GGUF embedders with llama.cpp, which may be compiled from source (about 30 minutes on one core)
+test-gguf: $(READY)  ## GGUF embedders with llama.cpp, which is compiled from source where there is no wheel: that takes long
 	@nice $(BIN)/python -m pip install --quiet -e ".[gguf]"
 	$(BIN)/pytest tests/embed/test_gguf.py
 
@@ -51,6 +51,7 @@ speed: $(READY)  ## measure beside the raw parts and the peers (see bench/)
 quality: $(READY)  ## measure recall on labelled sets beside the peers, with tables and plots (DATA=folder, JOBS=2; see docs/quality.md)
 	@$(BIN)/python -m pip install --quiet -e ".[bench]"
 	$(BIN)/python bench/quality.py --all $(if $(DATA),--data $(DATA)) $(if $(JOBS),--jobs $(JOBS))
+	$(BIN)/python bench/families.py --keep $(if $(DATA),--data $(DATA))
 
 everyday: $(READY)  ## everyday questions, time phrases, conflicts, and one set among all others (DATA=folder)
 	$(BIN)/python bench/everyday.py $(if $(DATA),--data $(DATA))

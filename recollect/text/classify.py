@@ -6,7 +6,6 @@ Patterns of times and questions are in English, German and Chinese, and in other
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from recollect.text.patterns import lazy_pattern
 from recollect.text.stopwords import stop_words
@@ -178,7 +177,17 @@ def asks_about_past(text: str, language: str = "en") -> bool:
     return ASKS_ABOUT_PAST.get(language, ASKS_ABOUT_PAST["en"]).search(text) is not None
 
 
-@lru_cache(maxsize=64)  # several stages ask about one query
+def is_message(text: str, language: str = "en", min_statements: int = 3) -> bool:
+    """Is a query a message that continues a conversation, rather than a question about memories?
+
+    >>> is_message("I'm back from the market. It took an hour to find pears! I forgot the bread. What shall we cook?")
+    True
+    >>> is_message("What did I pay for the pears?")
+    False
+    """
+    return count_statements(text) >= min_statements and not asks_about_past(text, language)
+
+
 def asks_about_assistant(text: str) -> bool:
     """
     >>> [asks_about_assistant(each) for each in ("What did you suggest?", "What was your advice?", "Can you tell me?")]

@@ -9,17 +9,28 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from recollect.errors import InvalidInput
-from recollect.ingest.imports.sources import Source, SourceRecord, iterate_objects, open_source, source_name
+from recollect.ingest.imports.sources import (
+    Source,
+    SourceRecord,
+    iterate_objects,
+    limited_lines,
+    open_source,
+    source_name,
+)
 from recollect.model import JsonObject
+from recollect.model import validation as check
+from recollect.model.limits import check_limit, limit, limit_message
 from recollect.model.memory import FIELDS
 
 EXPORT_TYPES = ("recollect", "former", "edge", "entity_edge")  # types of record that only an export has
 ALIASES = {"content": "text", "created_at": "created", "updated_at": "updated"}
+DATE_NAMES = ("date", "timestamp")  # of when a record was written, if they can be read as a moment
 TEXT_COLUMNS = {name for name, field in FIELDS.items() if field.kind in ("text", "keyword", "path", "moment")}
 MEM0_FIELDS = {
     "memory": "text",
@@ -58,10 +69,11 @@ def read_csv(source: Source) -> Iterator[SourceRecord]:
     normalize, line = RecordNormalizer(), 0
     with open_source(source) as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+        lines = _limited_text_lines(text)
         try:
-            header = text.readline()
+            header = next(lines, "")
             delimiter = ";" if header.count(";") > header.count(",") else ","
-            rows = csv.DictReader(chain([header], text), delimiter=delimiter, strict=True)
+            rows = csv.DictReader(chain([header], lines), delimiter=delimiter, strict=True)
             for row in rows:
                 line = rows.line_num
                 place = f"{source_name(source)}, line {line}"
@@ -72,11 +84,18 @@ def read_csv(source: Source) -> Iterator[SourceRecord]:
                     continue
                 if fields:
                     yield _with_numbers(normalize(place, fields), fields)
-        except (csv.Error, UnicodeDecodeError) as error:
+        except (csv.Error, InvalidInput, UnicodeDecodeError) as error:
             place = f"{source_name(source)}, line {line + 1}"
-            yield SourceRecord(place, problem=f"{place} cannot be read, nor what follows it: {error}.")
+            yield SourceRecord(place, problem=f"{place} cannot be read, nor what follows it: {str(error).rstrip('.')}.")
         finally:
             text.detach()
+
+
+def _limited_text_lines(text: io.TextIOWrapper) -> Iterator[str]:
+    size = limit("import_record_bytes")
+    while line := text.readline(size + 1):
+        check_limit("import_record_bytes", len(line), "the line has more characters")
+        yield line
 
 
 def read_mem0(source: Source) -> Iterator[SourceRecord]:
@@ -113,6 +132,23 @@ def normalize_fields(record: Mapping[str, Any]) -> JsonObject:
     return _move_to_context(fields)
 
 
+def _with_date(record: JsonObject) -> JsonObject:
+    """A record without a time of creation takes that of a ``date`` or ``timestamp`` in its context.
+
+    After the external id is made, so that records that an earlier version imported keep theirs.
+    """
+    context = record.get("context")
+    if "created" in record or not isinstance(context, Mapping):
+        return record
+    for name in DATE_NAMES:
+        with suppress(InvalidInput):
+            if isinstance(context.get(name), str):
+                created = check.moment(context[name], name)
+                others = {key: value for key, value in context.items() if key != name}
+                return {**record, "context": others, "created": created.isoformat()}
+    return record
+
+
 def _move_to_context(record: JsonObject) -> JsonObject:
     """Move what is not a field of a memory into its context."""
     fields = {name: value for name, value in record.items() if name in FIELDS}
@@ -133,11 +169,11 @@ class RecordNormalizer:
         except InvalidInput as error:
             return SourceRecord(place, problem=f"{place}: {error}")
         if record.get("id") or record.get("external_id"):
-            return SourceRecord(place, record)
+            return SourceRecord(place, _with_date(record))
         content = json.dumps(record, sort_keys=True, default=str)
         digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:20]
         self._seen[digest] += 1
-        return SourceRecord(place, {**record, "external_id": f"{digest}/{self._seen[digest]}"})
+        return SourceRecord(place, _with_date({**record, "external_id": f"{digest}/{self._seen[digest]}"}))
 
 
 def _from_mem0(memory: JsonObject) -> JsonObject:
@@ -196,8 +232,11 @@ def _number_or_text(cell: Any) -> Any:
 def _iterate_lines(source: Source) -> Iterator[SourceRecord]:
     """The objects of JSON lines. Empty lines are counted and skipped."""
     with open_source(source) as stream:
-        for number, line in enumerate(stream, 1):
+        for number, line in enumerate(limited_lines(stream), 1):
             place = f"{source_name(source)}, line {number}"
+            if line is None:
+                yield SourceRecord(place, problem=limit_message("import_record_bytes", f"{place} has more bytes"))
+                continue
             if not line.strip():
                 continue
             try:
