@@ -41,6 +41,7 @@ from recollect.upkeep.usage import Usage
 if TYPE_CHECKING:
     from recollect.ingest.imports import ImportSummary
     from recollect.ingest.turns import Messages, RememberedTurns
+    from recollect.upkeep.backup import BackupResult
     from recollect.upkeep.markdown_export import ExportResult
 
 
@@ -156,9 +157,6 @@ class AsyncMind:
     async def conflicts(self, filter: Any = None, **options: Any) -> Sequence[Conflict]:
         return await asyncio.to_thread(self.sync.conflicts, filter, **options)
 
-    async def backup(self, folder: str | PathLike[str], **options: Any) -> BackupResult:
-        return await asyncio.to_thread(self.sync.backup, folder, **options)
-
     async def audit(self, filter: Any = None, **options: Any) -> Sequence[AuditFinding]:
         return await asyncio.to_thread(self.sync.audit, filter, **options)
 
@@ -169,9 +167,6 @@ class AsyncMind:
         self, folder: str | PathLike[str], period: Period = "daily", **options: Any
     ) -> Sequence[Path]:
         return await asyncio.to_thread(self.sync.consolidate, folder, period, **options)
-
-    async def backup(self, folder: str | PathLike[str], **options: Any) -> BackupResult:
-        return await asyncio.to_thread(self.sync.backup, folder, **options)
 
     async def extract(self, filter: Any = None, **options: Any) -> ExtractSummary:
         return await asyncio.to_thread(self.sync.extract, filter, **options)
@@ -198,6 +193,9 @@ class AsyncMind:
 
     async def import_from(self, source: str | PathLike[str], kind: str | None = None, **options: Any) -> ImportSummary:
         return await asyncio.to_thread(self.sync.import_from, source, kind, **options)
+
+    async def backup(self, folder: str | PathLike[str], **options: Any) -> BackupResult:
+        return await asyncio.to_thread(self.sync.backup, folder, **options)
 
     async def export_markdown(self, folder: str | PathLike[str], **options: Any) -> ExportResult:
         return await asyncio.to_thread(self.sync.export_markdown, folder, **options)

@@ -6,6 +6,7 @@ Patterns of times and questions are in English, German and Chinese, and in other
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from recollect.text.patterns import lazy_pattern
 from recollect.text.stopwords import stop_words
@@ -188,6 +189,7 @@ def is_message(text: str, language: str = "en", min_statements: int = 3) -> bool
     return count_statements(text) >= min_statements and not asks_about_past(text, language)
 
 
+@lru_cache(maxsize=64)  # several stages ask about one query
 def asks_about_assistant(text: str) -> bool:
     """
     >>> [asks_about_assistant(each) for each in ("What did you suggest?", "What was your advice?", "Can you tell me?")]
