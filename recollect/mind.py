@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from os import PathLike, fspath
 from pathlib import Path
@@ -18,7 +18,6 @@ from recollect.model.filter import FilterExpression, as_filter
 from recollect.model.json_records import entity_edge_from_json
 from recollect.model.limits import check_limit
 from recollect.model.memory import STATUSES, Clock, When, edit_memory, make_edge, make_memory, with_id_and_times
-from recollect.records import dataclass
 
 # Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that
 # a program that imports Mind starts quickly (tests/test_imports.py).

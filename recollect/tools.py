@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from recollect.errors import InvalidInput
 from recollect.model import JsonObject
-from recollect.records import dataclass
 from recollect.service import Operation, Service, tool_operations
 
 if TYPE_CHECKING:

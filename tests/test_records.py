@@ -7,11 +7,10 @@ import dataclasses
 import inspect
 import pickle
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pytest
-
-from recollect.records import dataclass
 
 DEFINITIONS: list[Callable[..., Any]] = [dataclass, dataclasses.dataclass]
 

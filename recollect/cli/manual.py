@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import typer
 
 from recollect import __version__
 from recollect.cli.app import COMMANDS, EXIT_CODES, app, command_name
-from recollect.records import dataclass
 
 GLOBAL = "Global options"
 ENVIRONMENT = {

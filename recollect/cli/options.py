@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import datetime
 from functools import cache, wraps
 from inspect import Parameter, Signature, signature
@@ -23,7 +23,6 @@ from recollect.cli.values import (
 )
 from recollect.errors import InvalidInput, StoreError
 from recollect.model.memory import FIELDS, KEYWORD_FIELDS
-from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from recollect.client import Client

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from recollect.config.document import DEFAULTS, ConfigDocument, ConfigProblem, C
 from recollect.config.schema import KEYS, OPENCLAW_KEYS, PATH_SETTINGS
 from recollect.errors import InvalidInput
 from recollect.model.limits import set_limits
-from recollect.records import dataclass
 
 WORKSPACE_FILES = ("recollect.yaml", ".recollect.yaml")
 MAIN_AGENT = "main"  # the agent where none is named

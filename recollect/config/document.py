@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
-
-from recollect.records import dataclass
 
 DEFAULTS = "defaults"  # the name of the agent whose settings apply to all agents
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from recollect.model.limits import LIMITS
-from recollect.records import dataclass
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 EMBEDDER_NAME = re.compile(r"local|auto|none|(openai|gemini|ollama)(:[^@]*(@\d+)?)?|(onnx|gguf):.+")

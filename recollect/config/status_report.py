@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from datetime import datetime
 
 from recollect.config import DEFAULT_RECIPE, Config
 from recollect.embed import Embedder, EmbedderChoice, IdentifiedEmbedder
-from recollect.records import dataclass
 from recollect.store.base import Store, StoreStatus
 from recollect.upkeep.languages import memory_language_note
 from recollect.upkeep.probes import Probe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from recollect.errors import EmbeddingError
 from recollect.model.limits import limit, limit_message
 from recollect.protocols import supports
-from recollect.records import dataclass
 
 Vectors = NDArray[np.float32]
 

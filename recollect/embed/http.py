@@ -15,6 +15,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from threading import TIMEOUT_MAX, Thread
@@ -23,7 +24,6 @@ from urllib.parse import urlsplit
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
-from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -19,7 +19,6 @@ from recollect.embed.http import INPUT_REJECTED, HttpService, Retrier, RetryPoli
 from recollect.errors import EmbeddingError, InvalidInput
 from recollect.model import validation as check
 from recollect.model.limits import limit
-from recollect.records import dataclass
 
 log = logging.getLogger("recollect")
 MAX_RESPONSE_BYTES = 512 << 20  # a batch of 2,000 large vectors in JSON

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
 from recollect.embed.base import Embedder, version_named
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
-from recollect.records import dataclass
 
 NAMES = "auto, local, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER or gguf:FILE"
 REQUIRED = ("name", "dim", "embed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,6 @@ from recollect.mind import AnyFilterOrMapping, Mind
 from recollect.model import Filter, Memory
 from recollect.model import validation as check
 from recollect.model.memory import When
-from recollect.records import dataclass
 
 NOTE_CHARACTERS = 200  # of a memory's text in a line of a template
 

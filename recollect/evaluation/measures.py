@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from recollect.errors import RecollectError
 from recollect.evaluation.dataset import LabelledQuestion
 from recollect.evaluation.runner import RecallAnswer
-from recollect.records import dataclass
 
 Values = NDArray[np.float64]  # one per question
 

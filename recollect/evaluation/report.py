@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from recollect.errors import InvalidInput
 from recollect.evaluation.dataset import LabelledQuestion, LabelledSet
 from recollect.evaluation.measures import MEASURES, RecipeScores, paired_difference, roc_auc, score_answers
 from recollect.evaluation.runner import RecallAnswer
-from recollect.records import dataclass
 
 WORST = 20  # questions listed as answered worst
 

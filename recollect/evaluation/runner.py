@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
 from typing import Any
@@ -17,7 +18,6 @@ from recollect.mind import Mind
 from recollect.model import Memory
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall
-from recollect.records import dataclass
 
 DEPTH = 10  # results per question that are scored
 

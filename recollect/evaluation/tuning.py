@@ -7,6 +7,7 @@ measured by cross-validation: on questions that were not used to choose the sett
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from recollect.evaluation.runner import RecallRunner
 from recollect.ingest.writer import Progress
 from recollect.recall.cues import CachedPlan
 from recollect.recall.registry import RECIPES, get_recipe
-from recollect.records import dataclass
 
 RECIPE = "default"
 MEASURE = "NDCG@10"

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, chain
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
-from recollect.records import dataclass
 from recollect.text.words import SPACELESS
 
 CHARACTERS_PER_TOKEN = 4  # roughly; in scripts without spaces every character is a token

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -20,7 +20,6 @@ from recollect.ingest.markdown import find_date, parse_markdown, split_lines, sp
 from recollect.ingest.scan import FoundFile
 from recollect.model import Memory
 from recollect.model import validation as check
-from recollect.records import dataclass
 from recollect.store.base import FileState
 
 FileChange = Literal["added", "changed", "renamed"]

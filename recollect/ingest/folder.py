@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path, PurePath
@@ -24,7 +25,6 @@ from recollect.ingest.sync import FolderSync, OnEvent, SyncConflict, SyncEvent, 
 from recollect.model import JsonObject
 from recollect.model import validation as check
 from recollect.model.memory import Clock
-from recollect.records import dataclass
 from recollect.store.base import FileState, Store
 
 Layout = Literal["workspace", "vault"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice, pairwise
 from typing import Any
@@ -14,7 +14,6 @@ from recollect.ingest.chunking import DEFAULT, Chunk, ChunkSize, split_chunks
 from recollect.model import JsonObject
 from recollect.model import validation as check
 from recollect.model.limits import limit, limit_message
-from recollect.records import dataclass
 
 DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 MAX_CONTEXT_CHARACTERS = 1000  # nobody filters by a longer text

@@ -7,6 +7,7 @@ rules of ``text/paraphrases.py``, never by a model's word alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +17,6 @@ from recollect.model import Memory
 from recollect.model.filter import Filter
 from recollect.model.matching import equal
 from recollect.recall.bm25 import Bm25Query, search
-from recollect.records import dataclass
 from recollect.store.base import Rows, Scope, Snapshot, Store, Term
 from recollect.text.paraphrases import Paraphrase
 from recollect.text.words import words

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from hashlib import blake2b
 from typing import Literal
-
-from recollect.records import dataclass
 
 Kind = Literal["file", "transcript"]
 SUFFIXES: dict[Kind, tuple[str, ...]] = {"file": (".md", ".markdown"), "transcript": (".jsonl",)}

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -20,7 +20,6 @@ from recollect.ingest.writer import BATCH_SIZE, UnembeddedError, embed_missing_v
 from recollect.model import JsonObject, Memory
 from recollect.model.memory import Clock
 from recollect.protocols import supports
-from recollect.records import dataclass
 from recollect.store.base import EncodedText, FileState, Space, Store, StoredChunk, Transaction
 from recollect.store.text_fields import embedding_text
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -17,7 +18,6 @@ from recollect.model import Memory
 from recollect.model import validation as check
 from recollect.model.memory import make_edge
 from recollect.recall.history import message_text
-from recollect.records import dataclass
 from recollect.store.base import Transaction, WriteResult
 
 log = logging.getLogger("recollect")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +20,6 @@ from recollect.model import Edge, Memory, Use
 from recollect.model import validation as check
 from recollect.model.memory import check_validity_period, edit_memory, make_edge
 from recollect.protocols import supports
-from recollect.records import dataclass
 from recollect.store.base import EncodedText, Space, Store, Transaction, UndoResult, WriteResult
 from recollect.store.text_fields import embedding_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -15,7 +15,6 @@ from recollect.model import validation as check
 from recollect.model.filter import FilterExpression
 from recollect.model.json_records import to_json
 from recollect.recall.results import Result
-from recollect.records import dataclass
 
 Test = Callable[[Memory], bool]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 from recollect.model import validation
 from recollect.model.limits import LIMITS
-from recollect.records import dataclass
 
 Kind = Literal["text", "keyword", "path", "list", "object", "integer", "number", "moment", "lines", "use"]
 Check = Callable[[object, str], Any]  # (value, name of the argument) → valid value, or InvalidInput

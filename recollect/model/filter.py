@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
 from recollect.model.limits import check_limit
-from recollect.records import dataclass
 
 OneOrMore = str | Sequence[str]
 COMPARISONS = ("$lt", "$lte", "$gt", "$gte")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import datetime
 from operator import attrgetter
 from typing import Annotated, Any, Literal, TypedDict, get_args, get_type_hints
@@ -25,7 +25,6 @@ from recollect.model.fields import (
     text_field,
 )
 from recollect.model.limits import check_limit, limit
-from recollect.records import dataclass
 
 JsonObject = dict[str, Any]
 Status = Literal["active", "superseded", "contradicted", "forgotten"]

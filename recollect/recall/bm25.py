@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from recollect.recall.ordering import best_first
-from recollect.records import dataclass
 from recollect.store.base import Floats, LexicalQuery, Rows, Scope, Snapshot, Term
 from recollect.text.query_language import QueryTree
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from recollect.model import Memory
 from recollect.recall.results import Recall
-from recollect.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from recollect.recall.cues.tokens import TokensCue
 from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import cosines
-from recollect.records import dataclass
 from recollect.store.base import Rows, Term
 from recollect.text.classify import count_statements
 from recollect.text.entity_names import find_names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -14,7 +14,6 @@ from recollect.recall.fencing import render_fenced
 from recollect.recall.packing import TokenBudget, tokens
 from recollect.recall.pipeline import Request, build_recall, record_use, scope_of, search
 from recollect.recall.results import Recall
-from recollect.records import dataclass
 from recollect.store.base import Snapshot, Store
 from recollect.text.words import words
 

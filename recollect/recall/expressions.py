@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.records import dataclass
 from recollect.store.base import Floats
 
 Label = str | Callable[[int], str]

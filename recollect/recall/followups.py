@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from recollect.recall.query_parsing import ContentWords, ParsedQuery
 from recollect.recall.recipe import QueryReader
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import cosines, nearest
-from recollect.records import dataclass
 from recollect.store.base import Floats, Rows, Term
 from recollect.text.references import depends_on_history, names_no_subject
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Literal
 
@@ -25,7 +26,6 @@ from recollect.recall.hits import Candidates, Hits
 from recollect.recall.ordering import ordered
 from recollect.recall.recipe import Cue
 from recollect.recall.run import Run
-from recollect.records import dataclass
 from recollect.store.base import Rows
 from recollect.text.classify import is_code, is_lookup
 

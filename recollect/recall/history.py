@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model import validation as check
 from recollect.model.limits import check_limit
-from recollect.records import dataclass
 
 MAX_TURNS = 6  # the last turns that are read
 MAX_CHARACTERS = 2000  # of a turn

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.recall.expressions import Expression, concatenate, leaf
-from recollect.records import dataclass
 from recollect.store.base import Floats, Rows
 
 

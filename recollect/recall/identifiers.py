@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from recollect.recall.expressions import leaf, product
 from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 from recollect.store.base import Flags, Rows, Term
 from recollect.text.classify import find_identifiers
 from recollect.text.words import words

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.embed.languages import language_note
 from recollect.recall.bm25 import frequencies
 from recollect.recall.query_parsing import ParsedQuery
-from recollect.records import dataclass
 from recollect.store.base import Term
 from recollect.store.text_fields import TEXT_FIELDS
 from recollect.text.compounds import COMPOUNDING, MIN_PART, splits

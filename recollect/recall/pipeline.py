@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -24,7 +25,6 @@ from recollect.recall.results import Recall, Result, Verdict
 from recollect.recall.run import Run
 from recollect.recall.trace import Step, Trace
 from recollect.recall.why_not import explain_absence
-from recollect.records import dataclass
 from recollect.store.base import Scope, Snapshot, Store
 
 

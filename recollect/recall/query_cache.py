@@ -14,7 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from threading import Lock
 from typing import Any, cast
 
@@ -27,7 +27,6 @@ from recollect.recall.pipeline import Request, SearchOutcome, build_recall, chec
 from recollect.recall.recipe import Recipe
 from recollect.recall.results import Recall
 from recollect.recall.trace import Step, Trace
-from recollect.records import dataclass
 from recollect.store.base import Snapshot, Store
 
 USE_METHODS = ("uses", "use_numbers", "uses_by_day")

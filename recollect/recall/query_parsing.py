@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from recollect.embed import VocabularyEmbedder
 from recollect.protocols import supports
 from recollect.recall.bm25 import frequencies
-from recollect.records import dataclass
 from recollect.store.base import Term
 from recollect.store.text_fields import TEXT_FIELDS
 from recollect.text.classify import asks_about_assistant, is_lookup, is_message

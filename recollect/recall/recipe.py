@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from recollect.model.filter import FilterExpression
-from recollect.records import dataclass
 from recollect.store.base import Rows, Store
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, overload
 
@@ -12,7 +12,6 @@ from recollect.model import Memory
 from recollect.recall.expressions import Explanation
 from recollect.recall.packing import check_budget, pack
 from recollect.recall.trace import Trace
-from recollect.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -27,7 +27,6 @@ from recollect.recall.hits import Candidates, no_candidates
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import Cue, Recipe
 from recollect.recall.trace import Step, Trace
-from recollect.records import dataclass
 from recollect.store.base import EdgeArrays, Rows, Scope, Snapshot
 from recollect.text.slugs import path_or_name
 from recollect.threads import run_in_thread

@@ -7,14 +7,13 @@ It is used to put the present value first (``stages/statements.py``) and to repo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.records import dataclass
 from recollect.store.base import Floats, Rows, Snapshot
 from recollect.text.entity_names import find_names
 from recollect.text.polarity import is_negative

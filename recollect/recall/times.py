@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -20,7 +20,6 @@ from recollect.recall.recipe import Cue, CuePlan, Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import nearest
 from recollect.recall.stages.factors import DAY
-from recollect.records import dataclass
 from recollect.store.base import Flags, Floats, Rows, Scope
 from recollect.store.told_times import as_intervals
 from recollect.text.classify import SENTENCE, asks_about_assistant

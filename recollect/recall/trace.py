@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from recollect.recall.hits import DroppedHits, Hits
-from recollect.records import dataclass
 
 Outcome = Literal["ran", "skipped", "failed"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from recollect.chat import ChatModel, chat_model
 from recollect.errors import InvalidInput, RecollectError
 from recollect.protocols import supports
-from recollect.records import dataclass
 
 Scores = NDArray[np.float64]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 
 from recollect.errors import AccessDenied
-from recollect.records import dataclass
 from recollect.serve.settings import ServerSettings
 from recollect.serve.tokens import Access, TokenFile
 

@@ -6,12 +6,12 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import RecollectError
 from recollect.model import JsonObject
 from recollect.model.memory import STATUSES
-from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from recollect.serve.backend import Backend

@@ -7,10 +7,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TypeVar
 
 from recollect.errors import InvalidInput, LimitExceeded
-from recollect.records import dataclass
 
 T = TypeVar("T")
 MAX_BUCKETS = 10_000

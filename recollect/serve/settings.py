@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from dataclasses import dataclass
 from functools import cached_property
 
 from recollect.errors import InvalidInput
-from recollect.records import dataclass
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 DEFAULT_PORT = 8765

@@ -13,7 +13,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -22,7 +22,6 @@ from typing import Any
 
 from recollect.errors import AccessDenied, InvalidInput, NotFound, StoreError
 from recollect.model import validation as check
-from recollect.records import dataclass
 from recollect.service import SCOPES, OperationScope
 
 PREFIX = "rct"  # tokens are recognised by it, in logs and by scanners of secrets

@@ -7,7 +7,7 @@ HTTP routes, OpenAPI, MCP tools, ``Mind.tools()`` and the client are made from t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from inspect import cleandoc
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from recollect.errors import AccessDenied, InvalidInput
 from recollect.model import JsonObject
 from recollect.model import validation as check
-from recollect.records import dataclass
 from recollect.service.parameters import Parameter, read_parameters
 from recollect.service.records import with_definitions
 

@@ -6,7 +6,7 @@ The functions of the service annotate their arguments with them, as in ``k: Anno
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from inspect import Parameter as Argument
 from inspect import signature
 from typing import Annotated, Any, get_args, get_type_hints
@@ -17,7 +17,6 @@ from recollect.model import validation as check
 from recollect.model.fields import Check, Field
 from recollect.model.filter import Filter, as_filter
 from recollect.model.memory import FIELDS
-from recollect.records import dataclass
 
 REQUIRED = object()  # the default of a parameter that has none
 MAX_QUERY = 10_000  # characters of a query

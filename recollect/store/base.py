@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from recollect.errors import EmbeddingError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import Filter, FilterExpression
-from recollect.records import dataclass
 from recollect.store.erasing import Erasure, Purge, Receipt
 from recollect.store.told_times import Interval
 from recollect.text.query_language import Leaf, Phrase, Prefix, QueryTree

@@ -10,13 +10,12 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
-from recollect.records import dataclass
 
 HASH_BYTES = 16
 CODE_LENGTH = 10  # characters

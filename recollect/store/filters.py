@@ -7,6 +7,7 @@ wrong type, coordinates are missing): such a memory is left out, whether the con
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -31,7 +32,6 @@ from recollect.model.filter import (
 )
 from recollect.model.matching import MISSING, all_of, any_of, distance, match_context, match_near, value_at
 from recollect.model.memory import STATUSES
-from recollect.records import dataclass
 from recollect.store.base import Exclusion
 
 HOUR = 3_600e6  # microseconds

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-
-from recollect.records import dataclass
+from dataclasses import dataclass
 
 FENCE = "memory-data"  # the element that recalled text is wrapped in, see recall/fencing.py
 MAX_CHARACTERS = 20_000  # of a text that patterns read

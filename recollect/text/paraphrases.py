@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from recollect.records import dataclass
 from recollect.text.languages import detect_language
 from recollect.text.words import stem
 

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from recollect.records import dataclass
 from recollect.text.patterns import lazy_pattern
 from recollect.text.stopwords import ENGLISH
 from recollect.text.words import stem, visible, words

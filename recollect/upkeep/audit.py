@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
-from recollect.records import dataclass
 from recollect.store.base import Store
 from recollect.text.hostile import find_suspicions
 from recollect.text.words import words

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from os import PathLike
 from pathlib import Path
@@ -17,7 +18,6 @@ from pathlib import Path
 from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.model import validation as check
 from recollect.model.memory import Clock
-from recollect.records import dataclass
 from recollect.store.erasing import Receipt, receipt_from_dict
 from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.copies import (

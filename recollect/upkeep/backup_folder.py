@@ -19,14 +19,13 @@ import os
 import secrets
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.model import JsonObject
-from recollect.records import dataclass
 from recollect.upkeep.disk import TEMPORARY, Disk
 
 FORMAT = 1

@@ -6,6 +6,7 @@ They are found by rule, and nothing is changed: the caller decides (``supersede`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +22,6 @@ from recollect.recall.statements import (
     Statements,
     usual_cosine,
 )
-from recollect.records import dataclass
 from recollect.store.base import Rows, Snapshot, Store
 
 NEIGHBOURS = 8  # memories that each one is compared with

@@ -7,6 +7,7 @@ import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -15,7 +16,6 @@ from recollect.chat import ChatModel, chat_model
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model import validation as check
-from recollect.records import dataclass
 from recollect.text.stopwords import ENGLISH
 from recollect.text.words import stem, words
 from recollect.threads import call_within

@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from os import PathLike, fspath
 from pathlib import Path
@@ -17,7 +17,6 @@ import numpy as np
 from recollect.embed import Embedder, TokenEmbedder, embed_accepted, version_named
 from recollect.errors import EmbeddingError, StoreError
 from recollect.model import validation as check
-from recollect.records import dataclass
 from recollect.store.base import EncodedText, LastBackup, Space
 from recollect.store.sqlite.embedding_cache import APPLICATION_ID as CACHE_APPLICATION_ID
 from recollect.store.sqlite.integrity import DAMAGED_PAGES, FileInspector, checkpoint_log, repair_file

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from recollect.model import Memory
 from recollect.model.filter import FilterExpression
 from recollect.model.memory import STATUSES
 from recollect.model.validation import micros
-from recollect.records import dataclass
 from recollect.store.base import Bound, Store
 from recollect.store.erasing import Erasure, Receipt, Remaining, hash_id, receipt_from_dict
 from recollect.store.sqlite import SqliteStore

@@ -9,14 +9,13 @@ import logging
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from recollect.chat import ChatModel, chat_model, one_line
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model import validation as check
-from recollect.records import dataclass
 from recollect.store.base import Store
 from recollect.text.entity_names import find_names
 from recollect.threads import call_within

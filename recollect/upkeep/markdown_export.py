@@ -10,13 +10,13 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
 from recollect.errors import InvalidInput
 from recollect.model import Memory
-from recollect.records import dataclass
 from recollect.text.words import slug
 
 MAX_NAME_CHARACTERS = 60  # of a title in a file name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -10,7 +11,6 @@ from recollect.embed import Embedder, embed_texts
 from recollect.errors import RecollectError
 from recollect.recall.bm25 import Bm25Query, search
 from recollect.recall.similarity import nearest
-from recollect.records import dataclass
 from recollect.store.base import Snapshot, Space, Store, Term, check_space
 
 QUERY = "Can this be found?"

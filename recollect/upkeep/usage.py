@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
 
@@ -14,7 +15,6 @@ from recollect.model import validation as check
 from recollect.model.filter import FilterExpression
 from recollect.model.memory import STATUSES
 from recollect.model.validation import micros
-from recollect.records import dataclass
 from recollect.store.base import Flags, Floats, Rows, Scope, Snapshot, Store
 from recollect.store.use_days import day_begins
 from recollect.text.times.phrases import with_moments

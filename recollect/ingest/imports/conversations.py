@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.ingest.imports.sources import Source, SourceRecord, iterate_objects
 from recollect.model import JsonObject
-from recollect.records import dataclass
 
 OF_THE_PROGRAM = (
     "<command-",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import IO
@@ -24,7 +25,6 @@ from recollect.ingest.imports.sources import (
     open_source,
 )
 from recollect.model import validation as check
-from recollect.records import dataclass
 from recollect.store.other_databases import is_database, open_database
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -25,7 +25,6 @@ from recollect.model.json_records import (
     entity_edge_from_json,
     memory_from_json,
 )
-from recollect.records import dataclass
 from recollect.store.base import Transaction, WriteResult
 from recollect.store.text_fields import embedding_text
 

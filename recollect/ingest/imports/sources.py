@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, Any
@@ -17,7 +18,6 @@ from typing import IO, Any
 from recollect.errors import InvalidInput
 from recollect.model import JsonObject
 from recollect.model.limits import check_limit, limit, limit_message
-from recollect.records import dataclass
 
 Source = str | PathLike[str]  # a path, or - for stdin
 READ_CHARACTERS = 1 << 18  # at a time; more when one value needs more

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NoReturn, cast
 
 import numpy as np
@@ -12,7 +12,6 @@ from recollect.recall.expressions import Expression
 from recollect.recall.hits import Candidates, no_candidates
 from recollect.recall.recipe import Cue, CuePlan, EmbeddingCue
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 from recollect.store.base import Rows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +17,6 @@ from recollect.recall.ordering import ordered
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import token_similarity
-from recollect.records import dataclass
 from recollect.store.base import Rows, Space, check_space
 from recollect.text.words import stems
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from recollect.recall.bm25 import Bm25Query, score, search
 from recollect.recall.cues.words import ALL_FIELDS, explain_matches, format_term
@@ -11,7 +11,6 @@ from recollect.recall.expressions import Expression
 from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 from recollect.store.base import Rows, Term
 from recollect.text.words import is_spaceless, stems
 

@@ -4,7 +4,7 @@ of the conversation."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import groupby
 
 import numpy as np
@@ -15,7 +15,6 @@ from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import Add, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.stages.factors import DAY
-from recollect.records import dataclass
 from recollect.store.base import Rows
 from recollect.text.classify import (
     asks_about_assistant,

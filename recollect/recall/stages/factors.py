@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -13,7 +13,6 @@ from recollect.recall.expressions import leaf, product
 from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.recipe import Stage
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 from recollect.store.base import Rows, Store, UseRecord
 from recollect.text.question_time import question_time
 

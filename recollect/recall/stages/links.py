@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import ChoiceExpression, Expression, leaf, product
 from recollect.recall.hits import Add, Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 from recollect.store.base import Floats, Rows, Term
 from recollect.text.entity_names import possible_names
 from recollect.text.words import words

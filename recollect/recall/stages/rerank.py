@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -13,7 +14,6 @@ from recollect.model import Memory
 from recollect.recall.expressions import Expression, difference, leaf, product, ratio, total
 from recollect.recall.hits import Annotate, HitOperation, Hits, Reorder, Rescore
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 from recollect.rerank import AnyReranker, RerankDocument, RerankError, rerank_documents, resolve_reranker
 from recollect.store.base import Floats, Rows
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
@@ -14,7 +14,6 @@ from recollect.recall.expressions import leaf, product
 from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.statements import Difference, Statements
-from recollect.records import dataclass
 from recollect.store.base import Rows
 from recollect.text.classify import asks_about_assistant, is_message
 from recollect.text.question_time import QuestionTime, question_time

@@ -9,12 +9,12 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from recollect.errors import InvalidInput, StoreError
 from recollect.model import JsonObject
-from recollect.records import dataclass
 
 NAME = "recollect"  # of the entry
 

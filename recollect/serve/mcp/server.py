@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any
 
@@ -21,7 +21,6 @@ from mcp.shared.exceptions import MCPError
 
 from recollect import __version__
 from recollect.errors import InvalidInput, NotFound, RecollectError
-from recollect.records import dataclass
 from recollect.serve.mcp.memory_text import NOTICE, fence, recall_text
 from recollect.serve.mcp.tools import error_result, make_result, make_tool
 from recollect.service.errors import error_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
 from typing import Any, cast
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from recollect.model import EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import FilterExpression
 from recollect.model.validation import micros
-from recollect.records import dataclass
 from recollect.store.base import (
     Bound,
     EdgeArrays,

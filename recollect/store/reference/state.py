@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import secrets
 from collections.abc import Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
-from recollect.records import dataclass
 from recollect.store.base import Bound, FileState, Space
 from recollect.store.erasing import Receipt
 from recollect.store.text_fields import embedding_text

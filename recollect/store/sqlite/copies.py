@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -13,7 +14,6 @@ import apsw
 
 from recollect.errors import DamagedFile, StoreError
 from recollect.model.validation import micros
-from recollect.records import dataclass
 from recollect.store.sqlite.checksums import connect, new_copy
 from recollect.store.sqlite.connections import Connections, fetch, fork_gate, translate_errors
 from recollect.store.sqlite.index import read_version

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 import apsw
 import numpy as np
 
-from recollect.records import dataclass
 from recollect.store.base import Bound, Floats
 from recollect.store.sqlite.bounds import bound_condition, is_inside
 from recollect.store.sqlite.connections import fetch

@@ -7,7 +7,7 @@ index that a recall still reads stays true to its version while a newer one is b
 from __future__ import annotations
 
 import json
-from dataclasses import field
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from recollect.errors import StoreError
 from recollect.model.memory import JSON_FIELDS, KEYWORD_FIELDS
-from recollect.records import dataclass
 from recollect.store.base import Rows, Space
 from recollect.store.sqlite.arrays import GrowingArray
 from recollect.store.sqlite.connections import fetch

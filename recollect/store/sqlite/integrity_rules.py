@@ -6,12 +6,12 @@ A finding repairs itself inside a transaction, so that everything is repaired, o
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 import apsw
 
 from recollect.model.memory import JSON_FIELDS
-from recollect.records import dataclass
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.rows import ENCODED
 from recollect.store.sqlite.transaction import SqliteTransaction

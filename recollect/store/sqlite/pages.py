@@ -7,11 +7,11 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import apsw
 
 from recollect.errors import StoreError
-from recollect.records import dataclass
 from recollect.store.sqlite.checksums import checksum_state, connect, lock_alone, rewrite_pages, unlock
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, switch_to_wal, translate_errors
 from recollect.store.sqlite.migrations import APPLICATION_ID

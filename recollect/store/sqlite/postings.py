@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.records import dataclass
 from recollect.store.base import Floats
 from recollect.store.sqlite.arrays import stable_order
 from recollect.store.text_fields import TEXT_FIELDS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,6 @@ from recollect.model import Memory
 from recollect.model import validation as check
 from recollect.model.filter import FilterExpression, any_filter
 from recollect.model.matching import match_context, match_near
-from recollect.records import dataclass
 from recollect.store.base import Bound, Exclusion, Flags, Floats, Rows
 from recollect.store.filters import HOUR, Condition, explain, positive_values, scope_conditions
 from recollect.store.sqlite.index import Index

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.records import dataclass
 from recollect.store.base import Flags
 from recollect.store.sqlite.index import Index
 

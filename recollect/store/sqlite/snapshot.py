@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial, reduce
 from itertools import accumulate, pairwise
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from recollect.model import EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import FilterExpression
 from recollect.model.validation import from_micros, micros
-from recollect.records import dataclass
 from recollect.store.base import (
     Bound,
     EdgeArrays,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.records import dataclass
 from recollect.store.base import TokenSketches
 from recollect.store.sqlite.arrays import GrowingArray
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 import numpy as np
@@ -11,7 +12,6 @@ from recollect.model.validation import from_micros
 from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 from recollect.store.base import Floats, Rows
 
 DAY = 86_400.0  # seconds

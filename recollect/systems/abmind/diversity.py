@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.recall.hits import Annotate, HitOperation, Hits, Reorder
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 from recollect.store.base import Floats, Rows
 from recollect.text.words import words
 

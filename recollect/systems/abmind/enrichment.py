@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from recollect.model import Memory
 from recollect.recall.hits import Annotate, HitOperation, Hits
 from recollect.recall.run import Run, Skip
 from recollect.recall.statements import CONFLICT_REASONS, DECIDED_EDGES, SAMPLE, Statements, usual_cosine
-from recollect.records import dataclass
 from recollect.store.base import Rows
 
 CONFLICT = "⚠️ Conflicts with another result"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from recollect.recall.hits import Candidates, no_candidates
 from recollect.recall.ordering import best_first
 from recollect.recall.recipe import Cue, Depth, fixed
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 from recollect.store.base import Rows, Term
 from recollect.text.words import fold, is_spaceless, stem
 

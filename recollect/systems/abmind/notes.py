@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from os import PathLike
@@ -18,7 +19,6 @@ from recollect.recall.expressions import Expression, leaf
 from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Depth, times
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 from recollect.store.base import Rows
 from recollect.text.words import stem, words
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from recollect.model import EntityEdge, Memory
@@ -10,7 +12,6 @@ from recollect.recall.hits import Candidates, no_candidates
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.recall.stages.links import relation_fields
-from recollect.records import dataclass
 from recollect.store.base import Rows
 from recollect.text.entity_names import possible_names
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from recollect.recall.expressions import Expression, leaf
@@ -9,7 +11,6 @@ from recollect.recall.hits import Candidates
 from recollect.recall.ordering import best_first
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 from recollect.store.base import Floats, Rows
 from recollect.text.signatures import Signature, hamming_similarity, text_signature
 from recollect.text.words import words

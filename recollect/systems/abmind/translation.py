@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from recollect.chat import ChatModel, chat_model, one_line
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
 from recollect.recall.query_parsing import ContentWords, ParsedQuery
 from recollect.recall.run import Run
-from recollect.records import dataclass
 from recollect.text.languages import detect_language
 from recollect.text.words import stem
 from recollect.threads import call_within

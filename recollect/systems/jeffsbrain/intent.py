@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -15,7 +16,6 @@ from recollect.model import Memory
 from recollect.recall.expressions import Expression, leaf, product
 from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 
 # re.ASCII for \b. White space beyond ASCII, which \s should match, is turned into tabs by ``normalise``.
 _pattern = partial(re.compile, flags=re.IGNORECASE | re.ASCII)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,7 +14,6 @@ from recollect.recall.hits import Candidates, Hits
 from recollect.recall.run import Run
 from recollect.recall.stages.factors import SkipCondition
 from recollect.recall.trace import Step, Trace
-from recollect.records import dataclass
 from recollect.rerank import AnyReranker
 
 Mode = Literal["auto", "bm25", "semantic", "hybrid"]

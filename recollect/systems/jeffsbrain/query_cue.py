@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from recollect.recall.expressions import Expression, leaf
 from recollect.recall.hits import Candidates, no_candidates
 from recollect.recall.recipe import Cue, CuePlan, Depth, fixed
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 from recollect.store.base import Rows, leaf_term
 from recollect.text.query_language import (
     Aliases,

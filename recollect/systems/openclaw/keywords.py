@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,6 @@ from recollect.recall.expressions import Expression
 from recollect.recall.hits import Annotate, Candidates, Drop, HitOperation, Hits
 from recollect.recall.recipe import Depth, times
 from recollect.recall.run import Run
-from recollect.records import dataclass
 from recollect.store.base import Rows
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, Literal, get_args
 
@@ -16,7 +16,6 @@ from recollect.recall.recipe import Recipe
 from recollect.recall.registry import get_recipe
 from recollect.recall.results import Result
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 from recollect.systems.openclaw.keywords import MinScore
 from recollect.systems.openclaw.recipe import MIN_SCORE
 from recollect.text.snippets import snippet

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +14,6 @@ from recollect.recall.hits import Drop, HitOperation, Hits, Rescore
 from recollect.recall.packing import tokens
 from recollect.recall.run import Run, Skip
 from recollect.recall.stages.factors import DAY, status_at
-from recollect.records import dataclass
 from recollect.store.base import Floats, Rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +11,6 @@ from recollect.recall.expressions import leaf, product
 from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.stages.links import contradicting_pairs
-from recollect.records import dataclass
 from recollect.systems.openmem.competition import effective_strength
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from recollect.recall.expressions import Expression, leaf
 from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Cue, CuePlan, Depth, times
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 from recollect.store.base import Rows
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.run import Run
-from recollect.records import dataclass
 from recollect.store.base import Term
 from recollect.text.words import HAN, PAIRED, is_spaceless, words
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 from uuid import uuid4
 
@@ -16,7 +17,6 @@ from recollect.model import Changes, Filter, Memory
 from recollect.model import validation as check
 from recollect.model.memory import make_memory
 from recollect.recall.results import Recall
-from recollect.records import dataclass
 from recollect.text.paraphrases import Paraphrase
 
 Perception = Literal["visual", "tactile", "auditory", "proprioceptive", "procedural"]

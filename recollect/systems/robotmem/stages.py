@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -17,7 +17,6 @@ from recollect.model.matching import distance, match_context
 from recollect.recall.expressions import leaf, product, ratio
 from recollect.recall.hits import Annotate, HitOperation, Hits, Reorder, Rescore
 from recollect.recall.run import Run, Skip
-from recollect.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

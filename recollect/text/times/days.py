@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from calendar import monthrange
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import NamedTuple
-
-from recollect.records import dataclass
 
 WEEK = 7
 MAX_TRIES = 9  # years at most from one 29 February to the next, and one more

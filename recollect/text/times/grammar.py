@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
-from recollect.records import dataclass
 from recollect.text.times.days import Time
 
 # How much must stand around a time before it is one: nothing, a preposition, or a word such as “last” or “the end of”.

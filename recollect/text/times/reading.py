@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 
-from recollect.records import dataclass
 from recollect.text.patterns import lazy_pattern
 from recollect.text.times.days import Days, Time, fixed, midnight
 from recollect.text.times.grammar import PREPOSITION, STRONG, Found, Grammar, Scene, compiled, rules_for, search
