@@ -20,7 +20,7 @@ test-integrations: $(VENV)-integrations/.ready  ## the adapters beside their fra
 	$(VENV)-integrations/bin/mypy recollect/integrations tests/integrations
 	$(VENV)-integrations/bin/pytest -n 2 -m "" -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=function --disable-socket --allow-unix-socket tests/integrations
 
-test-gguf: $(READY)  ## GGUF embedders with llama.cpp, which may be compiled from source (about 30 minutes on one core)
+test-gguf: $(READY)  ## GGUF embedders with llama.cpp, which is compiled from source where there is no wheel: that takes long
 	@nice $(BIN)/python -m pip install --quiet -e ".[gguf]"
 	$(BIN)/pytest tests/embed/test_gguf.py
 

@@ -29,6 +29,8 @@ from recollect.recall.results import Recall, Verdict
 from recollect.store.base import UndoResult
 from recollect.store.erasing import Erasure, Receipt
 from recollect.tools import Tools
+from recollect.upkeep.audit import AuditFinding
+from recollect.upkeep.backup import BackupResult
 from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.consolidate import Period
 from recollect.upkeep.erasing import Verification
@@ -155,6 +157,12 @@ class AsyncMind:
     async def conflicts(self, filter: Any = None, **options: Any) -> Sequence[Conflict]:
         return await asyncio.to_thread(self.sync.conflicts, filter, **options)
 
+    async def backup(self, folder: str | PathLike[str], **options: Any) -> BackupResult:
+        return await asyncio.to_thread(self.sync.backup, folder, **options)
+
+    async def audit(self, filter: Any = None, **options: Any) -> Sequence[AuditFinding]:
+        return await asyncio.to_thread(self.sync.audit, filter, **options)
+
     async def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
         return await asyncio.to_thread(self.sync.history, id)
 
@@ -162,6 +170,9 @@ class AsyncMind:
         self, folder: str | PathLike[str], period: Period = "daily", **options: Any
     ) -> Sequence[Path]:
         return await asyncio.to_thread(self.sync.consolidate, folder, period, **options)
+
+    async def backup(self, folder: str | PathLike[str], **options: Any) -> BackupResult:
+        return await asyncio.to_thread(self.sync.backup, folder, **options)
 
     async def extract(self, filter: Any = None, **options: Any) -> ExtractSummary:
         return await asyncio.to_thread(self.sync.extract, filter, **options)

@@ -9,14 +9,15 @@ from datetime import UTC, datetime, tzinfo
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
 from recollect.model import validation as check
 from recollect.model.filter import FilterExpression, as_filter
 from recollect.model.json_records import entity_edge_from_json
-from recollect.model.memory import STATUSES, Clock, When, make_edge, make_memory, with_id_and_times
+from recollect.model.limits import check_limit
+from recollect.model.memory import STATUSES, Clock, When, edit_memory, make_edge, make_memory, with_id_and_times
 
 # Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that
 # a program that imports Mind starts quickly (tests/test_imports.py).
@@ -39,11 +40,12 @@ if TYPE_CHECKING:
     from recollect.store.sqlite import SqliteStore
     from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
     from recollect.tools import Tools
+    from recollect.upkeep.audit import AuditFinding
     from recollect.upkeep.backup import BackupResult
     from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.consolidate import Period, Summarise
     from recollect.upkeep.erasing import Verification
-    from recollect.upkeep.extraction import Extract, ExtractSummary
+    from recollect.upkeep.extraction import ExtractFields, ExtractSummary
     from recollect.upkeep.markdown_export import ExportResult
     from recollect.upkeep.probes import Probes
     from recollect.upkeep.usage import SortOrder, Usage, UsagePeriodName
@@ -94,11 +96,15 @@ class Mind:
         embedding_cache: SqliteEmbeddingCache | str | PathLike[str] | bool | None = None,
         query_cache: QueryCache | None = None,
         recipe_settings: Mapping[str, Mapping[str, Any]] | None = None,
+        secrets: Literal["store", "refuse", "redact"] = "store",
     ) -> None:
         """``store`` is an open store to use instead of a file; the mind does not close it.
 
         ``recipe_settings`` are settings of recipes for all calls, as ``{"abmind": {"notes": "diary"}}``; those of a
         call win.
+
+        ``secrets`` says what happens to keys and passwords in texts that are remembered or edited: "refuse" them, or
+        "redact" them; by default they are stored.
 
         ``embedding_cache`` is a file that caches vectors, so that no text is embedded twice: True for one beside the
         memory, False for none. By default, remote embedders have one and local ones do not.
@@ -108,6 +114,7 @@ class Mind:
         from recollect.store.base import Bound, Space, check_space
 
         self.clock: Clock = _checked_clock(clock)
+        self._secrets = check.choice(secrets, "secrets", ("store", "refuse", "redact"))
         self.choice = choose_embedder(embedder)
         self._temporary_folder: str | None = None
         self._embedding_cache: SqliteEmbeddingCache | None = None
@@ -207,6 +214,8 @@ class Mind:
         """
         (full_id,) = self._store.resolve([id])
         fields: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
+        if self._secrets != "store":
+            fields.update(self._without_secrets(edit_memory(self.show(full_id), fields)))
         self._writer.edit(full_id, fields, expected)
         return self.show(full_id)
 
@@ -547,6 +556,16 @@ class Mind:
         most, now = None if limit is None else check.count(limit, "limit"), self.clock()
         return find_conflicts(self._store, now, with_moments(as_filter(filter), now), most, progress)
 
+    def audit(self, filter: AnyFilterOrMapping | None = None, *, limit: int | None = None) -> Sequence[AuditFinding]:
+        """Memories that may be hostile: instructions to a model, forged sources, recalled text that was stored again,
+        hidden or lookalike characters, secrets, floods of near duplicates; each with the reason. Nothing is changed.
+        """
+        from recollect.text.times.phrases import with_moments
+        from recollect.upkeep.audit import audit
+
+        most, now = None if limit is None else check.count(limit, "limit"), self.clock()
+        return audit(self._store, now, with_moments(as_filter(filter), now), most)
+
     def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
         """Earlier versions of a memory, oldest first, each with the moment when it ended."""
         return self._store.history(self._store.resolve([id])[0])
@@ -611,7 +630,7 @@ class Mind:
         self,
         filter: AnyFilterOrMapping | None = None,
         *,
-        extract: Extract | ChatModel | str | None = None,
+        extract: ExtractFields | ChatModel | str | None = None,
         deadline: float = 120.0,
         progress: Progress | None = None,
     ) -> ExtractSummary:
@@ -632,7 +651,9 @@ class Mind:
         from recollect.text.entity_names import find_names
 
         known = {name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)}
-        return find_names(check.string(text, "text"), sorted(known))
+        text = check.string(text, "text")
+        check_limit("query_bytes", len(text.encode()), f"text has {len(text.encode()):,} bytes")
+        return find_names(text, sorted(known))
 
     # Export and import.
 
@@ -706,7 +727,9 @@ class Mind:
         from recollect.upkeep.backup import backup
 
         if not isinstance(self._store, SqliteStore):
-            raise StoreError(f"Only files can be backed up, and {self.path} is none; export() works for every store.")
+            raise StoreError(
+                f"Only a file can be backed up; {self.path} is not a file. export() works for every store."
+            )
         return backup(
             self._store,
             folder,
@@ -878,7 +901,21 @@ class Mind:
         for name, value in bound.items():
             if fields.get(name, value) != value:
                 raise InvalidInput(f"This mind is bound to the {name} {value!r}; it cannot write to another.")
-        return make_memory(given, {**fields, **bound})
+        memory = make_memory(given, {**fields, **bound})
+        return memory if self._secrets == "store" else replace(memory, **self._without_secrets(memory))
+
+    def _without_secrets(self, memory: Memory) -> dict[str, Any]:
+        """The texts of a memory that change when secrets are redacted; refuses them if that was asked for."""
+        from recollect.text.hostile import has_secret, redact_secrets
+
+        texts = {name: getattr(memory, name) for name in ("text", "title", "summary", "original")}
+        found = {name: text for name, text in texts.items() if has_secret(text)}
+        if found and self._secrets == "refuse":
+            raise InvalidInput(
+                f"{next(iter(found))} contains what looks like a key or a password, and this mind refuses secrets "
+                "(secrets='refuse'). Remove it, or open the mind with secrets='redact' or 'store'."
+            )
+        return {name: redact_secrets(text) for name, text in found.items()}
 
     def _stored(self, edge: Edge) -> Edge:
         key = (edge.source, edge.target, edge.kind)

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.config import Config, load
+from recollect.config import Config, load, trust_store
 from recollect.config.schema import KEYS, SECTIONS
+from recollect.config.trust import trust
 from recollect.embed.select import NAMES
 from recollect.errors import InvalidInput
 from recollect.recall.default import default
@@ -186,14 +187,15 @@ def test_any_text_may_be_filled_from_the_environment(
 ) -> None:
     monkeypatch.setenv("WIKI", "/wiki")
     monkeypatch.setenv("MODEL", "ollama:small")
-    write("recollect.yaml", search("extraPaths: ['${WIKI}/team']") + "recollect: {embedder: '${MODEL}'}\n")
+    file = write("recollect.yaml", search("extraPaths: ['${WIKI}/team']") + "recollect: {embedder: '${MODEL}'}\n")
+    trust([file], trust_store())
     config = load(tmp_path).checked()
     assert (config["memorySearch.extraPaths"], config["recollect.embedder"]) == (["/wiki/team"], "ollama:small")
 
 
 @pytest.mark.parametrize("name", ["local", "auto", "none", "openai", "openai:a-b", "gemini:x@512", "onnx:~/models/a:b"])
 def test_an_embedder_that_can_be_named_may_be_configured(write: Write, tmp_path: Path, name: str) -> None:
-    write("recollect.yaml", f"recollect: {{embedder: '{name}'}}\n")
+    trust([write("recollect.yaml", f"recollect: {{embedder: '{name}'}}\n")], trust_store())
     assert load(tmp_path).checked()["recollect.embedder"] == name
 
 
@@ -304,7 +306,7 @@ def test_paths_are_those_of_the_workspace_and_know_the_agent(write: Write, tmp_p
     write("recollect.yaml", search("store: {path: 'state/{agentId}.db'}"))
     assert load(tmp_path).db == tmp_path / "state" / "main.db"
     assert load(tmp_path, agent="coder").db == tmp_path / "state" / "coder.db"
-    write("recollect.yaml", "recollect: {db: ~/all.db}\n")
+    trust([write("recollect.yaml", "recollect: {db: ~/all.db}\n")], trust_store())
     assert load(tmp_path).db == Path("~/all.db").expanduser()
 
 

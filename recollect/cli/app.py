@@ -35,6 +35,8 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
         "inspect": ("list_", "show", "usage", "conflicts", "status"),
         "doctor": ("doctor",),
         "config": ("config",),
+        "audit": ("audit",),
+        "trust": ("trust",),
     },
     "Agents": {"mcp": ("mcp", "hook")},
     "Transfer": {"transfer": ("export", "import_", "reembed"), "backup": ("backup", "restore")},

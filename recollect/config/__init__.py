@@ -15,6 +15,7 @@ from typing import Any
 from recollect.config.document import DEFAULTS, ConfigDocument, ConfigProblem, ConfigSetting, FileLine
 from recollect.config.schema import KEYS, OPENCLAW_KEYS, PATH_SETTINGS
 from recollect.errors import InvalidInput
+from recollect.model.limits import set_limits
 
 WORKSPACE_FILES = ("recollect.yaml", ".recollect.yaml")
 MAIN_AGENT = "main"  # the agent where none is named
@@ -111,6 +112,11 @@ def user_config_file() -> Path:
     return Path(os.path.expanduser(home)) / "recollect" / "config.yaml"
 
 
+def trust_store() -> Path:
+    """The path of the list of trusted files."""
+    return user_config_file().with_name("trusted.json")
+
+
 def resolve_path(path: str, workspace: Path) -> Path:
     return workspace / os.path.expanduser(path)
 
@@ -127,8 +133,20 @@ def load(
     if file is not None:
         documents.append(_read(Path(os.path.expanduser(file))))
     else:
-        documents += [_read(root / name, trusted=False) for name in WORKSPACE_FILES if (root / name).is_file()]
-    return _merge(root, agent or MAIN_AGENT, documents)
+        found = [root / name for name in WORKSPACE_FILES if (root / name).is_file()]
+        documents += [_read(each, trusted=_is_trusted(each)) for each in found]
+    config = _merge(root, agent or MAIN_AGENT, documents)
+    set_limits(**config["recollect.limits"])
+    return config
+
+
+def _is_trusted(file: Path) -> bool:
+    from recollect.config.trust import is_trusted
+
+    try:
+        return is_trusted(file, trust_store())
+    except OSError:  # it cannot be read; whoever parses it says so
+        return False
 
 
 def _read(file: Path, trusted: bool = True) -> ConfigDocument:

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from recollect.config.document import DEFAULTS, ConfigDocument, ConfigProblem, ConfigSetting, FileLine
-from recollect.config.schema import KEYS, RECIPE_SETTINGS, SECTIONS, ValueType
+from recollect.config.schema import KEYS, LOCAL_EMBEDDERS, PATH_SETTINGS, RECIPE_SETTINGS, SECTIONS, Guard, ValueType
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
 
@@ -22,8 +22,8 @@ VARIABLE = re.compile(r"\$\{(\w+)\}")
 # What JSON files contain and YAML does not allow, outside of strings: comments and tabs.
 JSON_ONLY = re.compile(r""" "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | //[^\n]* | /\*.*?\*/ | \t """, re.X | re.S)
 GUARDED = (
-    "set this in your own configuration, or name this file with --config: a workspace that somebody else wrote must "
-    "not decide where your key and your texts are sent."
+    "a folder may configure itself only, and {why}. If you wrote this file or have read it, run 'recollect trust "
+    "{folder}'; or set this in your own configuration, or name the file with --config."
 )
 
 
@@ -44,7 +44,8 @@ for _tag, _pattern, _first in (
 
 
 def read_config_file(file: Path, shown: str, trusted: bool = True) -> ConfigDocument:
-    """Parse a file. ``trusted`` is False for a file that was found in the workspace and not named by the user."""
+    """Parse a file. ``trusted`` is False for a file that was found in the workspace and that the user has neither named
+    nor trusted."""
     document = ConfigDocument(shown)
 
     def add(line: int, message: str) -> None:
@@ -55,7 +56,7 @@ def read_config_file(file: Path, shown: str, trusted: bool = True) -> ConfigDocu
         if file.suffix in (".json", ".json5"):
             text = JSON_ONLY.sub(_blank, text)
         loader = ConfigLoader(text)
-        _Parser(document, loader, trusted).parse(loader.get_single_node())
+        _Parser(document, loader, file.parent, trusted).parse(loader.get_single_node())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         message = getattr(error, "problem", None) or str(error).splitlines()[0]
@@ -76,9 +77,10 @@ def _blank(match: re.Match[str]) -> str:
 class _Parser:
     """Walks the YAML nodes, which know their lines, and fills the document."""
 
-    def __init__(self, document: ConfigDocument, loader: ConfigLoader, trusted: bool) -> None:
+    def __init__(self, document: ConfigDocument, loader: ConfigLoader, folder: Path, trusted: bool) -> None:
         self.document = document
         self.loader = loader
+        self.folder = folder
         self.trusted = trusted
 
     def parse(self, top: yaml.Node | None) -> None:
@@ -122,10 +124,15 @@ class _Parser:
 
     def _parse_value(self, key_name: str, shown: str, key_node: yaml.Node, node: yaml.Node, agent: str) -> None:
         key = KEYS[key_name]
-        if key.guarded and not self.trusted:
-            self._add_problem(key_node, shown, GUARDED)
-            return
         value = self._construct(node)
+        if not self.trusted and key.guard == "always":
+            self._refuse(
+                key_node, shown, "this decides where your key and your texts are sent, or what code reads them"
+            )
+            return
+        if not self.trusted and _has_variable(value):
+            self._refuse(node, shown, "this takes a value from your environment")
+            return
         try:
             parsed = key.type.parse(_expand_variables(value))
         except ValueError:
@@ -134,6 +141,9 @@ class _Parser:
         except KeyError as missing:
             self._add_problem(node, shown, f"the environment has no variable {missing.args[0]}.")
         else:
+            if why := self._reach(key.guard, parsed):
+                self._refuse(key_node, shown, why)
+                return
             location = FileLine(self.document.file, _line(key_node))
             self.document.settings.append(ConfigSetting(key_name, parsed, location, agent))
             if key.type is RECIPE_SETTINGS:
@@ -152,13 +162,30 @@ class _Parser:
             for name, name_node, _ in self._items(settings_node, full):
                 if name not in known:
                     self._add_problem(name_node, f"{full}.{name}", f"unknown setting; {_suggest(name, known)}")
-                elif not self.trusted and "://" in str(parsed[recipe][name]):  # the address of a service
-                    self._add_problem(name_node, f"{full}.{name}", GUARDED)
+                elif not self.trusted and "://" in str(parsed[recipe][name]):
+                    self._refuse(name_node, f"{full}.{name}", "this is the address of a service, which gets your texts")
+                elif name in PATH_SETTINGS.get(recipe, ()) and (why := self._reach("path", str(parsed[recipe][name]))):
+                    self._refuse(name_node, f"{full}.{name}", why)
             try:
                 own = {name: value for name, value in parsed[recipe].items() if name in known and value != "chat"}
                 get_recipe(recipe, **own)
             except InvalidInput as error:
                 self._add_problem(recipe_node, full, str(error))
+
+    def _reach(self, guard: Guard, value: Any) -> str:
+        """Why a value reaches outside of the folder; empty if it does not."""
+        if self.trusted:
+            return ""
+        if guard == "service" and value not in LOCAL_EMBEDDERS:
+            return f"{value} would get your texts, or reads a model from elsewhere"
+        for path in (value if isinstance(value, list) else [value]) if guard == "path" else ():
+            root, place = os.path.realpath(self.folder), os.path.realpath(self.folder / os.path.expanduser(path))
+            if os.path.commonpath([root, place]) != root:
+                return f"{place} is outside of it"
+        return ""
+
+    def _refuse(self, node: yaml.Node, key: str, why: str) -> None:
+        self._add_problem(node, key, GUARDED.format(why=why, folder=self.folder))
 
     def _construct(self, node: yaml.Node) -> Any:
         try:
@@ -191,6 +218,18 @@ class _Parser:
 
 def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
+
+
+def _has_variable(value: Any) -> bool:
+    match value:
+        case str():
+            return VARIABLE.search(value) is not None
+        case list():
+            return any(map(_has_variable, value))
+        case dict():
+            return any(map(_has_variable, value.values()))
+        case _:
+            return False
 
 
 def _expand_variables(value: Any) -> Any:

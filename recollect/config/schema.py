@@ -6,12 +6,20 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+from recollect.model.limits import LIMITS
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 EMBEDDER_NAME = re.compile(r"local|auto|none|(openai|gemini|ollama)(:[^@]*(@\d+)?)?|(onnx|gguf):.+")
 UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 PATH_SETTINGS = {"abmind": ("notes",)}  # settings of recipes that are relative to the workspace
+
+
+# What a file in the workspace may not say unless the user trusts it: anything; the name of a service, which would get
+# texts and keys; a path outside of the workspace.
+Guard = Literal["", "always", "service", "path"]
+LOCAL_EMBEDDERS = ("local", "auto", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +38,7 @@ class ConfigKey:
     about: str
     unneeded: str = ""  # the key is accepted without effect, for this reason
     secret: bool = False  # the value is never shown
-    guarded: bool = False  # not accepted from a file in the workspace: it decides where keys and texts are sent
+    guard: Guard = ""  # what needs trust in a file that was found in the workspace
     merged: bool = False  # the lists of several files are joined
 
 
@@ -101,6 +109,19 @@ RECIPE_SETTINGS = ValueType(
 )
 
 
+LIMIT_VALUES = ValueType(
+    "a map of limits to whole numbers",
+    _require(
+        lambda value: (
+            _is_map(value)
+            and all(name in LIMITS for name in value)
+            and all(isinstance(each, int) and not isinstance(each, bool) and each > 0 for each in value.values())
+        )
+    ),
+    lambda: LIMITS,
+)
+
+
 def integer(low: int) -> ValueType:
     is_valid = _require(lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= low)
     return ValueType(f"a whole number, {low} or more", is_valid)
@@ -136,12 +157,17 @@ NO_PROGRAM = "the work is done in this process"
 MEMORY_SEARCH = {
     "enabled": ConfigKey(BOOLEAN, True, "Whether memory_search searches; false makes it say that it is switched off."),
     "provider": ConfigKey(
-        one_of(*PROVIDERS, "auto"), "auto", "Which embedder makes the vectors; auto takes the first that works."
+        one_of(*PROVIDERS, "auto"),
+        "auto",
+        "Which embedder makes the vectors; auto takes the first that works.",
+        guard="service",
     ),
-    "fallback": ConfigKey(one_of(*PROVIDERS, "none"), "none", "Which embedder is used when the provider cannot be."),
+    "fallback": ConfigKey(
+        one_of(*PROVIDERS, "none"), "none", "Which embedder is used when the provider cannot be.", guard="service"
+    ),
     "model": ConfigKey(TEXT, None, "The provider's model; when not set, the default of the provider."),
     "sources": ConfigKey(list_of("memory", "sessions"), ["memory"], "What is indexed: notes, and session transcripts."),
-    "extraPaths": ConfigKey(TEXTS, [], "More files and folders of Markdown.", merged=True),
+    "extraPaths": ConfigKey(TEXTS, [], "More files and folders of Markdown.", guard="path", merged=True),
     "query.maxResults": ConfigKey(integer(1), 6, "How many results."),
     "query.minScore": ConfigKey(UNIT, 0.35, "The minimum score of a result; the default is that of openclaw."),
     "query.hybrid.enabled": ConfigKey(
@@ -156,7 +182,7 @@ MEMORY_SEARCH = {
     "query.hybrid.candidateMultiplier": ConfigKey(integer(1), 4, "Candidates of each search = results × this."),
     "chunking.tokens": ConfigKey(integer(16), 400, "Maximum tokens in a chunk."),
     "chunking.overlap": ConfigKey(integer(0), 80, "Tokens that a chunk repeats from the one before it."),
-    "store.path": ConfigKey(TEXT, None, "The database file; {agentId} is replaced by the agent."),
+    "store.path": ConfigKey(TEXT, None, "The database file; {agentId} is replaced by the agent.", guard="path"),
     "store.vector.enabled": ConfigKey(BOOLEAN, True, "Store and search vectors; false means full text only."),
     "store.vector.extensionPath": ConfigKey(
         TEXT, None, "Path of sqlite-vec.", unneeded="vectors need no extension here"
@@ -164,19 +190,22 @@ MEMORY_SEARCH = {
     "cache.enabled": ConfigKey(BOOLEAN, False, "Cache the answers to repeated queries."),
     "cache.maxEntries": ConfigKey(integer(1), 256, "Maximum number of cached answers."),
     "remote.baseUrl": ConfigKey(
-        TEXT, None, "The address of an OpenAI-compatible, Gemini or Ollama service.", guarded=True
+        TEXT, None, "The address of an OpenAI-compatible, Gemini or Ollama service.", guard="always"
     ),
     "remote.apiKey": ConfigKey(
-        TEXT, None, "Its key; ${NAME} takes it from the environment.", secret=True, guarded=True
+        TEXT, None, "Its key; ${NAME} takes it from the environment.", secret=True, guard="always"
     ),
-    "remote.headers": ConfigKey(HEADERS, {}, "Additional headers of each request.", secret=True, guarded=True),
+    "remote.headers": ConfigKey(HEADERS, {}, "Additional headers of each request.", secret=True, guard="always"),
     "remote.batch.enabled": ConfigKey(BOOLEAN, False, "Embed many texts by the provider's batch API."),
     "remote.batch.concurrency": ConfigKey(integer(1), 2, "Batches that run at the same time."),
     "remote.batch.wait": ConfigKey(BOOLEAN, True, "Wait for a batch to end.", unneeded="Recollect always waits"),
     "remote.batch.pollIntervalMs": ConfigKey(integer(1), 2000, "Milliseconds between checks of a batch."),
     "remote.batch.timeoutMinutes": ConfigKey(number(0), 60, "Minutes that a batch may take."),
     "local.modelPath": ConfigKey(
-        TEXT, None, "Another model: a GGUF file, or a folder with an ONNX model and its tokenizer."
+        TEXT,
+        None,
+        "Another model: a GGUF file, or a folder with an ONNX model and its tokenizer.",
+        guard="always",
     ),
     "local.modelCacheDir": ConfigKey(TEXT, None, "Folder for downloaded models.", unneeded="nothing is downloaded"),
     "sync.onSessionStart": ConfigKey(BOOLEAN, True, "Sync when the workspace is opened."),
@@ -213,18 +242,21 @@ MEMORY = {
 }
 
 RECOLLECT = {
-    "db": ConfigKey(TEXT, None, "The database file; overrides store.path."),
+    "db": ConfigKey(TEXT, None, "The database file; overrides store.path.", guard="path"),
     "collection": ConfigKey(TEXT, None, "Remember in this collection and recall only from it; folders have their own."),
-    "embedder": ConfigKey(EMBEDDER, None, "Such as openai:text-embedding-3-small; overrides provider and model."),
+    "embedder": ConfigKey(
+        EMBEDDER, None, "Such as openai:text-embedding-3-small; overrides provider and model.", guard="service"
+    ),
     "embeddingCache": ConfigKey(
         BOOLEAN, None, "Cache vectors beside the memory; when not set, only those of services and GGUF models."
     ),
     "chat": ConfigKey(
-        CHAT, None, "The chat model of settings and options that are 'chat': an address and a model.", guarded=True
+        CHAT, None, "The chat model of settings and options that are 'chat': an address and a model.", guard="always"
     ),
     "recipe": ConfigKey(RECIPE, None, "The recipe of 'recollect recall'."),
     "k": ConfigKey(integer(1), None, "How many results 'recollect recall' returns."),
     "search.recipe": ConfigKey(RECIPE, None, "The recipe of 'recollect search' and memory_search."),
+    "limits": ConfigKey(LIMIT_VALUES, {}, "Such as {query_bytes: 50000}; see limits.md.", guard="always"),
     "settings": ConfigKey(
         RECIPE_SETTINGS, {}, "Such as {default: {session: 0.1}}; 'recollect tune' searches for good ones."
     ),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import EmbeddingError
+from recollect.model.limits import limit, limit_message
 from recollect.protocols import supports
 
 Vectors = NDArray[np.float32]
@@ -235,6 +236,10 @@ def unit_vectors(embedder: Embedder, texts: Sequence[str], vectors: Vectors) -> 
         raise EmbeddingError(
             f"Embedder {embedder.name!r} returned an array of shape {vectors.shape}; "
             f"the shape must be ({len(texts)}, {embedder.dim}), one row per text."
+        )
+    if embedder.dim > limit("vector_dimensions"):
+        raise EmbeddingError(
+            limit_message("vector_dimensions", f"Embedder {embedder.name!r} makes {embedder.dim:,} dimensions")
         )
     if not np.isfinite(vectors).all():
         raise EmbeddingError(f"Embedder {embedder.name!r} returned a vector with NaN or infinity.")

@@ -57,7 +57,7 @@ class GeminiEmbedder(RemoteEmbedder):
 
     def _request_vectors(self, texts: Sequence[str], query: bool, timeout_seconds: float) -> Sequence[Any]:
         body = {"requests": [self._request(text, query) for text in texts]}
-        embeddings = get_path(self._service.post(body, timeout_seconds), "embeddings")
+        embeddings = get_path(self._post(body, texts, timeout_seconds), "embeddings")
         if not isinstance(embeddings, list):
             raise ServiceError(f"{self._service.address} did not return a list of embeddings.")
         return [get_path(each, "values") for each in embeddings]

@@ -90,13 +90,13 @@ class HttpService:
         """The address without its query string, which may contain a token."""
         return f"{self._root}{self._parts.path}{path}"
 
-    def post(self, body: Mapping[str, Any], timeout_seconds: float) -> Any:
-        """POST a JSON body and parse the JSON response."""
-        return self.request_json("POST", self.path, timeout_seconds, body)
+    def post(self, body: Mapping[str, Any], timeout_seconds: float, max_bytes: int | None = None) -> Any:
+        """POST a JSON body and parse the JSON response, which has at most so many bytes."""
+        return self.request_json("POST", self.path, timeout_seconds, body, max_bytes=max_bytes)
 
     def request_json(self, method: str, path: str, timeout_seconds: float, body: Any = None, **sent: Any) -> Any:
         if body is not None:
-            sent = {"content": json.dumps(body).encode(), "content_type": "application/json"}
+            sent = {**sent, "content": json.dumps(body).encode(), "content_type": "application/json"}
         content = self.request(method, path, timeout_seconds, **sent)
         try:
             return json.loads(content)
@@ -105,7 +105,13 @@ class HttpService:
             raise ServiceError(f"{self.address_of(path)} did not return JSON: {excerpt}.") from None
 
     def request(
-        self, method: str, path: str, timeout_seconds: float, content_type: str | None = None, **sent: Any
+        self,
+        method: str,
+        path: str,
+        timeout_seconds: float,
+        content_type: str | None = None,
+        max_bytes: int | None = None,
+        **sent: Any,
     ) -> bytes:
         """Send one request and return the body of its response within the timeout; otherwise a ServiceError."""
         import asyncio
@@ -115,7 +121,7 @@ class HttpService:
         address = self.address_of(path)
         headers = {**self._request_headers(), **({"Content-Type": content_type} if content_type else {})}
         url = self._parts._replace(path=self._parts.path + path).geturl()
-        pending = asyncio.run_coroutine_threadsafe(self._exchange(method, url, headers, sent), _loop())
+        pending = asyncio.run_coroutine_threadsafe(self._exchange(method, url, headers, sent, max_bytes), _loop())
         try:
             response, content = pending.result(min(timeout_seconds, TIMEOUT_MAX))
         except TimeoutError:
@@ -143,17 +149,17 @@ class HttpService:
         return content
 
     async def _exchange(
-        self, method: str, url: str, headers: Mapping[str, str], sent: Mapping[str, Any]
+        self, method: str, url: str, headers: Mapping[str, str], sent: Mapping[str, Any], max_bytes: int | None
     ) -> tuple[Response, bytes]:
         """One request and the body of its response, without a time limit."""
         parts, length = [], 0
+        allowed = min(max_bytes or self._max_response_bytes, self._max_response_bytes)
         async with self._connect().stream(method, url, headers=headers, **sent) as response:
             async for part in response.aiter_bytes():
                 parts.append(part)
                 length += len(part)
-                if length > self._max_response_bytes:
-                    limit = f"{self._max_response_bytes >> 20} MB"
-                    raise ServiceError(f"{url.partition('?')[0]} answered with more than {limit}.")
+                if length > allowed:
+                    raise ServiceError(f"{url.partition('?')[0]} answered with more than {allowed:,} bytes.")
         return response, b"".join(parts)
 
     def _request_headers(self) -> dict[str, str]:

@@ -45,7 +45,7 @@ class OllamaEmbedder(RemoteEmbedder):
         if self.dimensions is not None:
             body["dimensions"] = self.dimensions
         try:
-            embeddings = get_path(self._service.post(body, timeout_seconds), "embeddings")
+            embeddings = get_path(self._post(body, texts, timeout_seconds), "embeddings")
         except ServiceError as error:
             if error.status != 404:
                 raise

@@ -59,7 +59,7 @@ class OpenAIEmbedder(RemoteEmbedder):
         super().__init__(model, service, dimensions, retry, concurrency, batch)
 
     def _request_vectors(self, texts: Sequence[str], query: bool, timeout_seconds: float) -> Sequence[Any]:
-        return self._vectors_in(self._service.post(self._body(list(texts)), timeout_seconds))
+        return self._vectors_in(self._post(self._body(list(texts)), texts, timeout_seconds))
 
     def _body(self, input: list[str] | str) -> dict[str, Any]:
         body = {"model": self.model, "input": input, "encoding_format": "float"}

@@ -18,6 +18,7 @@ from recollect.embed.base import TextsRejected, Vectors
 from recollect.embed.http import INPUT_REJECTED, HttpService, Retrier, RetryPolicy, ServiceError
 from recollect.errors import EmbeddingError, InvalidInput
 from recollect.model import validation as check
+from recollect.model.limits import limit
 
 log = logging.getLogger("recollect")
 MAX_RESPONSE_BYTES = 512 << 20  # a batch of 2,000 large vectors in JSON
@@ -172,6 +173,10 @@ class RemoteEmbedder:
         raise NotImplementedError
 
     # Shared by subclasses.
+
+    def _post(self, body: Mapping[str, Any], texts: Sequence[str], timeout_seconds: float) -> Any:
+        """POST a request for the vectors of texts; the size of the response is limited by how many there are."""
+        return self._service.post(body, timeout_seconds, (len(texts) + 1) * limit("vector_answer_bytes"))
 
     def _embed_directly(self, texts: Sequence[str], query: bool) -> list[Any]:
         groups = list(self._groups(texts))

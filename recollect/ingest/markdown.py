@@ -13,6 +13,7 @@ from typing import Any
 from recollect.ingest.chunking import DEFAULT, Chunk, ChunkSize, split_chunks
 from recollect.model import JsonObject
 from recollect.model import validation as check
+from recollect.model.limits import limit, limit_message
 
 DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 MAX_CONTEXT_CHARACTERS = 1000  # nobody filters by a longer text
@@ -158,6 +159,9 @@ def parse_front_matter(lines: Sequence[str]) -> FrontMatter:
     from yaml import YAMLError  # on first use
 
     inner = lines[1:end]
+    if (size := sum(map(len, inner))) > limit("front_matter_bytes"):
+        message = limit_message("front_matter_bytes", f"the front matter has {size:,} characters and is read as text")
+        return FrontMatter(problem=message)
     try:
         fields = _parse_yaml(inner)
     except YAMLError as error:
@@ -193,6 +197,8 @@ def _parse_yaml(lines: Sequence[str]) -> Any:
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     events = islice(yaml.parse("\n".join(lines), Loader=loader), 2, None)  # one by one: nesting costs as it deepens
 
+    keys: list[str] = []
+
     def value(depth: int) -> Any:
         match next(events, None):
             case yaml.ScalarEvent() as event:
@@ -203,6 +209,9 @@ def _parse_yaml(lines: Sequence[str]) -> Any:
                 fields = {}
                 while isinstance(name := value(depth - 1), str):
                     fields[str(name)] = value(depth - 1)
+                    keys.append(name)
+                    if len(keys) > limit("front_matter_keys"):
+                        raise yaml.YAMLError(f"it has more keys than the limit front_matter_keys ({len(keys) - 1:,})")
                 if name is END:
                     return fields
                 raise yaml.YAMLError("a name in it is not a text")

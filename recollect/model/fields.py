@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Literal
 
 from recollect.model import validation
+from recollect.model.limits import LIMITS
 
 Kind = Literal["text", "keyword", "path", "list", "object", "integer", "number", "moment", "lines", "use"]
 Check = Callable[[object, str], Any]  # (value, name of the argument) → valid value, or InvalidInput
@@ -53,7 +54,7 @@ def text_field(help: str, *, words: str = "", option: str = "") -> Field:
 
 def id_field(help: str, *, option: str = "") -> Field:
     """A string that identifies the memory."""
-    allowed = f"text of at most {validation.LONGEST_ID:,} characters"
+    allowed = f"text of at most {LIMITS['name_bytes'].default:,} bytes"
     return Field("text", help, validation.identifier, allowed, option=option)
 
 

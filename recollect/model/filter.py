@@ -10,6 +10,7 @@ from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
+from recollect.model.limits import check_limit
 
 OneOrMore = str | Sequence[str]
 COMPARISONS = ("$lt", "$lte", "$gt", "$gte")
@@ -108,7 +109,11 @@ def as_filter(value: FilterExpression | Mapping[str, Any] | None) -> FilterExpre
     if value is None or isinstance(value, FilterExpression):
         return value
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"filter must be a Filter or a mapping of its fields, not {value!r}.")
+        raise InvalidInput(f"filter must be a Filter or a mapping of its fields, not {check.short_repr(value)}.")
+    check.check_depth(value, "filter")
+    for name, wanted in value.items():
+        if isinstance(wanted, (list, tuple, set, frozenset)):
+            check_limit("filter_items", len(wanted), f"{name} of the filter has {len(wanted):,} values")
     known = {each.name for each in fields(Filter)}
     unknown = set(value) - known - {"not", "or"}
     if unknown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import datetime
@@ -23,6 +24,7 @@ from recollect.model.fields import (
     path_field,
     text_field,
 )
+from recollect.model.limits import check_limit, limit
 
 JsonObject = dict[str, Any]
 Status = Literal["active", "superseded", "contradicted", "forgotten"]
@@ -241,7 +243,7 @@ def make_memory(value: Memory | Mapping[str, object] | str, more: Mapping[str, o
     checked = check_fields({**values, **(more or {})})
     if not checked.get("text", "").strip():
         raise InvalidInput("There is nothing to remember: the text is blank.")
-    return check_validity_period(Memory(**checked))
+    return check_size(check_validity_period(Memory(**checked)))
 
 
 def edit_memory(memory: Memory, changes: Mapping[str, object]) -> Memory:
@@ -255,7 +257,30 @@ def edit_memory(memory: Memory, changes: Mapping[str, object]) -> Memory:
             raise InvalidInput(f"{name} cannot be removed from a memory.")
     if "text" in checked and not checked["text"].strip():
         raise InvalidInput("A memory's text cannot become blank; use forget to remove the memory.")
-    return check_validity_period(replace(memory, **checked))
+    return check_size(check_validity_period(replace(memory, **checked)))
+
+
+_texts_of = attrgetter(*(name for name, field in FIELDS.items() if field.kind == "text"))
+_LISTS = tuple(name for name, field in FIELDS.items() if field.kind == "list")
+_lists_of = attrgetter(*_LISTS)
+_NAMES = tuple(name for name, field in FIELDS.items() if field.kind in ("keyword", "path"))
+_names_of = attrgetter(*_NAMES)
+
+
+def check_size(memory: Memory) -> Memory:
+    """Refuse a memory that is larger than the limits."""
+    lists = _lists_of(memory)
+    for name, items in zip(_LISTS, lists, strict=True):
+        if items:
+            check_limit("list_items", len(items), f"{name} has {len(items):,} items")
+    for name, value in zip(_NAMES, _names_of(memory), strict=True):
+        check.within_name_limit(value, name)
+    texts = [*_texts_of(memory), *(item for items in lists for item in items)]
+    context = json.dumps(memory.context, ensure_ascii=False) if memory.context else ""
+    if (sum(map(len, texts)) + len(context)) * 4 > limit("memory_bytes"):  # a character has at most four bytes
+        size = sum(len(text.encode()) for text in (*texts, context))
+        check_limit("memory_bytes", size, f"The memory has {size:,} bytes")
+    return memory
 
 
 def check_validity_period(memory: Memory) -> Memory:
@@ -363,7 +388,7 @@ class EntityEdge:
 def make_edge(source: object, target: object, kind: object, weight: object) -> Edge:
     """A valid edge."""
     source, target = check.string(source, "source"), check.string(target, "target")
-    kind = check.string(kind, "kind").strip()
+    kind = check.identifier(kind, "kind").strip()
     if source == target:
         raise InvalidInput(f"A memory cannot be linked to itself ({source}).")
     if not kind:
@@ -373,7 +398,7 @@ def make_edge(source: object, target: object, kind: object, weight: object) -> E
 
 def check_entity_edge(edge: EntityEdge) -> EntityEdge:
     names = ("subject", "relation", "object", "collection", "user", "source")
-    checked = {name: check.string(getattr(edge, name), name) for name in names}
+    checked = {name: check.identifier(getattr(edge, name), name) for name in names}
     for name in names[:3]:
         if not checked[name].strip():
             raise InvalidInput(f"An entity edge needs {'an' if name == 'object' else 'a'} {name}.")

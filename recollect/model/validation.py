@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from recollect.errors import InvalidInput
+from recollect.model.limits import LIMITS, check_limit, limit
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-LONGEST_ID = 10_000  # characters
+LONGEST_ID = LIMITS["name_bytes"].default  # unless the limit was changed
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1  # what SQLite stores
 MICROSECOND = timedelta(microseconds=1)
 
@@ -124,9 +125,14 @@ def _range(low: float, high: float) -> str:
 
 
 def identifier(value: object, name: str) -> str:
-    text = string(value, name)
-    if len(text) > LONGEST_ID:
-        raise InvalidInput(f"{name} has {len(text):,} characters; at most {LONGEST_ID:,} are allowed.")
+    return within_name_limit(string(value, name), name)
+
+
+def within_name_limit(text: str, name: str) -> str:
+    """A text that is short enough for a name."""
+    if len(text) * 4 > limit("name_bytes"):  # a character has at most four bytes
+        size = len(text.encode())
+        check_limit("name_bytes", size, f"{name} has {size:,} bytes")
     return text
 
 
@@ -149,6 +155,7 @@ def json_object(value: object, name: str) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError) as problem:
         raise InvalidInput(f"{name} must contain only JSON values: {problem}.") from None
     check_keys(value, name)
+    check_depth(copy, name)
     if not isinstance(copy, dict):
         raise InvalidInput(f"{name} must be a JSON object (a dict), not {short_repr(value)}.")
     return copy
@@ -169,6 +176,17 @@ def check_keys(value: object, name: str) -> None:
     elif isinstance(value, (list, tuple)):
         for inner in value:
             check_keys(inner, name)
+
+
+def check_depth(value: object, name: str) -> None:
+    """Refuse objects and lists that are nested too deep."""
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        check_limit("json_depth", depth, f"{name} is nested deeper than {limit('json_depth'):,} levels")
+        inner = (each.values() if isinstance(each, Mapping) else each for each in level)
+        level = [each for values in inner if isinstance(values, Iterable) for each in values]
+        level = [each for each in level if isinstance(each, (Mapping, list, tuple))]
 
 
 def choice(value: object, name: str, choices: Sequence[str]) -> str:

@@ -10,10 +10,15 @@ from datetime import datetime
 import numpy as np
 
 from recollect.model import Memory
+from recollect.recall.fencing import render_fenced
 from recollect.recall.packing import TokenBudget, tokens
 from recollect.recall.pipeline import Request, build_recall, record_use, scope_of, search
 from recollect.recall.results import Recall
 from recollect.store.base import Snapshot, Store
+from recollect.text.words import words
+
+MIN_DISTINCT = 0.25  # of the results; with fewer that differ, more are looked at
+FLOOD_FACTOR = 10  # how many more
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,11 @@ class Context:
     def __str__(self) -> str:
         return self.text
 
+    def fenced(self) -> str:
+        """The memories as data for a model: each in an element that names its source and trust (see fencing.py). It is
+        longer than the budget of the text."""
+        return render_fenced(self.memories)
+
 
 def context(store: Store, request: Request, budget: int) -> Context:
     """The results with the most value for the budget and, as far as it goes, the memories just before and after them.
@@ -42,6 +52,11 @@ def context(store: Store, request: Request, budget: int) -> Context:
     start = time.perf_counter()
     outcome = search(store, request, start)
     recall = build_recall(store, replace(request, track=False), outcome, start)
+    if len(recall) == request.k and len({_sense(result.text) for result in recall}) < request.k * MIN_DISTINCT:
+        # Most results say the same: a flood. Others come after it.
+        more = replace(request, k=request.k * FLOOD_FACTOR)
+        outcome = search(store, more, start)
+        recall = build_recall(store, replace(more, track=False), outcome, start)
     best = [result.memory for result in recall.packed(budget, line)]
     room = TokenBudget(budget)
     with store.snapshot() as snapshot:
@@ -52,6 +67,11 @@ def context(store: Store, request: Request, budget: int) -> Context:
         record_use(store, outcome.run, [row for row in rows.values() if row])
     best_needs = tokens(line(recall[0].memory) + "\n") if recall else 0
     return Context("\n".join(map(line, chosen)), chosen, budget - room.left, recall, best_needs)
+
+
+def _sense(text: str) -> frozenset[str]:
+    """Equal for texts with the same words, whatever their order and numbers."""
+    return frozenset(word for word in words(text) if not any(map(str.isdigit, word)))
 
 
 def _neighbours(snapshot: Snapshot, request: Request, memories: Sequence[Memory]) -> Sequence[Memory]:

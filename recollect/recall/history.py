@@ -10,6 +10,7 @@ from typing import Any
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model import validation as check
+from recollect.model.limits import check_limit
 
 MAX_TURNS = 6  # the last turns that are read
 MAX_CHARACTERS = 2000  # of a turn
@@ -38,7 +39,11 @@ def as_turns(history: History | None) -> tuple[HistoryTurn, ...]:
             "history must be a list of turns, oldest first, such as "
             f'[{{"role": "user", "text": "Which car did I buy?"}}], not {check.short_repr(history)}.'
         )
-    turns = [_turn(item) for item in deque(history, MAX_TURNS)]
+    last: deque[Any] = deque(maxlen=MAX_TURNS)
+    for number, item in enumerate(history, 1):
+        check_limit("history_turns", number, "The history has more turns")
+        last.append(item)
+    turns = [_turn(item) for item in last]
     return tuple(turn for turn in turns if turn.text.strip())
 
 

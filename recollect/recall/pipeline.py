@@ -14,6 +14,7 @@ from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model import validation as check
 from recollect.model.filter import AllOf, FilterExpression
+from recollect.model.limits import check_limit, limit
 from recollect.protocols import supports
 from recollect.recall.history import HistoryTurn
 from recollect.recall.hits import Add, Annotate, DroppedHits, Hits, apply
@@ -104,12 +105,15 @@ def check_request(request: Request) -> tuple[str, int]:
     query = check.string(request.query, "query")
     if not query.strip():
         raise InvalidInput("The query is blank; ask something, such as 'where is the cup?'.")
+    if len(query) * 4 > limit("query_bytes"):
+        check_limit("query_bytes", len(query.encode()), f"The query has {len(query.encode()):,} bytes")
     k = check.integer(request.recipe.k if request.k is None else request.k, "k")
     if request.recipe.clamp is not None:
         low, high = request.recipe.clamp
         k = min(max(k, low), high)
     if k < 1:
         raise InvalidInput(f"k must be at least 1, not {k}.")
+    check_limit("results", k, f"k is {k:,}")
     if request.abstain is not None and request.recipe.confidence is None:
         raise InvalidInput(f"The recipe {request.recipe.name!r} has no measure of confidence to abstain by.")
     if request.deadline is not None:

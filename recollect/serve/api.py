@@ -59,13 +59,9 @@ class Api:
         await response(scope, receive, send)
 
     async def _answer(self, request: Request, path: str) -> Response:
-        access = self.access(request)
+        access = self.limited_access(request)
         state = request.scope["state"]
         state["caller"] = access.name
-        wait = self.backend.rate.take(access.id)
-        if wait:
-            problem = LimitExceeded(f"More than {self.backend.settings.rate:g} requests a second with one token.")
-            raise Refusal(429, problem, retry_after=str(max(1, round(wait))))
         further = self.further.get((request.method, path))
         if further is not None:
             state["operation"] = path.replace("/", "_")
@@ -90,6 +86,15 @@ class Api:
             return StreamingResponse(self._long_work(request, access, operation, arguments), media_type=EVENTS)
         answer = await self._call(request, access, operation, arguments)
         return Response(answer.body, answer.status, dict(answer.headers), media_type="application/json")
+
+    def limited_access(self, request: Request) -> Access:
+        """Who calls, unless that is too often."""
+        access = self.access(request)
+        wait = self.backend.rate.take(access.id)
+        if wait:
+            problem = LimitExceeded(f"More than {self.backend.settings.rate:g} requests a second with one token.")
+            raise Refusal(429, problem, retry_after=str(max(1, round(wait))))
+        return access
 
     def access(self, request: Request) -> Access:
         """Who calls. Wrong tokens are counted by address, and too many of them are not even compared."""

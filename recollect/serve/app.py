@@ -12,6 +12,7 @@ from recollect.errors import AccessDenied, InvalidInput, LimitExceeded, NotFound
 from recollect.serve.api import Api
 from recollect.serve.backend import Backend
 from recollect.serve.guard import Guard, Refusal
+from recollect.serve.mcp.http import McpEndpoint
 from recollect.serve.metrics import CONTENT_TYPE
 
 PAGE = Path(__file__).parent / "page"
@@ -68,11 +69,15 @@ def build_app(backend: Backend, page: Path = PAGE) -> ASGIApp:
         response.set_cookie(cookie, session, max_age=age, path="/", secure=secure, httponly=True, samesite="strict")
         return _named(request, "login", response)
 
+    mcp = _mcp_endpoint(backend, api)
     handlers = {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics, "/login": login}
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].startswith("/v1/"):
             await api(scope, receive, send)
+            return
+        if mcp is not None and (scope["path"] == "/mcp" or scope["path"].startswith("/mcp/")):
+            await mcp(scope, receive, send)
             return
         request = Request(scope, receive)
         if request.method not in ("GET", "HEAD"):
@@ -85,6 +90,15 @@ def build_app(backend: Backend, page: Path = PAGE) -> ASGIApp:
         await response(scope, receive, send)
 
     return Guard(application, backend)
+
+
+def _mcp_endpoint(backend: Backend, api: Api) -> McpEndpoint | None:
+    """MCP over HTTP, if the package mcp is installed."""
+    try:
+        backend.mcp = McpEndpoint(backend, api.limited_access)
+    except ImportError:
+        return None
+    return backend.mcp
 
 
 def _named(request: Request, operation: str, response: Response) -> Response:

@@ -20,6 +20,7 @@ from recollect.serve.tokens import Access, TokenFile
 from recollect.service import Service
 
 if TYPE_CHECKING:
+    from recollect.serve.mcp.http import McpEndpoint
     from recollect.systems.openclaw.search import SearchSettings
 
 MAX_SERVICES = 256  # bounds whose minds are kept open
@@ -46,6 +47,7 @@ class Backend:
         self.metrics = Metrics()
         self.stopping = asyncio.Event()
         self.feed = ChangeFeed(self)
+        self.mcp: McpEndpoint | None = None  # set with the application, if the package mcp is installed
         self._services: OrderedDict[Access, Service] = OrderedDict()
         self._lock = Lock()
         self.metrics.gauges |= {

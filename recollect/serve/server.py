@@ -57,6 +57,12 @@ class RecollectServer(uvicorn.Server):
         super().__init__(config)
         self.backend = backend
 
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            if self.backend.mcp is not None:
+                await stack.enter_async_context(self.backend.mcp.running())
+            await super().serve(sockets)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Not uvicorn's: that one raises the signal again at the end, before the memory is closed."""
         self.force_exit = self.should_exit and sig == signal.SIGINT  # Ctrl-C again does not wait

@@ -145,6 +145,7 @@ def session_summary(session: str, memories: Sequence[Memory], summariser: Summar
         agent=_common_value(memories, "agent"),
         classification=max(memory.classification for memory in memories),  # it reveals what any of them reveals
         created=last,
+        trust=min((each.trust for each in memories if each.trust is not None), default=None),  # as the least trusted
     )
 
 

@@ -109,7 +109,16 @@ def erase(
         return replace(erased, remaining=remaining)
     clear_word_caches()
     pending = (*erased.pending, *(reason for cache in caches for reason in cache.clean()))
-    return replace(erased, remaining=remaining, pending=pending)
+    return replace(erased, remaining=remaining, pending=(*pending, *_backups(store)))
+
+
+def _backups(store: Store) -> tuple[str, ...]:
+    """Backups are not changed: they hold what was erased until they are deleted."""
+    backup = store.status().last_backup
+    if backup is None:
+        return ()
+    reason = f"backups in {backup.folder}, the last of {backup.at:%Y-%m-%d}, still hold it until they are deleted"
+    return (f"{reason}; restore erases it again",)
 
 
 def find_remaining(store: Store, memories: Sequence[Memory], whole: bool) -> tuple[Remaining, ...]:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from recollect.config import trust_store
+from recollect.config.trust import trust
 from recollect.ingest.folder import FolderSettings
 from recollect.systems.openclaw.workspace import Workspace
 from tests.cli.conftest import Command
@@ -178,11 +180,17 @@ def places(vault: Path, tmp_path: Path) -> Path:
     return vault / "recollect.yaml"
 
 
+def configure(file: Path, text: str) -> None:
+    """Write a configuration that its user trusts."""
+    file.write_text(text)
+    trust([file], trust_store())
+
+
 def test_a_key_that_goes_from_the_configuration_holds_no_longer(recollect: Command, vault: Path, places: Path) -> None:
-    places.write_text("agents: {defaults: {memorySearch: {extraPaths: [../wiki]}}}\n")
+    configure(places, "agents: {defaults: {memorySearch: {extraPaths: [../wiki]}}}\n")
     recollect("sync", str(vault))
     assert paths(recollect) == {"x.md", "wiki.md"}
-    places.write_text("agents: {defaults: {memorySearch: {extraPaths: [../docs]}}}\n")
+    configure(places, "agents: {defaults: {memorySearch: {extraPaths: [../docs]}}}\n")
     assert paths(recollect) == {"x.md", "docs.md"}
     places.unlink()
     assert paths(recollect) == {"x.md"}
@@ -194,10 +202,10 @@ def test_extra_paths_of_the_command_and_of_the_configuration_are_put_together(
 ) -> None:
     said = "agents: {defaults: {memorySearch: {extraPaths: [../wiki]}}}\n"
     if first == "configuration":
-        places.write_text(said)
+        configure(places, said)
         recollect("sync", str(vault))
     recollect("sync", str(vault), "--extra", "docs")
-    places.write_text(said)
+    configure(places, said)
     assert paths(recollect) == {"x.md", "docs.md", "wiki.md"}
     recollect("sync", str(vault))
     assert paths(recollect) == {"x.md", "docs.md", "wiki.md"}
@@ -220,7 +228,7 @@ def test_an_option_that_is_given_again_changes_what_it_is_about_and_nothing_else
 def test_where_transcripts_are_does_not_bring_notes_back_that_the_configuration_leaves_out(
     recollect: Command, vault: Path, places: Path
 ) -> None:
-    places.write_text("agents: {defaults: {memorySearch: {sources: [sessions]}}}\n")
+    configure(places, "agents: {defaults: {memorySearch: {sources: [sessions]}}}\n")
     recollect("sync", str(vault), "--sessions", "logs")
     assert paths(recollect) == {"s.jsonl"}
     places.unlink()
@@ -230,7 +238,7 @@ def test_where_transcripts_are_does_not_bring_notes_back_that_the_configuration_
 def test_what_was_given_in_python_holds_in_the_terminal_over_the_configuration(
     recollect: Command, vault: Path, places: Path, tmp_path: Path
 ) -> None:
-    places.write_text("agents: {defaults: {memorySearch: {chunking: {tokens: 300}, extraPaths: [../docs]}}}\n")
+    configure(places, "agents: {defaults: {memorySearch: {chunking: {tokens: 300}, extraPaths: [../docs]}}}\n")
     given = FolderSettings(layout="vault", extra_paths=("../wiki",), tokens=100, overlap=0)
     with Workspace(vault, db=tmp_path / "memory.db", embedder=None, settings=given) as space:
         space.sync()
@@ -242,7 +250,7 @@ def test_what_was_given_in_python_holds_in_the_terminal_over_the_configuration(
 def test_where_the_memory_is_and_who_embeds_is_not_for_a_folder_elsewhere_to_say(
     recollect: Command, vault: Path, places: Path
 ) -> None:
-    places.write_text("recollect: {db: own.db, embedder: local}\n")
+    configure(places, "recollect: {db: own.db, embedder: local}\n")
     assert "(memory.db, my-vault)" in recollect("sync", str(vault)).out
     assert paths(recollect) == {"x.md"}
     assert list(vault.glob("*.db")) == []

@@ -81,7 +81,7 @@ def test_the_file_that_is_named_is_written_and_one_that_cannot_be_is_left_alone(
         ("{default: 1}", "must be a map of recipes to their settings"),
         (
             "{jeffsbrain: {reranker: 'http://example.org'}}",
-            "recollect.settings.jeffsbrain.reranker: set this in your own",
+            "recollect.settings.jeffsbrain.reranker: a folder may configure itself only",
         ),
         ("{default: {recipe: 1}}", "recollect.settings.default.recipe: unknown setting"),
     ],

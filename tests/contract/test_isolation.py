@@ -307,6 +307,14 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
     "remember_many": (
         Refused(lambda mind, world: mind.remember_many(["A jug.", {"text": "A jar.", "id": FOREIGN}]), (FOREIGN,)),
     ),
+    "remember_turns": (
+        Refused(
+            lambda mind, world: mind.remember_turns(
+                [{"role": "user", "content": "A jug."}],
+                **{world.bound: "other"},  # type: ignore[arg-type]
+            )
+        ),
+    ),
     "edit": (
         ById(lambda mind, id: mind.edit(id, text="A jug.")),
         Refused(moved, ("zanzibar",)),
@@ -333,6 +341,10 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
     "supersede": (
         ById(lambda mind, id: mind.supersede(id, "A jug.")),
         Refused(lambda mind, world: mind.supersede("note-own", Memory("A jug.", id=FOREIGN)), (FOREIGN,)),
+    ),
+    "audit": (
+        Reads(lambda mind, world: mind.audit()),
+        Reads(lambda mind, world: mind.audit({world.bound: "zanzibar"})),
     ),
     "conflicts": (
         Reads(lambda mind, world: mind.conflicts()),
@@ -416,6 +428,7 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
         Refused(lambda mind, world: mind.import_from(foreign_file(world)), (FOREIGN,)),
         Reads(lambda mind, world: replace(mind.import_from(foreign_file(world), strict=False), problems=[])),
     ),
+    "backup": (Refused(lambda mind, world: mind.backup(world.folder / "backups"), error=RecollectError),),
     "embed_missing": (Reads(lambda mind, world: mind.embed_missing()),),
     "reembed": (
         Refused(lambda mind, world: mind.store.switch_space(mind.store.status().spaces[0]["name"]), error=StoreError),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Mind
+from recollect.model.limits import changed_limits
 
 SIZE = 200_000  # characters
 QUERIES = {
@@ -26,7 +27,7 @@ QUERIES = {
 @pytest.fixture(scope="module")
 def mind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mind]:
     path: Path = tmp_path_factory.mktemp("long") / "memory.db"
-    with Mind(path) as mind:
+    with changed_limits(query_bytes=1_000_000), Mind(path) as mind:
         mind.remember_many(
             [f"Cup {number} is in Krankenhaus {number}: word{number}, OPS-{number}." for number in range(200)]
         )

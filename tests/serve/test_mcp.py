@@ -22,6 +22,7 @@ from recollect import Mind
 from recollect.serve.mcp.server import make_server
 from recollect.serve.mcp.tools import definition_size
 from recollect.service.operations import OperationScope, Service
+from tests.serve.http_server import RunningServer, start
 
 T = TypeVar("T")
 BASIC = ["remember", "update", "supersede", "forget", "recall"]
@@ -387,3 +388,73 @@ def test_the_command_in_the_entry_of_a_client_starts_a_server(tmp_path: Path, mo
     anyio.run(main)
     with Mind(tmp_path / "m.db", embedder=None) as mind:
         assert len(mind.list()) == 1
+
+
+def over_http(server: RunningServer, path: str, token: str | None) -> Any:
+    from httpx2 import AsyncClient
+    from mcp.client.streamable_http import streamable_http_client
+
+    headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    client = AsyncClient(headers=headers, trust_env=False, timeout=30)
+    return streamable_http_client(f"{server.url}{path}", http_client=client)
+
+
+@pytest.mark.contract("B18", "B19")
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_over_http_each_caller_has_the_scope_and_bound_of_its_token(tmp_path: Path, mode: Any) -> None:
+    with start(tmp_path) as server:
+        writer, reader = server.token("write", user="anna"), server.token("read", user="ben")
+
+        async def main() -> None:
+            async with (
+                Client(over_http(server, "/mcp", writer), mode=mode) as anna,
+                Client(over_http(server, "/mcp", reader), mode=mode) as ben,
+            ):
+                made = await anna.call_tool("remember", {"text": "The door code is 4711."})
+                assert not made.is_error
+                assert (await anna.call_tool("recall", {"query": "door code"})).structured_content["results"]
+                assert (await ben.call_tool("recall", {"query": "door code"})).structured_content["results"] == []
+                assert [tool.name for tool in (await ben.list_tools()).tools] == ["recall"]
+                assert (await ben.call_tool("remember", {"text": "x"})).is_error
+                with pytest.raises(MCPError):
+                    await ben.read_resource(f"recollect://memory/{made.structured_content['id']}")
+
+        anyio.run(main)
+        assert [(memory.text, memory.user) for memory in server.mind.list()] == [("The door code is 4711.", "anna")]
+
+
+@pytest.mark.contract("B19", "B6")
+def test_over_http_erase_needs_the_code_of_its_dry_run(tmp_path: Path) -> None:
+    with start(tmp_path) as server:
+        memory = server.mind.remember("The alarm code is 9921.")
+        token = server.token("admin")
+
+        async def main() -> None:
+            async with Client(over_http(server, "/mcp/all", token)) as client:
+                plan = await client.call_tool("erase", {"ids": [memory.id]})
+                assert plan.structured_content["dry_run"] is True
+                assert server.mind.show(memory.id) == memory
+                wrong = await client.call_tool("erase", {"ids": [memory.id], "code": "0000000000"})
+                assert wrong.is_error
+                done = await client.call_tool("erase", {"ids": [memory.id], "code": plan.structured_content["code"]})
+                assert done.structured_content["removed"]["memories"] == 1
+
+        anyio.run(main)
+        assert server.mind.list() == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"authorization": "Bearer rct_x_y"}, 401),
+        ({"origin": "http://evil.example"}, 403),
+        ({"host": "evil.example"}, 421),
+    ],
+)
+def test_over_http_strangers_are_refused(tmp_path: Path, headers: dict[str, str], status: int) -> None:
+    with start(tmp_path) as server:
+        token = None if status == 401 else server.token()
+        with server.client_with(token, **headers) as client:
+            assert client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}).status_code == status
+            assert client.post("/mcp/nothing", json={}).status_code in (status, 404)

@@ -11,7 +11,17 @@ from typing import Any
 import pytest
 
 from recollect import Filter, InvalidInput, Memory, Mind, Near, NotFound, RecollectError
+from recollect.model.limits import changed_limits
 from tests.store.looking import held, texts
+
+
+@pytest.fixture(autouse=True)
+def large_limits() -> Iterator[None]:
+    """What is below the limits must work wherever they are; tests/test_limits.py has the limits themselves."""
+    large = {"memory_bytes": 50_000_000, "query_bytes": 10_000_000, "name_bytes": 500_000, "results": 2**63 - 1}
+    with changed_limits(**large):
+        yield
+
 
 Call = Callable[[Any], Any]  # the mind is Any here: most of these calls are what a type checker would refuse
 LONE = "\ud800"  # half of a surrogate pair: legal in a str, impossible in UTF-8

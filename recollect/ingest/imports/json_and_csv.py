@@ -14,8 +14,16 @@ from itertools import chain
 from typing import Any
 
 from recollect.errors import InvalidInput
-from recollect.ingest.imports.sources import Source, SourceRecord, iterate_objects, open_source, source_name
+from recollect.ingest.imports.sources import (
+    Source,
+    SourceRecord,
+    iterate_objects,
+    limited_lines,
+    open_source,
+    source_name,
+)
 from recollect.model import JsonObject
+from recollect.model.limits import check_limit, limit, limit_message
 from recollect.model.memory import FIELDS
 
 EXPORT_TYPES = ("recollect", "former", "edge", "entity_edge")  # types of record that only an export has
@@ -58,10 +66,11 @@ def read_csv(source: Source) -> Iterator[SourceRecord]:
     normalize, line = RecordNormalizer(), 0
     with open_source(source) as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+        lines = _limited_text_lines(text)
         try:
-            header = text.readline()
+            header = next(lines, "")
             delimiter = ";" if header.count(";") > header.count(",") else ","
-            rows = csv.DictReader(chain([header], text), delimiter=delimiter, strict=True)
+            rows = csv.DictReader(chain([header], lines), delimiter=delimiter, strict=True)
             for row in rows:
                 line = rows.line_num
                 place = f"{source_name(source)}, line {line}"
@@ -72,11 +81,18 @@ def read_csv(source: Source) -> Iterator[SourceRecord]:
                     continue
                 if fields:
                     yield _with_numbers(normalize(place, fields), fields)
-        except (csv.Error, UnicodeDecodeError) as error:
+        except (csv.Error, InvalidInput, UnicodeDecodeError) as error:
             place = f"{source_name(source)}, line {line + 1}"
-            yield SourceRecord(place, problem=f"{place} cannot be read, nor what follows it: {error}.")
+            yield SourceRecord(place, problem=f"{place} cannot be read, nor what follows it: {str(error).rstrip('.')}.")
         finally:
             text.detach()
+
+
+def _limited_text_lines(text: io.TextIOWrapper) -> Iterator[str]:
+    size = limit("import_record_bytes")
+    while line := text.readline(size + 1):
+        check_limit("import_record_bytes", len(line), "the line has more characters")
+        yield line
 
 
 def read_mem0(source: Source) -> Iterator[SourceRecord]:
@@ -196,8 +212,11 @@ def _number_or_text(cell: Any) -> Any:
 def _iterate_lines(source: Source) -> Iterator[SourceRecord]:
     """The objects of JSON lines. Empty lines are counted and skipped."""
     with open_source(source) as stream:
-        for number, line in enumerate(stream, 1):
+        for number, line in enumerate(limited_lines(stream), 1):
             place = f"{source_name(source)}, line {number}"
+            if line is None:
+                yield SourceRecord(place, problem=limit_message("import_record_bytes", f"{place} has more bytes"))
+                continue
             if not line.strip():
                 continue
             try:

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from recollect.errors import InvalidInput
 from recollect.model import JsonObject
+from recollect.model.limits import check_limit, limit, limit_message
 
 Source = str | PathLike[str]  # a path, or - for stdin
 READ_CHARACTERS = 1 << 18  # at a time; more when one value needs more
@@ -52,10 +53,24 @@ def open_source(source: Source) -> Iterator[IO[bytes]]:
         yield stream
 
 
+def limited_lines(stream: IO[bytes]) -> Iterator[bytes | None]:
+    """The lines of a stream; None in the place of one that is longer than the limit, which is not held in memory."""
+    size = limit("import_record_bytes")
+    while line := stream.readline(size + 1):
+        if len(line) <= size:
+            yield line
+            continue
+        while line and not line.endswith(b"\n"):
+            line = stream.readline(size)
+        yield None
+
+
 def open_json_files(source: Source) -> Generator[tuple[str, IO[bytes]], None, None]:
     """The JSON files of a source with their names: the file itself, or conversations*.json in a folder or zip file."""
     if is_folder(source):
-        for path in sorted(each for each in Path(source).rglob("*.json") if CONVERSATIONS.fullmatch(each.name)):
+        paths = sorted(each for each in Path(source).rglob("*.json") if CONVERSATIONS.fullmatch(each.name))
+        check_limit("import_files", len(paths), f"{source} has {len(paths):,} files to import")
+        for path in paths:
             with open_source(path) as stream:
                 yield str(path), stream
     elif is_zip(source):
@@ -132,6 +147,8 @@ def iterate_json(stream: IO[bytes], read_characters: int = READ_CHARACTERS) -> G
                         raise ValueError("the file ends in the middle of it")
                     return
                 buffer, at, size = buffer[at:] + more, 0, size * 2
+                if len(buffer) > limit("import_record_bytes") + read_characters:
+                    raise ValueError(limit_message("import_record_bytes", "it has more characters").rstrip("."))
                 continue
             yield value
             at, size = end, read_characters

@@ -12,9 +12,10 @@ from textwrap import dedent
 import pytest
 
 from recollect import InvalidInput, Mind
-from recollect.config import load
+from recollect.config import load, trust_store
 from recollect.config.apply import open_workspace
 from recollect.config.schema import KEYS
+from recollect.config.trust import trust
 from tests.cli.conftest import Command, recollect  # noqa: F401 — the terminal is a fixture
 
 CONSUMER = """
@@ -90,7 +91,8 @@ def write(file: Path, text: str) -> Path:
 
 
 def configure(root: Path, text: str) -> None:
-    write(root / "recollect.yaml", text)
+    """Write the file of a workspace, which its user trusts."""
+    trust([write(root / "recollect.yaml", text)], trust_store())
 
 
 def memory_search(text: str) -> str:
@@ -276,6 +278,14 @@ class Failing:
         if self.broken:
             raise OSError("the model has left")
         return [[1.0, float(len(text))] for text in texts]
+
+
+@pytest.mark.contract("O20")
+def test_without_an_embedder_the_probes_of_embedding_and_vectors_say_so(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db", embedder=None) as mind:
+        probes = mind.probe()
+    assert [each.works for each in (probes.embedding, probes.vectors, probes.words)] == [False, False, True]
+    assert probes.embedding.told == "there is no embedder"
 
 
 @pytest.mark.contract("O20")

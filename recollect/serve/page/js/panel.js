@@ -153,7 +153,7 @@ async function forget(memory) {
 /** Asks with the counts of what goes; the code of the dry run confirms exactly this set. */
 async function erase(memory) {
   try {
-    const plan = await api.erase({ ids: [memory.id], dry_run: true });
+    const plan = await api.erase({ ids: [memory.id] });
     const going = Object.entries(plan.removed).map(([what, number]) => h("li", null, `${what}: ${count(number)}`));
     const staying = plan.remaining.map((each) => h("li", null, `${each.what}: ${each.why}`));
     const form = await ask("Erase for good?", [h("p", null, "This cannot be undone. It removes:"), h("ul", null, going), staying.length > 0 && [h("p", null, "It does not reach:"), h("ul", null, staying)]], "Erase", true);
