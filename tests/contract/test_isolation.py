@@ -430,7 +430,6 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
     ),
     "backup": (Refused(lambda mind, world: mind.backup(world.folder / "backups"), error=RecollectError),),
     "embed_missing": (Reads(lambda mind, world: mind.embed_missing()),),
-    "backup": (Refused(lambda mind, world: mind.backup(world.folder / "backups")),),
     "reembed": (
         Refused(lambda mind, world: mind.store.switch_space(mind.store.status().spaces[0]["name"]), error=StoreError),
     ),
