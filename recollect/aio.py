@@ -194,9 +194,6 @@ class AsyncMind:
     async def import_from(self, source: str | PathLike[str], kind: str | None = None, **options: Any) -> ImportSummary:
         return await asyncio.to_thread(self.sync.import_from, source, kind, **options)
 
-    async def backup(self, folder: str | PathLike[str], **options: Any) -> BackupResult:
-        return await asyncio.to_thread(self.sync.backup, folder, **options)
-
     async def export_markdown(self, folder: str | PathLike[str], **options: Any) -> ExportResult:
         return await asyncio.to_thread(self.sync.export_markdown, folder, **options)
 
