@@ -190,8 +190,10 @@ def test_logs_contain_neither_tokens_nor_queries(
         server.client_with(token).get("/v1/memories", params={"filter": '{"topic": "swordfish"}'})
         server.client_with(token).post("/v1/recall", json={"query": "swordfish"})
         server.client_with("rct_wrong_swordfish").get("/v1/memories")
+        server.client_with(token).get("/v1/memories/a%0Ab")
     lines = [record.getMessage() for record in caplog.records if record.name == "recollect.serve"]
     assert any("GET /v1/memories 200" in line for line in lines)
+    assert not any("\n" in line for line in lines)
     assert not any("swordfish" in line or token in line or token.split("_")[2] in line for line in lines)
 
 
