@@ -1,6 +1,6 @@
 """Everyday questions: how often a right memory is first or among five, by category, and how often one is withheld.
 
-``python bench/everyday.py`` prints the table; ``--misses`` lists the questions that were not answered
+``python bench/everyday.py`` prints the table and the goals; ``--misses`` lists the questions that were not answered
 within five, with what came first. ``--history no`` ignores the turns before a question.
 """
 
@@ -9,6 +9,7 @@ import csv
 import os
 import sys
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +19,19 @@ SETS = ("everyday_en_a", "everyday_en_b", "everyday_de_zh")
 PHRASES = "time_phrases.tsv"
 FIRST, LAST = datetime(1900, 1, 1), datetime(2100, 1, 1)  # in place of an open side
 OVERLAP = 0.5
+FIRST_COLUMN, FIVE_COLUMN, SHARE_COLUMN = range(3)
+GOALS = (  # what is measured, its row and column in the table, and how much is wanted
+    ("a right memory first", "all", FIRST_COLUMN, 0.75),
+    ("a right memory among five", "all", FIVE_COLUMN, 0.95),
+    ("dates, among five", "date", FIVE_COLUMN, 0.95),
+    ("relative times, among five", "relative", FIVE_COLUMN, 0.95),
+    ("German and Chinese, first", "everyday_de_zh: all", FIRST_COLUMN, 0.65),
+    ("German and Chinese, among five", "everyday_de_zh: all", FIVE_COLUMN, 0.88),
+    ("changed facts, first", "update", FIRST_COLUMN, 0.85),
+    ("follow-ups, among five", "followup", FIVE_COLUMN, 0.85),
+    ("lists, share of all items in ten", "list", SHARE_COLUMN, 0.75),
+)
+MAX_WITHHELD, MIN_SILENT = 10, 19  # answerable questions below the threshold, and those without an answer
 RIGHT = 2  # the grade of a memory that gives the answer; 1: it belongs to the answer
 
 
@@ -70,9 +84,25 @@ def main() -> int:
         print(f"{row:<24}{len(values):>10}{means[0]:>8.3f}{means[1]:>9.3f}{means[2]:>14.3f}")
     for answerable, (low, count) in silenced.items():
         print(f"{'answerable' if answerable else 'without an answer'}: {low} of {count} below the confidence threshold")
+    _print_goals(rows, silenced)
     if (options.data / PHRASES).exists():
         print(_time_phrases(options.data / PHRASES))
     return 0
+
+
+def _print_goals(rows: Mapping[str, list[tuple[bool, bool, float]]], silenced: Mapping[bool, list[int]]) -> None:
+    print(f"\n{'goal':<36}{'measured':>10}{'wanted':>8}")
+    for goal, row, column, wanted in GOALS:
+        if values := rows.get(row):
+            measured = sum(value[column] for value in values) / len(values)
+            print(f"{goal:<36}{measured:>10.3f}{wanted:>8.2f}  {_met(measured >= wanted)}")
+    withheld, silent = silenced[True][0], silenced[False][0]
+    print(f"{'answerable, withheld':<36}{withheld:>10}{MAX_WITHHELD:>8}  {_met(withheld <= MAX_WITHHELD)}")
+    print(f"{'without an answer, withheld':<36}{silent:>10}{MIN_SILENT:>8}  {_met(silent >= MIN_SILENT)}")
+
+
+def _met(met: bool) -> str:
+    return "met" if met else "missed"
 
 
 def _time_phrases(file: Path) -> str:

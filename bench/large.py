@@ -38,7 +38,7 @@ def main() -> int:
     cache.mkdir(parents=True, exist_ok=True)
     embedder = CachedLocalEmbedder(cache)
     alone = datasets.read(options.data / options.set, options.limit)
-    every = [datasets.read(options.data / name) for name in OTHERS if (options.data / name).exists()]
+    every = [datasets.read(options.data / name) for name in options.others if (options.data / name).exists()]
     together = _together(alone, every)
     recipe = get_recipe("default")
     runs: list[tuple[str, Dataset, Recipe]] = [("alone", alone, recipe), ("among all", together, recipe)]
@@ -81,26 +81,20 @@ def _session(name: str, memory: Any) -> str:
 
 def _exhaustive(recipe: "Recipe") -> "Recipe":
     """The recipe with every memory compared word by word."""
+    from bench.baselines import with_cues
     from recollect.recall.cues import TokensCue
 
-    def widen(part: Any) -> Any:
-        if isinstance(part, TokensCue):
-            return replace(part, scan=EVERYTHING)
-        for name, value in list(vars(part).items()) if hasattr(part, "__dict__") else ():
-            if isinstance(value, tuple):
-                setattr(part, name, tuple(map(widen, value)))
-            elif hasattr(value, "gather"):
-                widen(value)
-        return part
+    def widen(cue: Any) -> Any:
+        return replace(cue, scan=EVERYTHING) if isinstance(cue, TokensCue) else cue
 
-    widen(recipe.cues)
-    return recipe
+    return recipe.but(cues=with_cues(recipe.cues, widen))
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=HOME.parent.parent / "shared" / "data", help="folder of the sets")
     parser.add_argument("--set", default="locomo", help="whose questions are asked")
+    parser.add_argument("--others", type=lambda text: text.split(","), default=OTHERS, help="whose memories are there")
     parser.add_argument("--limit", type=int, help="questions, drawn at random")
     parser.add_argument("--exhaustive", action="store_true", help="also compare every memory word by word")
     return parser.parse_args()

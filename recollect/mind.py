@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.consolidate import Period, Summarise
     from recollect.upkeep.erasing import Verification
-    from recollect.upkeep.extraction import Extract, ExtractSummary
+    from recollect.upkeep.extraction import ExtractFields, ExtractSummary
     from recollect.upkeep.markdown_export import ExportResult
     from recollect.upkeep.probes import Probes
     from recollect.upkeep.usage import SortOrder, Usage, UsagePeriodName
@@ -319,7 +319,7 @@ class Mind:
         if isinstance(new, str) and self._store.get([new], missing_ok=True):
             if details:
                 raise InvalidInput(f"{new} is a stored memory: change its {', '.join(details)} with edit.")
-            self._writer.supersede_by_stored(replaced.id, new)
+            self._writer.supersede_by_stored(replaced.id, new, self.clock())
             return self.show(new)
         if isinstance(new, str) and (stored := self._with_prefix(new)):
             raise InvalidInput(f"new is a text, or a full id: {new!r} begins the id {stored!r}; give all of it.")
@@ -630,7 +630,7 @@ class Mind:
         self,
         filter: AnyFilterOrMapping | None = None,
         *,
-        extract: Extract | ChatModel | str | None = None,
+        extract: ExtractFields | ChatModel | str | None = None,
         deadline: float = 120.0,
         progress: Progress | None = None,
     ) -> ExtractSummary:
@@ -727,7 +727,9 @@ class Mind:
         from recollect.upkeep.backup import backup
 
         if not isinstance(self._store, SqliteStore):
-            raise StoreError(f"Only files can be backed up, and {self.path} is none; export() works for every store.")
+            raise StoreError(
+                f"Only a file can be backed up; {self.path} is not a file. export() works for every store."
+            )
         return backup(
             self._store,
             folder,

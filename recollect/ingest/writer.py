@@ -192,14 +192,20 @@ class Writer:
         (result,) = self.write("supersede", [new], also=supersede_old)
         return result.id
 
-    def supersede_by_stored(self, old: str, new: str) -> None:
-        """Mark a memory as replaced by another stored one, from the moment on that the other holds."""
+    def supersede_by_stored(self, old: str, new: str, now: datetime) -> None:
+        """Mark a memory as replaced by another stored one, from the moment on that the other holds.
+
+        If that one was itself superseded by the first, it holds again from now on.
+        """
         if new == old:
             raise InvalidInput(f"{old} cannot supersede itself: name another memory.")
         with self.store.transaction("supersede") as transaction:
             (newer,) = self.store.get([new])
             _check_not_forgotten(newer)
             at = newer.valid_from or newer.created
+            if transaction.unlink(old, new, "supersedes"):
+                at = now
+                transaction.revise(new, lambda stored: replace(stored, status="active", valid_to=None))
             assert at is not None  # every stored memory has a time of creation
             transaction.revise(old, lambda stored: superseded(stored, at))
             transaction.link(make_edge(new, old, "supersedes", 1.0))

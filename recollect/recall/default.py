@@ -1,6 +1,6 @@
 """The default recipe: words, meaning and time, blended; then stages for conversations, times, links and changed facts.
 
-    query ─▶ language ─▶ list? ─▶ spelling ─▶ time ─▶ content words ─▶ compounds ─▶ prefix of a name? ─▶ follow-up?
+    query ─▶ language ─▶ list? ─▶ spelling ─▶ time ─▶ content words ─▶ compounds ─▶ follow-up?
       ├─▶ time ──────┐
       ├─▶ words ─────┤
       ├─▶ trigrams ──┤
@@ -8,8 +8,8 @@
       ├─▶ history ───┤
       └─▶ tokens ────┘
 
-The language of the query decides about stop words, stems and compounds. A name that is looked up also matches as a
-prefix. Trigrams look up only words that no memory has: typos and parts of words. Tokens compare word by word in
+The language of the query decides about stop words, stems and compounds. Trigrams look up only words that no memory
+has: typos and parts of words. Tokens compare word by word in
 meaning, including the memories just before and after. The weights depend on the kind of text: short or long texts,
 code, the look-up of a name or a query in a language that the embedder was not trained on, or a query in such a script.
 The settings were chosen for all of these; ``recollect tune`` finds those of one deployment.
@@ -23,12 +23,11 @@ from recollect.recall.followups import FollowUp, HistoryCue
 from recollect.recall.fusion import Blend, BlendByTextKind, CueWeight
 from recollect.recall.identifiers import IdentifierFactor, IdentifierReader
 from recollect.recall.language_readers import CompoundParts, DetectLanguage
-from recollect.recall.query_parsing import ContentWords, ListQuestion, PrefixLookup, Spelling
+from recollect.recall.query_parsing import ContentWords, ListQuestion, Spelling
 from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
     AnswerLikelihood,
     AssistantReplies,
-    ConfirmedStatements,
     ContinuedConversation,
     Contradictions,
     Coverage,
@@ -74,7 +73,6 @@ def default(
             TimeReader(),
             ContentWords(),
             CompoundParts(),
-            PrefixLookup(),
             IdentifierReader(),
             FollowUp((DetectLanguage(), ContentWords())),
         ],
@@ -90,7 +88,7 @@ def default(
         ),
         fuse=BlendByTextKind(
             short=_blend(factors, words=0.16, vectors=0.20, tokens=0.64),
-            long=_blend(factors, words=0.16, vectors=0.44, tokens=0.40),
+            long=_blend(factors, words=0.30, vectors=0.45, tokens=0.25),
             code=_blend(factors, words=0.10, vectors=0.65, tokens=0.25),
             lookup=_blend(factors, words=0.40, vectors=0.25, tokens=0.35),
             unread=_blend(factors, words=0.90, vectors=0.10, tokens=0.00),
@@ -99,7 +97,6 @@ def default(
         stages=[
             SpeakerFactor(check.fraction(speaker, "speaker")),
             AssistantReplies(),
-            ConfirmedStatements(),
             RoleFactor(dict.fromkeys(("assistant", "system", "tool"), check.fraction(assistant, "assistant"))),
             TimeFactor(),
             IdentifierFactor(),

@@ -12,7 +12,7 @@ from recollect.protocols import supports
 from recollect.recall.bm25 import frequencies
 from recollect.store.base import Term
 from recollect.store.text_fields import TEXT_FIELDS
-from recollect.text.classify import asks_about_assistant, is_lookup
+from recollect.text.classify import asks_about_assistant, is_lookup, is_message
 from recollect.text.polarity import asks_for_negative
 from recollect.text.question_kinds import asks_for_all, strip_list_frame
 from recollect.text.stopwords import stop_words
@@ -23,7 +23,6 @@ from recollect.text.words import stems, visible, words
 if TYPE_CHECKING:
     from recollect.recall.run import Run
 
-NAME = re.compile(r"\w+")  # alone, without spaces
 WORD = re.compile(r"(?<!\w)[A-Za-z][a-z]+(?!\w)")  # no identifier, nor a part of one
 
 
@@ -84,23 +83,6 @@ class ContentWords:
 
 
 @dataclass(frozen=True, slots=True)
-class PrefixLookup:
-    """Looks up a single name also as a prefix, where longer words begin with it."""
-
-    min_length: int = 3  # characters
-
-    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
-        prefix = query.text.strip().lstrip("_").lower()
-        if len(prefix) < self.min_length or not NAME.fullmatch(prefix):
-            return query
-        (exact,), (longer,) = (_documents([prefix], match, run) for match in ("exact", "prefix"))
-        if longer <= exact:  # no longer word begins with it
-            return query
-        run.log("also as a prefix", prefix)
-        return replace(query, terms=(*query.terms, Term(prefix, match="prefix")))
-
-
-@dataclass(frozen=True, slots=True)
 class Spelling:
     """Corrects typos: words that neither the memories nor the embedder know, and that are a few edits from a known one.
 
@@ -117,7 +99,7 @@ class Spelling:
         embedder = run.embedder
         if not supports(embedder, VocabularyEmbedder) or query.language != "en":
             return query
-        if is_lookup(query.text):  # identifiers are not typos
+        if is_lookup(query.text) or is_message(query.text):  # identifiers are no typos; a long text has enough words
             return query
         text = visible(query.text)
         long = [word for word in dict.fromkeys(WORD.findall(text)) if len(word) >= self.min_length]
@@ -146,7 +128,7 @@ def _unknown(words: Sequence[str], run: Run) -> list[str]:
     return [word for word, having in zip(words, _documents(words, "stem", run), strict=True) if not having]
 
 
-def _documents(words: Sequence[str], match: Literal["stem", "exact", "prefix"], run: Run) -> list[int]:
+def _documents(words: Sequence[str], match: Literal["stem", "exact"], run: Run) -> list[int]:
     """The number of memories in scope that have each word."""
     if not words:
         return []

@@ -86,9 +86,12 @@ class Statements:
         return next((at for at in np.argsort(-scores, kind="stable").tolist() if self.stated[at]), None)
 
     def difference(self, at: int, other: int) -> Difference | None:
-        """What differs, if both state the same thing at different times; None if they do not."""
+        """What differs, if both state the same thing at different times; None if they do not.
+
+        Within a session nobody tells of a change: two values there are of two things, or one is a correction.
+        """
         near = float(self.nearness[at, other])
-        if not self._comparable(at, other):
+        if not self._comparable(at, other) or self.sessions[at] == self.sessions[other] != "":
             return None
         (values, names, content), (other_values, other_names, other_content) = self._parts(at), self._parts(other)
         if content.isdisjoint(other_content) and near < self.very_near:

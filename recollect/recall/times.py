@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from recollect.store.base import Flags, Floats, Rows, Scope
 from recollect.store.told_times import as_intervals
 from recollect.text.classify import SENTENCE, asks_about_assistant
 from recollect.text.framing import asks_what_was_said, frames_only
+from recollect.text.question_time import asks_about_plan, asks_for_advice, is_statement
 from recollect.text.stopwords import STOP, stop_words
 from recollect.text.times import TimeSpan, find_times
 from recollect.text.words import words
@@ -35,8 +36,9 @@ MAX_QUERY_CHARACTERS = 10_000  # a time that is named later in a query is not re
 class TimeReader:
     """Reads the times that a query names (“last week”, “on 4 March”), and takes their words out of it.
 
-    In a message of several sentences only the questions count, and in a long one only the last of them: what else is
-    told (“lovely weather today”) is not asked for.
+    Only what is asked for counts, not what is told (“lovely weather today”): of several sentences the questions, in a
+    long message the last of them, and none of a query that is a statement. Nor does a time to come count where advice
+    is asked for (“a film for tonight?”): what answers that was told at any time.
     """
 
     long: int = 3  # sentences
@@ -45,7 +47,7 @@ class TimeReader:
         asked = self._questions(query.text[:MAX_QUERY_CHARACTERS])
         found = find_times(query.text[:MAX_QUERY_CHARACTERS], run.as_of)
         times = [each for each in found if any(each.begin < end and start < each.end for start, end in asked)]
-        if not times:
+        if not times or (asks_for_advice(query.text) and all(_is_to_come(each.span, run.as_of) for each in times)):
             return query
         text, kept = query.text, 0
         parts = []
@@ -59,12 +61,17 @@ class TimeReader:
         return replace(query, text=query.text if only_time else rest, times=spans, only_time=only_time)
 
     def _questions(self, text: str) -> list[tuple[int, int]]:
-        """The places of the sentences that are questions; of all, if none is."""
+        """The places of the sentences that are questions; if none is, of those that are no statements."""
         sentences = [(found.start(), found.end(), found[0]) for found in SENTENCE.finditer(text)]
         questions = [(start, end) for start, end, sentence in sentences if "?" in sentence or "？" in sentence]
         if len(sentences) > self.long:
             questions = questions[-1:]
-        return questions or [(0, len(text))]
+        return questions or [(start, end) for start, end, sentence in sentences if not is_statement(sentence)]
+
+
+def _is_to_come(span: TimeSpan, now: datetime) -> bool:
+    """Does it begin today or later?"""
+    return span.start is not None and span.start > now - timedelta(days=1)
 
 
 def format_span(span: TimeSpan) -> str:
@@ -195,7 +202,9 @@ class TimeFactor:
 
 
 def _announced(run: Run, created: Floats) -> Flags:
-    """What was created before the time that the query names, if that time is over."""
+    """What was created before the time that the query names, if that time is over and no plan is asked for."""
+    if asks_about_plan(run.query.text):
+        return np.zeros(len(created), dtype=np.bool_)
     start = min(start for start, _ in as_intervals(run.query.times))
     end = max(end for _, end in as_intervals(run.query.times))
     return np.asarray((created < start) & (end <= micros(run.as_of)))

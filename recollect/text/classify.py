@@ -174,6 +174,17 @@ def asks_about_past(text: str, language: str = "en") -> bool:
     return ASKS_ABOUT_PAST.get(language, ASKS_ABOUT_PAST["en"]).search(text) is not None
 
 
+def is_message(text: str, language: str = "en", min_statements: int = 3) -> bool:
+    """Is a query a message that continues a conversation, rather than a question about memories?
+
+    >>> is_message("I'm back from the market. It took an hour to find pears! I forgot the bread. What shall we cook?")
+    True
+    >>> is_message("What did I pay for the pears?")
+    False
+    """
+    return count_statements(text) >= min_statements and not asks_about_past(text, language)
+
+
 def asks_about_assistant(text: str) -> bool:
     """
     >>> [asks_about_assistant(each) for each in ("What did you suggest?", "What was your advice?", "Can you tell me?")]

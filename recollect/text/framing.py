@@ -19,7 +19,14 @@ OTHERS = """
     liste alles etwas neues
     发生 發生 做 做了 干 干了 事 事情 什么事 记得 过 了 吗 呢 有什么 些 那天 当时 干什么 什么样
 """
+# Who asks what must be done asks for tasks and deadlines, not for all that is of a time.
+OBLIGATION = """
+    must should need needs needed ought due deadline
+    muss musst müssen müsst sollte solltest sollten soll sollst sollen brauche brauchen fällig
+    必须 必須 需要 应该 應該 要
+"""
 SPEECH_WORDS = frozenset(SPEECH.split())
+OBLIGATION_WORDS = frozenset(OBLIGATION.split())
 FRAMING_WORDS = SPEECH_WORDS | frozenset(OTHERS.split())
 
 
@@ -28,9 +35,12 @@ def frames_only(text: str, language: str = "en") -> bool:
 
     >>> [frames_only(each) for each in ("What did we talk about?", "What did we say about the boiler?")]
     [True, False]
+    >>> frames_only("What must I do?")
+    False
     """
     frame = STOP | stop_words(language) | FRAMING_WORDS
-    return all(word in frame for word in words(text, whole=True))
+    every = words(text, whole=True)
+    return OBLIGATION_WORDS.isdisjoint(every) and all(word in frame for word in every)
 
 
 def asks_what_was_said(text: str) -> bool:

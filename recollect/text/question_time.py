@@ -101,6 +101,56 @@ def question_time(question: str) -> QuestionTime:
     return "now" if _in_present_tense(text) else ""
 
 
+# A sentence that is no statement although it has no question mark: a request, or a question word at its beginning.
+REQUEST = re.compile(
+    r"^\W*(?:(?:please|and|so|ok|okay|hi|hello|hey|bitte|und|also)\W+)*(?:what|which|when|where|who|whom|whose|why|how|did|"
+    r"do|does|was|were|is|are|am|have|has|had|can|could|would|will|should|tell|show|list|find|give|remind|name|recall|"
+    r"summari[sz]e|search|look|count|describe|explain|"
+    r"was|wann|wo|wer|wem|wen|wessen|welche\w?|wie|wieso|warum|wohin|woher|worüber|womit|hat|habe|haben|hast|ist|sind|war|"
+    r"waren|gab|gibt|kann|kannst|sag|sage|zeig|zeige|nenne?|liste?|finde?|such|suche|erzähle?|erinnere?|fasse?|zähle?)\b"
+    r"|(?:什么|什麼|哪|谁|誰|几|幾|多少|怎么|怎麼|为什么|為什麼|吗|嗎|呢|告诉|告訴|列出|说说|說說|找|总结|總結|显示|顯示)",
+    re.IGNORECASE,
+)
+STATEMENT_END = (".", "!", "。", "！")
+# Advice is asked for a time to come, from memories of any time: “a film for tonight?”
+ADVICE = re.compile(
+    r"\b(?:recommend\w*|suggest\w*|advi[cs]e\w*|tips?|ideas?|help me|how (?:can|could|should|would) (?:i|we|you)|"
+    r"empfiehl\w*|empfehl\w*|vorschl\w+|tipps?|ideen?|hilf)\b|推荐|推薦|建议|建議|主意|怎么办|怎麼辦|帮我|幫我",
+    re.IGNORECASE,
+)
+PLAN = re.compile(
+    r"\b(?:plan(?:s|ned|ning)?|intend\w*|going to|want(?:ed)? to|meant to|supposed to|hop(?:e|ed|ing) to|geplant\w*|"
+    r"plant?e?n?|vorhat\w*|vorgehabt|vorhaben|wollten?|wolltest)\b|打算|计划|計劃|准备|準備",
+    re.IGNORECASE,
+)
+
+
+def is_statement(sentence: str) -> bool:
+    """Does a sentence of a query tell something, rather than ask for it? What is short is looked up.
+
+    >>> [is_statement(each) for each in ("My plan renewed today.", "What happened today", "Show me today.", "today")]
+    [True, False, False, False]
+    """
+    text = sentence[:MAX_CHARACTERS].strip()
+    return text.endswith(STATEMENT_END) and REQUEST.search(text) is None
+
+
+def asks_for_advice(question: str) -> bool:
+    """
+    >>> [asks_for_advice(each) for each in ("Any tips for the weekend?", "What did I do at the weekend?")]
+    [True, False]
+    """
+    return ADVICE.search(question[:MAX_CHARACTERS]) is not None
+
+
+def asks_about_plan(question: str) -> bool:
+    """
+    >>> [asks_about_plan(each) for each in ("Whom did she plan to invite in June?", "Whom did she invite in June?")]
+    [True, False]
+    """
+    return PLAN.search(question[:MAX_CHARACTERS]) is not None
+
+
 def _in_present_tense(text: str) -> bool:
     if CHINESE.search(text):
         return CHINESE_PAST.search(text) is None

@@ -5,16 +5,16 @@ They are found by rule, and nothing is changed: the caller decides (``supersede`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.model import Memory
-from recollect.model.filter import AllOf, Filter, FilterExpression
-from recollect.recall.similarity import nearest
+from recollect.model.filter import FilterExpression
 from recollect.recall.statements import (
     CONFLICT_REASONS,
     DECIDED_EDGES,
@@ -22,10 +22,10 @@ from recollect.recall.statements import (
     Statements,
     usual_cosine,
 )
-from recollect.store.base import Rows, Scope, Snapshot, Store
+from recollect.store.base import Rows, Snapshot, Store
 
 NEIGHBOURS = 8  # memories that each one is compared with
-BATCH = 500  # memories between two reports of progress
+BATCH = 256  # memories that are compared at once, and between two reports of progress
 
 Report = Callable[[int, int], None]  # how many memories were compared, of how many
 
@@ -71,16 +71,16 @@ def find_conflicts(
     with store.snapshot() as snapshot:
         everything = snapshot.scope(filter, ("active",), now)
         rows = snapshot.page(everything, "stored", everything.count)
-        scopes = {
-            owner: snapshot.scope(_of_owner(filter, owner), ("active",), now) for owner in _owners(snapshot, rows)
-        }
+        by_owner: dict[tuple[str, ...], list[int]] = {}
+        for row, owner in zip(rows.tolist(), _owners(snapshot, rows), strict=True):
+            by_owner.setdefault(owner, []).append(row)
         found: dict[tuple[int, int], tuple[ConflictRule, float]] = {}
-        medians = _medians(snapshot, rows)
-        for start in range(0, len(rows), BATCH):
-            for row in rows[start : start + BATCH].tolist():
-                _compare(snapshot, scopes, row, medians, found)
-            if report is not None:
-                report(min(start + BATCH, len(rows)), len(rows))
+        compared = 0
+        for members in by_owner.values():
+            for done in _compare_all(snapshot, np.array(members, dtype=np.int64), found):
+                compared += done
+                if report is not None:
+                    report(compared, len(rows))
         _keep_nearest_correction(snapshot, found)
         for pair in _linked(snapshot, {row for ends in found for row in ends}):
             found.pop(pair, None)
@@ -89,26 +89,39 @@ def find_conflicts(
     return [Conflict(memories[2 * at], memories[2 * at + 1], rule, near) for at, (_, (rule, near)) in enumerate(best)]
 
 
+def _compare_all(
+    snapshot: Snapshot, rows: Rows, found: dict[tuple[int, int], tuple[ConflictRule, float]]
+) -> Iterator[int]:
+    """Compare each memory of an owner with its nearest and with those that follow it in its session, in batches.
+
+    Yields how many each batch had. One matrix product finds the nearest of all memories of a batch.
+    """
+    vectors = np.nan_to_num(snapshot.vectors(rows))  # what has no vector is near to nothing
+    median = usual_cosine(snapshot, rows)
+    own = frozenset(rows.tolist())
+    for start in range(0, len(rows), BATCH):
+        batch = rows[start : start + BATCH]
+        near = _nearest_of(vectors[start : start + BATCH], vectors) if vectors.size else np.empty((len(batch), 0), int)
+        after = snapshot.neighbours(batch, 3)[:, 3:]
+        for at, row in enumerate(batch.tolist()):
+            others = {*rows[near[at]].tolist(), *(own.intersection(after[at].tolist()))} - {row}
+            if others:
+                _compare(snapshot, np.array([row, *sorted(others)], dtype=np.int64), median, found)
+        yield len(batch)
+
+
+def _nearest_of(some: NDArray[np.float32], every: NDArray[np.float32]) -> NDArray[np.int64]:
+    """The places of the nearest of all, itself among them, for each of some."""
+    cosines = some @ every.T
+    count = min(NEIGHBOURS + 1, len(every))
+    return np.asarray(np.argpartition(-cosines, count - 1, axis=1)[:, :count])
+
+
 def _compare(
-    snapshot: Snapshot,
-    scopes: Mapping[tuple[str, ...], Scope],
-    row: int,
-    medians: dict[tuple[str, ...], float],
-    found: dict[tuple[int, int], tuple[ConflictRule, float]],
+    snapshot: Snapshot, rows: Rows, median: float | None, found: dict[tuple[int, int], tuple[ConflictRule, float]]
 ) -> None:
-    """Compare one memory with its nearest and with those that follow it in its session."""
-    one = np.array([row], dtype=np.int64)
-    owner = _owners(snapshot, one)[0]
-    scope = scopes[owner]
-    vector = snapshot.vectors(one)
-    near: Rows = np.empty(0, dtype=np.int64)
-    if vector.size and not np.isnan(vector).any():
-        near, _ = nearest(snapshot, vector[0], scope, NEIGHBOURS + 1)
-    after = snapshot.neighbours(one, 3)[0, 3:]
-    after = after[after > 0]
-    others = np.unique(np.concatenate([near, after[scope.contains(after)]]))
-    rows = np.concatenate([one, others[others != row]])
-    statements = Statements.of(snapshot, rows, medians.get(owner))
+    """Compare the first of these memories with the others."""
+    statements = Statements.of(snapshot, rows, median)
     for at in range(1, len(rows)):
         older, newer = (0, at) if statements.moments[0] <= statements.moments[at] else (at, 0)
         rule = statements.conflict(newer, older)
@@ -129,22 +142,8 @@ def _keep_nearest_correction(snapshot: Snapshot, found: dict[tuple[int, int], tu
                 del found[older, newer]
 
 
-def _of_owner(filter: FilterExpression | None, owner: tuple[str, ...]) -> FilterExpression:
-    own = Filter(collection=owner[0], user=owner[1])
-    return own if filter is None else AllOf((filter, own))
-
-
 def _owners(snapshot: Snapshot, rows: Rows) -> list[tuple[str, ...]]:
     return list(zip(*(snapshot.strings(name, rows) for name in ("collection", "user")), strict=True))
-
-
-def _medians(snapshot: Snapshot, rows: Rows) -> dict[tuple[str, ...], float]:
-    """For each owner the usual cosine of two memories, from a sample; it differs between languages."""
-    by_owner: dict[tuple[str, ...], list[int]] = {}
-    for row, owner in zip(rows.tolist(), _owners(snapshot, rows), strict=True):
-        by_owner.setdefault(owner, []).append(row)
-    cosines = {owner: usual_cosine(snapshot, np.array(members)) for owner, members in by_owner.items()}
-    return {owner: cosine for owner, cosine in cosines.items() if cosine is not None}
 
 
 def _linked(snapshot: Snapshot, rows: set[int]) -> Iterator[tuple[int, int]]:

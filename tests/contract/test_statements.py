@@ -134,6 +134,19 @@ def test_a_stored_memory_can_supersede_another(mind: Mind) -> None:
     assert mind.show("mill").status == "active"
 
 
+@pytest.mark.contract("B14", "B16")
+def test_a_supersession_can_be_turned_round(mind: Mind) -> None:
+    write_moves(mind)
+    mind.supersede("mill", "orchard")
+    mind.supersede("orchard", "mill")  # back at the first address
+    back, left = mind.show("mill"), mind.show("orchard")
+    assert (back.status, back.valid_to) == ("active", None)
+    assert (left.status, left.valid_to) == ("superseded", NOW)
+    assert [(edge.source, edge.target, edge.kind) for edge in mind.edges("mill")] == [("mill", "orchard", "supersedes")]
+    mind.undo()
+    assert (mind.show("mill").status, mind.show("orchard").status) == ("superseded", "active")
+
+
 @pytest.mark.contract("B16")
 def test_a_wrong_supersession_is_refused(mind: Mind) -> None:
     write_moves(mind)

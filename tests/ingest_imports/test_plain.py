@@ -29,6 +29,17 @@ def test_lines_may_say_content_and_unknown_fields_become_the_context(mind: Mind,
     assert b.context == {"x": 1, "y": 2}
 
 
+@pytest.mark.parametrize("name", ["date", "timestamp"])
+def test_a_date_is_the_time_of_creation_unless_it_is_no_moment(mind: Mind, tmp_path: Path, name: str) -> None:
+    records = [{"text": "a", name: "2026-01-01"}, {"text": "b", name: "soon"}, {"text": "c", name: "2026-01-01"}]
+    records[2]["created"] = "2025-05-05"
+    mind.import_from(lines(tmp_path / "a.jsonl", *records))
+    a, b, c = sorted(mind.list(), key=lambda memory: memory.text)
+    assert (a.created, a.context) == (datetime(2026, 1, 1, tzinfo=UTC), {})
+    assert b.context == {name: "soon"}
+    assert (c.created, c.context) == (datetime(2025, 5, 5, tzinfo=UTC), {name: "2026-01-01"})
+
+
 def test_chat_messages_as_lines_keep_their_role(mind: Mind, tmp_path: Path) -> None:
     parts = [{"type": "text", "text": "Two"}, {"type": "image_url"}, {"type": "text", "text": "parts"}]
     mind.import_from(lines(tmp_path / "a.jsonl", {"role": "user", "content": parts}))

@@ -10,7 +10,7 @@ import pytest
 
 from recollect import InvalidInput, Mind
 
-from .kit import ids, nodes, open_mind, step, texts
+from .kit import ids, open_mind, step, texts
 
 BESIDE = [
     "The charging dock stands in the hall.",
@@ -162,19 +162,13 @@ def test_a_word_that_is_known_is_not_taken_for_a_typo(mind: Mind) -> None:
 
 
 def test_a_name_that_is_looked_up_may_be_unfinished(mind: Mind) -> None:
-    whole = mind.remember("the grip").id
     longer = mind.remember("the gripper").id
     edge = mind.remember("def has_edge(self, a, b): ...").id
     mind.remember("def has_key(self, key): ...")
-    assert ids(mind.recall("grip")) == [whole, longer]
-    mind.remember_many(f"grip number {n}" for n in range(20))
-    recall = mind.recall("grip", 30)
-    assert ids(recall)[-1] == longer, "rare as it is"
-    assert recall.confidence == mind.recall("the grip").confidence
+    assert ids(mind.recall("grip")) == [longer]
     recall = mind.recall("_has_ed")
     assert ids(recall)[0] == edge
-    assert step(recall, "words")["detail"]["terms"]["has_ed*"] == 1
-    assert "“has_ed*”" in [node.label for node in nodes(recall.why(edge))]
+    assert next(iter(step(recall, "trigrams")["detail"]["instead"])) == "has_edge"
 
 
 def test_nothing_in_common_finds_nothing(mind: Mind) -> None:

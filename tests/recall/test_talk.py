@@ -217,7 +217,9 @@ def test_a_message_goes_on_where_the_talk_was_left(mind: Mind) -> None:
     assert left[3] == {"0.0 days from the message": 1.0, "0 of the next 2 follow in its session": 1.0}
     assert left[2]["1 of the next 2 follow in its session"] == pytest.approx(0.875)
     assert left[0]["2 of the next 2 follow in its session"] == pytest.approx(0.75)
-    assert step(mind.recall(MESSAGE), "resuming")["detail"] == {"continues a conversation": "3 statements"}
+    assert step(mind.recall(MESSAGE), "resuming")["outcome"] == "ran"
+    reason = "the query is a message that continues a conversation"
+    assert step(mind.recall(MESSAGE), "session")["reason"] == reason
 
 
 HIDDEN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

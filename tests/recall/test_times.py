@@ -249,3 +249,41 @@ def test_a_day_of_23_hours_is_one_day(mind: Mind) -> None:
 def test_what_is_no_moment_or_zone_is_refused(swims: Mind, name: str, value: Any) -> None:
     with pytest.raises(InvalidInput, match=name):
         swims.recall("where did we swim?", **{name: value})
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "A third of the lakes were warmer than in March.",  # a claim
+        "My plan renewed today. The lake was cold.",  # told, not asked for
+        "Can you recommend a lake for tonight?",  # advice for a time to come
+        "Any tips for the lake next week?",
+        "Hast du einen Vorschlag für das Wochenende am See?",
+    ],
+)
+def test_a_time_that_is_told_or_still_to_come_for_advice_is_not_asked_for(swims: Mind, query: str) -> None:
+    assert all(not time_factors(swims, query, result.id) for result in swims.recall(query))
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["where did we swim last week", "Show me the lake last week.", "lake last week", "Tell me about last week."],
+)
+def test_a_time_counts_without_a_question_mark(swims: Mind, query: str) -> None:
+    assert swims.recall(query)[0].id == "last week"
+
+
+def test_a_plan_is_what_was_told_before_its_time(mind: Mind) -> None:
+    mind.remember("whom to invite to the party next month: Ann", id="plan", created="2025-04-20")
+    labels = [node.label for node in nodes(mind.why("whom did we plan to invite to the party in May?", "plan"))]
+    assert "of the time: 2025-05-01 to 2025-05-31" in labels
+    labels = [node.label for node in nodes(mind.why("who came to the party in May?", "plan"))]
+    assert "told before the time: 2025-05-01 to 2025-05-31" in labels
+
+
+def test_what_must_be_done_by_a_day_is_not_only_a_time(mind: Mind) -> None:
+    mind.remember("we swam in the lake", id="swim", created="2025-06-01")
+    mind.remember("the form must be at the office", id="form", created="2025-06-02")
+    recall = mind.recall("what must I do by the end of June?")
+    assert step(recall, "words")["outcome"] == "ran"
+    assert recall[0].id == "form"

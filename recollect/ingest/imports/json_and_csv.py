@@ -9,6 +9,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -23,11 +24,13 @@ from recollect.ingest.imports.sources import (
     source_name,
 )
 from recollect.model import JsonObject
+from recollect.model import validation as check
 from recollect.model.limits import check_limit, limit, limit_message
 from recollect.model.memory import FIELDS
 
 EXPORT_TYPES = ("recollect", "former", "edge", "entity_edge")  # types of record that only an export has
 ALIASES = {"content": "text", "created_at": "created", "updated_at": "updated"}
+DATE_NAMES = ("date", "timestamp")  # of when a record was written, if they can be read as a moment
 TEXT_COLUMNS = {name for name, field in FIELDS.items() if field.kind in ("text", "keyword", "path", "moment")}
 MEM0_FIELDS = {
     "memory": "text",
@@ -129,6 +132,23 @@ def normalize_fields(record: Mapping[str, Any]) -> JsonObject:
     return _move_to_context(fields)
 
 
+def _with_date(record: JsonObject) -> JsonObject:
+    """A record without a time of creation takes that of a ``date`` or ``timestamp`` in its context.
+
+    After the external id is made, so that records that an earlier version imported keep theirs.
+    """
+    context = record.get("context")
+    if "created" in record or not isinstance(context, Mapping):
+        return record
+    for name in DATE_NAMES:
+        with suppress(InvalidInput):
+            if isinstance(context.get(name), str):
+                created = check.moment(context[name], name)
+                others = {key: value for key, value in context.items() if key != name}
+                return {**record, "context": others, "created": created.isoformat()}
+    return record
+
+
 def _move_to_context(record: JsonObject) -> JsonObject:
     """Move what is not a field of a memory into its context."""
     fields = {name: value for name, value in record.items() if name in FIELDS}
@@ -149,11 +169,11 @@ class RecordNormalizer:
         except InvalidInput as error:
             return SourceRecord(place, problem=f"{place}: {error}")
         if record.get("id") or record.get("external_id"):
-            return SourceRecord(place, record)
+            return SourceRecord(place, _with_date(record))
         content = json.dumps(record, sort_keys=True, default=str)
         digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:20]
         self._seen[digest] += 1
-        return SourceRecord(place, {**record, "external_id": f"{digest}/{self._seen[digest]}"})
+        return SourceRecord(place, _with_date({**record, "external_id": f"{digest}/{self._seen[digest]}"}))
 
 
 def _from_mem0(memory: JsonObject) -> JsonObject:

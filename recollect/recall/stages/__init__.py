@@ -3,7 +3,6 @@
 from recollect.recall.stages.conversation import (
     AnswerLikelihood,
     AssistantReplies,
-    ConfirmedStatements,
     ContinuedConversation,
     RoleFactor,
     SessionScore,
@@ -19,7 +18,6 @@ __all__ = [
     "AnswerLikelihood",
     "AssistantReplies",
     "ConditionalStage",
-    "ConfirmedStatements",
     "ContinuedConversation",
     "Contradictions",
     "Coverage",

@@ -18,15 +18,13 @@ from recollect.recall.stages.factors import DAY
 from recollect.store.base import Rows
 from recollect.text.classify import (
     asks_about_assistant,
-    asks_about_past,
     asks_how_much,
     asks_when,
-    count_statements,
+    is_message,
     mentions_number,
     mentions_time,
     question_share,
 )
-from recollect.text.statements import find_values
 from recollect.text.words import fold, words
 
 WITH_SESSION = "with its session"
@@ -39,7 +37,8 @@ class SessionScore:
     s = share × (loose + sharpness × coherence), at most share. Coherence is how much nearer in meaning the candidates
     of one session are than those of different ones: large where a session is about one thing, near 0 where it is not.
 
-    A memory without a session is a session of its own. Candidates of a later page do not affect an earlier one, so that
+    A memory without a session is a session of its own. A message that continues a conversation is about the next turn,
+    not about a session: nothing is shared. Candidates of a later page do not affect an earlier one, so that
     requesting more results never changes the first ones.
     """
 
@@ -52,6 +51,8 @@ class SessionScore:
         sessions = run.snapshot.strings("session", hits.keys)
         if not any(sessions):
             raise Skip("no candidate has a session")
+        if is_message(run.trace.query, run.query.language):
+            raise Skip("the query is a message that continues a conversation")
         owners = (run.snapshot.strings(name, hits.keys) for name in ("collection", "user"))
         names = list(zip(*owners, sessions, strict=True))
         best: dict[tuple[str, ...], float] = {}
@@ -127,28 +128,6 @@ class AssistantReplies:
         replies = run.snapshot.neighbours(hits.keys[asked], 1)[:, 1]
         answers = _are_assistants(run, replies)
         return _lend(run, hits, asked[answers], replies[answers], self.share, "reply to")
-
-
-@dataclass(frozen=True, slots=True)
-class ConfirmedStatements:
-    """What an assistant repeats counts for the statement that it confirms: that one gets at least the same score.
-
-    “It's 75 again from today.” – “Noted: 75 micrograms of levothyroxine.”: the statement need not name the drug. It
-    does so only where both have a value in common, such as a number.
-    """
-
-    name: str = "confirmed statements"
-
-    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        if asks_about_assistant(run.trace.query):
-            raise Skip("the query is about what an assistant said")
-        echoes = _turns_of(run, hits, assistant=True)
-        stated = run.snapshot.neighbours(hits.keys[echoes], 1)[:, 0]
-        echoes, stated = echoes[stated > 0], stated[stated > 0]
-        pairs = zip(run.texts(hits.keys[echoes]), run.texts(stated), strict=True)
-        confirms = np.array([bool(find_values(echo) & find_values(text)) for echo, text in pairs], dtype=np.bool_)
-        confirms &= ~_are_assistants(run, stated)
-        return _lend(run, hits, echoes[confirms], stated[confirms], 1.0, "repeated by")
 
 
 def _turns_of(run: Run, hits: Hits, assistant: bool, head: int = 10) -> NDArray[np.int64]:
@@ -236,13 +215,11 @@ class ContinuedConversation:
     name: str = "resuming"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        count = count_statements(run.trace.query)
-        if count < self.statements or asks_about_past(run.trace.query, run.query.language):
+        if not is_message(run.trace.query, run.query.language, self.statements):
             raise Skip("the query is not a message that continues a conversation")
         in_session = np.array([session != "" for session in run.snapshot.strings("session", hits.keys)], dtype=np.bool_)
         if not in_session[_first_page(hits)].any():
             raise Skip("no candidate has a session")
-        run.log("continues a conversation", f"{count} statements")
         distance = np.abs((micros(run.as_of) - run.snapshot.numbers("created", hits.keys)) / DAY)
         after = run.snapshot.neighbours(hits.keys, self.reach)[:, self.reach :]
         follow = run.scope.contains(after.ravel()).reshape(after.shape).sum(axis=1)

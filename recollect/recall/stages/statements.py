@@ -15,7 +15,7 @@ from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.statements import Difference, Statements
 from recollect.store.base import Rows
-from recollect.text.classify import asks_about_assistant
+from recollect.text.classify import asks_about_assistant, is_message
 from recollect.text.question_time import QuestionTime, question_time
 
 MAX_QUOTE = 80  # characters of a text in a note
@@ -41,6 +41,8 @@ class StatementTime:
         question = run.trace.query
         if asks_about_assistant(question):
             raise Skip("the query is about what an assistant said")
+        if is_message(question, run.query.language):
+            raise Skip("the query is a message that continues a conversation")
         time: QuestionTime = "" if run.query.times else question_time(question)
         first = np.flatnonzero((hits.page == hits.page.min(initial=0)) & (hits.keys > 0))[: self.head]
         statements = Statements.of(run.snapshot, hits.keys[first])
