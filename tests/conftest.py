@@ -9,8 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from recollect import Mind
+
+settings.register_profile("untimed", deadline=None)  # no test asserts time: the machine may be busy
+settings.load_profile("untimed")
 
 # What a shell starts in the background ignores Ctrl-C, and programs that tests start and stop would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

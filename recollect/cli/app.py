@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import re
@@ -228,4 +229,6 @@ def main() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     if hasattr(signal, "SIGPIPE"):  # end without an error when the reader of a pipe stops, as Unix tools do
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    gc.freeze()  # Python would look through all objects for garbage before it exits: a tenth of a second
+    sys.exit(code)

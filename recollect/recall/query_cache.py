@@ -29,7 +29,6 @@ from recollect.recall.results import Recall
 from recollect.recall.trace import Step, Trace
 from recollect.store.base import Snapshot, Store
 
-VALIDITY_FIELDS = ("valid_from", "valid_to", "expires")  # moments at which the same query gets another answer
 USE_METHODS = ("uses", "use_numbers", "uses_by_day")
 
 

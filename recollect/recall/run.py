@@ -95,6 +95,8 @@ class Run:
     _pending_vectors: Future[QueryVectors] | None = None  # the same, while a thread computes them
     _embedder_failed: bool = False  # it is not called again in this recall
     _memories: dict[int, Memory] = field(default_factory=dict)  # by key: already fetched
+    _texts: dict[int, str] = field(default_factory=dict)  # by key: already read
+    _readable: dict[str, bool] = field(default_factory=dict)  # texts: was the embedder trained on their script?
 
     def step(self, kind: str, name: str, before: int | None = None) -> StepTimer:
         """Log a step. A Skip or a failure of a cue, a stage or an after ends that step, not the recall."""
@@ -187,8 +189,13 @@ class Run:
         return self._values(keys, self.snapshot.paths, lambda each: path_or_name(each.path, each.title, each.id))
 
     def texts(self, keys: Rows) -> list[str]:
-        """The text of each memory, for steps that need nothing else of it."""
-        return self._values(keys, self.snapshot.texts, lambda each: each.text)
+        """The text of each memory, for steps that need nothing else of it; each is read once in a recall."""
+        wanted, known = keys.tolist(), self._texts
+        missing = [key for key in wanted if key not in known]
+        if missing:
+            read = self._values(np.array(missing), self.snapshot.texts, lambda each: each.text)
+            known.update(zip(missing, read, strict=True))
+        return [known[key] for key in wanted]
 
     def ids(self, keys: Rows) -> list[str]:
         return self._values(keys, self.snapshot.ids, lambda each: each.id)
@@ -241,7 +248,11 @@ class Run:
 
     def embedder_reads(self, text: str) -> bool:
         """Whether the embedder was trained on the script of a text; assumed where it cannot say."""
-        return not supports(self.embedder, ScriptAwareEmbedder) or self.embedder.can_read(text)
+        if not supports(self.embedder, ScriptAwareEmbedder):
+            return True
+        if text not in self._readable:
+            self._readable[text] = self.embedder.can_read(text)
+        return self._readable[text]
 
     def embed(self, text: str) -> NDArray[np.float32]:
         """The vector of another text than the query; a Skip where there is none."""

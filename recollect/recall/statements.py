@@ -186,4 +186,7 @@ def median_cosine(cosines: NDArray[np.float64]) -> float:
     known = cosines[np.triu_indices(len(cosines), 1)]
     known = known[~np.isnan(known)]
     highest = 0.95 if len(known) >= FEW_PAIRS else FEW_MEDIAN
-    return min(float(np.median(known)), highest) if len(known) else 0.0
+    if not len(known):
+        return 0.0
+    middle = (len(known) - 1) // 2, len(known) // 2  # np.median gives the same, but loads masked arrays (8 ms)
+    return min(float(np.partition(known, middle)[[*middle]].mean()), highest)

@@ -6,27 +6,29 @@ Patterns of times and questions are in English, German and Chinese, and in other
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
+from recollect.text.patterns import lazy_pattern
 from recollect.text.stopwords import stop_words
 from recollect.text.words import COMPOUND, SPACELESS, words
 
 # Stripped lines of programs, which end or begin like statements. A word is tried from its beginning only, so that one
 # of many thousand characters takes linear time.
-CODE_LINE = re.compile(
+CODE_LINE = lazy_pattern(
     r"(?:def|class|import|from|return|func|fn|function|const|let|var|public|private|static|if|for|while|elif|else|"
     r"try|except|with|raise|#include|using|package|end)\b.*|"
     r".*(?:[;{}]|\)\s*:|\b\w+\([^()]*\)|\b\w+\s*[-+*/|&]?=\s*\S.*)"
 )
 # Letters and digits that are joined by punctuation: OPS-1234, caspase-11, src/base64.py. A number or a date begins with
 # a digit. Each is tried from its beginning only, and its length is limited.
-IDENTIFIER = re.compile(
+IDENTIFIER = lazy_pattern(
     r"(?<![\w\-./:#])[A-Za-z](?=[^\s\d]{0,80}\d)\w{0,79}(?:[-./:#]\w{1,80}){1,8}(?![\w\-#])", re.ASCII
 )
 MAX_CHARACTERS = 10_000  # of a text that are read for a time
 MAX_LINES = 30  # of a text that are examined
 MAX_LOOKUP_WORDS = 4
-SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
-TIME_WORD = re.compile(
+SENTENCE = lazy_pattern(r"[^.!?。！？\n]+[.!?。！？]*")
+TIME_WORD = lazy_pattern(
     r"\b(?:yesterday|today|tomorrow|tonight|ago|last|next|recently|since|weekends?|weeks?|months?|years?|mornings?|"
     r"evenings?|nights?|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|"
     r"september|october|november|december|(?:19|20)\d\d|"
@@ -40,35 +42,35 @@ TIME_WORD = re.compile(
     r"[0-9一二三四五六七八九十](?:月|号|號|日|年|点|點)|刚才|剛才|最近",
     re.IGNORECASE,
 )
-ASKS_WHEN = re.compile(
+ASKS_WHEN = lazy_pattern(
     r"^\W*(?:when|how long|(?:in |on |at )?(?:what|which) (?:date|day|week|month|year|time)|"
     r"(?:(?:seit|bis|ab|für|von) )?wann|wie lange|(?:an |in |zu )?welche[mnrs]? (?:datum|tag|woche|monat|jahr|uhrzeit)|"
     r"um wie ?viel uhr|(?:depuis |jusqu'à )?quand|(?:desde |hasta )?cu[aá]ndo|quando|wanneer|hvornår|milloin|когда)\b|"
     r"(?:什么|什麼|甚麼)(?:时候|時候|时间|時間)|何时|何時|哪一?[天年]|[几幾](?:号|號|月|点|點)|(?:星期|周|週)[几幾]|多久|多[长長](?:时间|時間)",
     re.IGNORECASE,
 )
-ASKS_HOW_MUCH = re.compile(
+ASKS_HOW_MUCH = lazy_pattern(
     r"\bhow (?:much|heavy|tall|expensive)\b|\bwie ?viel\b|\bwie (?:teuer|hoch|schwer|groß|alt)\b|多少钱|多少錢|"
     r"多少(?!个|個|次|人)",
     re.IGNORECASE,
 )
-NUMBER = re.compile(
+NUMBER = lazy_pattern(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|twenty|thirty|forty|fifty|hundred|"
     r"thousand|half|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|hundert|tausend|halb\w*)\b|"
     r"[一二三四五六七八九十百千万两半]",
     re.IGNORECASE,
 )
-CLAUSE = re.compile(r"[^.!?。！？\n]+(?:\.(?!\s|$)[^.!?。！？\n]*)*")  # a dot inside a word does not end it
+CLAUSE = lazy_pattern(r"[^.!?。！？\n]+(?:\.(?!\s|$)[^.!?。！？\n]*)*")  # a dot inside a word does not end it
 # By language, as German "was" is no past.
 ASKS_ABOUT_PAST = {
-    language: re.compile(pattern, re.IGNORECASE)
+    language: lazy_pattern(pattern, re.IGNORECASE)
     for language, pattern in {
         "en": r"\b(?:did|was|were|had|told|said|mentioned|talked|remember|remind)\b[^.!?\n]{0,300}\?",
         "de": r"\b(?:habe?n?|hast|hat|habt|hatten?|hattest|war|waren|warst|wurden?|erinner\w{0,5})\b[^.!?\n]{0,300}\?",
         "zh": r"(?:了|过|過|曾|之前|上次|记得|記得)[^。！？?\n]{0,60}[?？]",
     }.items()
 }
-ASSISTANT_SAID = re.compile(
+ASSISTANT_SAID = lazy_pattern(
     r"\b(?:did|had|have|were|was) you(?! (?:know|hear|see)\b)\b"
     r"|\byou(?:'d|'ve| had| have| once| also)? (?:said|told|recommended|suggested|mentioned|advised|proposed"
     r"|explained|gave|warned|promised|reminded|wanted|offered)\b"
@@ -105,7 +107,7 @@ def is_lookup(query: str, language: str = "en") -> bool:
     [False, False]
     """
     written = query.split()
-    spaceless = SPACELESS.search(query) is not None
+    spaceless = not query.isascii() and SPACELESS.search(query) is not None
     if (len(written) == 1 and not spaceless) or COMPOUND.search(query):
         return len(written) <= MAX_LOOKUP_WORDS
     every = words(query, whole=spaceless)
@@ -124,6 +126,8 @@ def find_identifiers(text: str) -> list[str]:
 
 def question_share(text: str) -> float:
     """The share of a text that is sentences with a question mark: 0 to 1."""
+    if "?" not in text and "？" not in text:
+        return 0.0
     sentences = [sentence.strip() for sentence in SENTENCE.findall(text)]
     questions = sum(
         len(sentence) for sentence in sentences if "?" in sentence or "？" in sentence
@@ -185,6 +189,7 @@ def is_message(text: str, language: str = "en", min_statements: int = 3) -> bool
     return count_statements(text) >= min_statements and not asks_about_past(text, language)
 
 
+@lru_cache(maxsize=64)  # several stages ask about one query
 def asks_about_assistant(text: str) -> bool:
     """
     >>> [asks_about_assistant(each) for each in ("What did you suggest?", "What was your advice?", "Can you tell me?")]

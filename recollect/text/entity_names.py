@@ -6,14 +6,15 @@ import re
 import string
 from collections.abc import Iterable
 
+from recollect.text.patterns import lazy_pattern
 from recollect.text.stopwords import ENGLISH
 from recollect.text.words import words as split_words
 
 # A run of capitalised words, with small joiners inside: "Bank of England", "Mrs Okafor", "UR5e".
-RUN = re.compile(r"\b[A-Z][\w’'&-]*(?:[ \t]+(?:(?:of|de|van|von|da|del|la)[ \t]+)?[A-Z][\w’'&-]*)*")
-SENTENCE_START = re.compile(r"(?:^|[.!?:;\n“”\"(—–-][\s“”\"(]*)$")
+RUN = lazy_pattern(r"\b[A-Z][\w’'&-]*(?:[ \t]+(?:(?:of|de|van|von|da|del|la)[ \t]+)?[A-Z][\w’'&-]*)*")
+SENTENCE_START = lazy_pattern(r"(?:^|[.!?:;\n“”\"(—–-][\s“”\"(]*)$")
 PUNCTUATION = string.punctuation + "“”‘’«»„¿¡…–—"
-POSSESSIVE = re.compile(r"[’']s?$")
+POSSESSIVE = lazy_pattern(r"[’']s?$")
 
 
 def find_names(text: str, known: Iterable[str] = ()) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from recollect.text.patterns import lazy_pattern
 from recollect.text.stopwords import BY_LANGUAGE, ENGLISH
 
 # By the code of ISO 639-1.
@@ -34,9 +35,9 @@ ENGLISH_TOO = (
     "man mare mat max men met mid mil min mine mot n nest nor nous nun once op pas per plus pour qua sang sans sin si "
     "sit sole son sons sous sum sun sur tan ten til tot tu un uns van vi via wanes want war wen"
 )
-KANA, HANGUL, HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\uac00-\ud7af]"), re.compile("[\u3400-\u9fff]")
-CYRILLIC, NOT_RUSSIAN = re.compile("[\u0400-\u04ff]"), re.compile("[іїєґўјљњћђџќѓ]", re.IGNORECASE)
-LATIN_WORD = re.compile(r"(?<![\w])[a-zA-Z\u00df-\u024f]+(?!\w)")  # no part of an identifier
+KANA, HANGUL, HAN = lazy_pattern("[\u3040-\u30ff]"), lazy_pattern("[\uac00-\ud7af]"), lazy_pattern("[\u3400-\u9fff]")
+CYRILLIC, NOT_RUSSIAN = lazy_pattern("[\u0400-\u04ff]"), lazy_pattern("[іїєґўјљњћђџќѓ]", re.IGNORECASE)
+LATIN_WORD = lazy_pattern(r"(?<![\w])[a-zA-Z\u00df-\u024f]+(?!\w)")  # no part of an identifier
 # Letters that few of these languages use; each counts as half a function word.
 MARKED = {
     **dict.fromkeys("ß", ("de",)),

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 
+from recollect.text.patterns import lazy_pattern
+
 MAX_CHARACTERS = 2_000  # of a text that are read
 
 # After a question word, in the same sentence: “I'm not sure. Which film did I see?” asks for something else.
-ASKS_FOR_NEGATIVE = re.compile(
+ASKS_FOR_NEGATIVE = lazy_pattern(
     r"\b(?:which|what|where|who|whom|whose)\b[^.!?\n]{0,120}?\b(?:not|never|no longer|avoid|dislike[ds]?|hate[ds]?|"
     r"refuse[ds]?|reject(?:ed)?|against|unhappy|turn(?:ed|ing)? down|"
     r"worst|(?:did|do|does|have|has|had|was|were|is|are|should|would|could|ca|wo|can)n['’]?t)\b|"
@@ -21,7 +23,7 @@ ASKS_FOR_NEGATIVE = re.compile(
     r"怎麼樣|满意|滿意)|没(?!有?多久)|沒|讨厌|討厭|拒绝|拒絕|最差|避免)",
     re.IGNORECASE,
 )
-NEGATIVE = re.compile(
+NEGATIVE = lazy_pattern(
     r"\b(?:no|not|never|none|nothing|nobody|neither|nor|without|(?:ca|wo|do|does|did|is|are|was|were|have|has|had|"
     r"would|"
     r"could|should)n['’]?t|cannot|avoid\w*|hate[ds]?|dislike[ds]?|awful|terrible|horrible|useless|worst|worse|bad|"

@@ -11,11 +11,11 @@ Every text is a query; operators and parentheses that make no sense are ignored.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from recollect.text.patterns import lazy_pattern
 from recollect.text.stopwords import ENGLISH
 from recollect.text.words import stem, visible, words
 
@@ -23,8 +23,8 @@ STOP = ENGLISH | frozenset(("de", "het", "een", "en", "of"))  # J12
 OPERATORS = ("AND", "OR", "NOT")
 MAX_DEPTH = 32  # of nested parentheses; deeper ones are ignored
 QUOTES = dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f"), '"')
-TOKEN = re.compile(r'"(?P<phrase>[^"]*)"|(?P<open>\()|(?P<close>\))|(?P<word>[^\s"()]+)')
-RUN = re.compile(r"[A-Za-z0-9_]+")
+TOKEN = lazy_pattern(r'"(?P<phrase>[^"]*)"|(?P<open>\()|(?P<close>\))|(?P<word>[^\s"()]+)')
+RUN = lazy_pattern(r"[A-Za-z0-9_]+")
 
 
 @dataclass(frozen=True, slots=True)

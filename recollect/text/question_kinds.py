@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
+from recollect.text.patterns import lazy_pattern
+
 MAX_CHARACTERS = 1_000  # of a question that are read
 
 # “Which tools”: a plural after the question word. Words in -ss, -us and -is are singular.
 PLURAL = r"(?!(?:was|has|does|\w*(?:ss|us|is))\b)\w{2,}s\b(?!['’])"
 # Up to now: “which tools have I bought” asks for all, “which tools did I use for the shelf” for those of one occasion.
 THEN = r"(?=(?:\s*,)?(?:\s+(?:and|or)\b)?(?:\s+\w+){0,3}\s+(?:have|has)\b)"
-ASKS_FOR_ALL = re.compile(
+ASKS_FOR_ALL = lazy_pattern(
     r"\b(?:list|name|show me|give me|tell me|what are|who are)\s+(?:me\s+)?(?:all|every|each|both)\b|"
     r"\b(?:all|every(?:one|thing|where)?|each)\s+(?:of\s+)?(?:the\s+|my\s+|our\s+)?\w+(?:\s+\w+)?\s+(?:that\s+|"
     r"who\s+|where\s+)?"
@@ -35,7 +37,7 @@ def asks_for_all(question: str) -> bool:
 
 
 # How a list is asked for, which says nothing about what is on it: “list all the … that I've told you about so far”.
-FRAME = re.compile(
+FRAME = lazy_pattern(
     r"^\W*(?:please\s+|bitte\s+)?(?:can you\s+|could you\s+)?(?:list|name|show me|give me|tell me|nenne|liste|"
     r"zähle)\b(?:\s+(?:me|mir|auf))?|"
     r"\b(?:(?:that|which|who|whom)\s+)?(?:(?:i|we)(?:['’]ve|['’]d|\s+have|\s+had)?|(?:have|had|did)\s+(?:i|"

@@ -6,7 +6,10 @@ In English, German and Chinese, by words that say so ("now", "früher", "最初"
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
+
+from recollect.text.patterns import lazy_pattern
 
 QuestionTime = Literal["now", "before", "first", "last", ""]
 
@@ -19,7 +22,7 @@ EINHEIT += r"|winter|mal|weihnachten|ostern|\w+tag|januar|februar|märz|april|ma
 EINHEIT += r"|november|dezember)\w{0,2}\b"
 ORDINAL_NAME = r"(?:names?|floor|aid|class|language|half|person|lady|vornamen?)\b"
 
-FIRST = re.compile(
+FIRST = lazy_pattern(
     rf"\bfirst\b(?!\s+(?:{ORDINAL_NAME}|(?:(?:few|\d+|two|three|four|five|six)\s+)?{UNIT}))"
     r"|\b(?:originally|initially|earliest|original|to begin with)\b"
     r"|\b(?:in|at) the (?:very )?(?:beginning|start|outset)\b"
@@ -28,14 +31,14 @@ FIRST = re.compile(
     r"|最初|最开始|最開始|一开始|一開始|起初|最先|最早|第一(?:次|个|個|家|本|份|台|部|条|條|位|名|间|間|款|辆|輛|只|隻)",
     re.IGNORECASE,
 )
-LAST = re.compile(
+LAST = lazy_pattern(
     rf"\blast\b(?!\s+(?:{ORDINAL_NAME}|(?:few|couple|\d+|two|three|four|five|six)\b|{UNIT}))"
     r"|\b(?:latest|newest|(?:most|more) recent(?:ly)?)\b"
     rf"|\bletzte[rsnm]?\b(?!\s+(?:{EINHEIT}))|\b(?:zuletzt|neue?ste[rsnm]?|jüngste[rsnm]?)\b"
     r"|最新|最近(?:一|的|买|買|去|看|读|讀|做|说|說)|最后|最後|上一(?:次|个|個)",
     re.IGNORECASE,
 )
-BEFORE = re.compile(
+BEFORE = lazy_pattern(
     r"\b(?:before|previous(?:ly)?|former(?:ly)?|used to|prior|back then|in the past|until recently|no longer)\b"
     r"|(?<!how )\bold\b(?! (?:is|are|am|was|were)\b)"
     r"|\b(?:früher\w*|vorher\w*|zuvor|ehemalig\w*|damals|bisherig\w*|einst|alte[rsnm]?|bevor)\b"
@@ -43,7 +46,7 @@ BEFORE = re.compile(
     r"|以前|之前|原来|原來|原先|过去|過去|从前|從前|曾经|曾經|旧|舊|老(?:的|号|號|地址)|(?:涨|搬|换|換|改|变|變)前",
     re.IGNORECASE,
 )
-NOW = re.compile(
+NOW = lazy_pattern(
     r"\b(?:now|nowadays|currently|current|at the moment|these days|presently|at present|still|right now|up to date)\b"
     r"|\b(?:jetzt|jetzig\w*|derzeit\w*|zurzeit|zur zeit|momentan\w*|aktuell\w*|inzwischen|mittlerweile|heutzutage"
     r"|gegenwärtig\w*|im moment|immer noch|noch immer)\b"
@@ -51,38 +54,41 @@ NOW = re.compile(
     re.IGNORECASE,
 )
 # “What came first, the move or the wedding?” asks for both.
-COMPARISON = re.compile(
+COMPARISON = lazy_pattern(
     r"\b(?:first|earlier|later|last|before|after)\b[^?!]{0,200}\bor\b"
     r"|\b(?:zuerst|zuletzt|früher|später|eher|vorher)\b[^?!]{0,200}\boder\b|哪个在(?:前|后|先)|哪個在(?:前|後|先)",
     re.IGNORECASE,
 )
 # “Have I ever been there before?” asks for any, not for an earlier one.
-EVER = re.compile(r"\bever\b|\b(?:jemals|schon (?:ein)?mal)\b|曾经.*[吗嗎]|曾經.*嗎", re.IGNORECASE)
+EVER = lazy_pattern(r"\bever\b|\b(?:jemals|schon (?:ein)?mal)\b|曾经.*[吗嗎]|曾經.*嗎", re.IGNORECASE)
 # The first finite verb of an English question gives its tense; "have" and "has" begin a perfect.
-AUXILIARY = re.compile(
+AUXILIARY = lazy_pattern(
     r"\b(?:(?P<present>is|isn|are|aren|am|do|don|does|doesn|can|may|must|should|will)|"
     r"(?P<past>was|wasn|were|weren|did|didn|had|hadn|have|haven|has|hasn|could|would))\b|(?P<short>['’](?:s|re|m)\b)",
     re.IGNORECASE,
 )
-SUBJECT_QUESTION = re.compile(r"^\W*(?:who|what|which(?: \w+){1,3}?) \w+[^s\W]s\b", re.IGNORECASE)  # who looks after it
-ENGLISH_QUESTION = re.compile(
+SUBJECT_QUESTION = lazy_pattern(
+    r"^\W*(?:who|what|which(?: \w+){1,3}?) \w+[^s\W]s\b", re.IGNORECASE
+)  # who looks after it
+ENGLISH_QUESTION = lazy_pattern(
     r"\b(?:what|where|when|who|whose|which|how|why|do|does|is|are|am|can|my|the)\b", re.IGNORECASE
 )
-GERMAN_QUESTION = re.compile(
+GERMAN_QUESTION = lazy_pattern(
     r"\b(?:was|wo|wann|wer|wem|wen|wessen|welche[rsnm]?|wie|wieso|warum|wohin|woher|worüber|womit|ich|wir|mein\w*|der|das"
     r"|ist|sind|bin|habe|hat|und|für)\b",
     re.IGNORECASE,
 )
-GERMAN_PAST = re.compile(
+GERMAN_PAST = lazy_pattern(
     r"\b(?:war|waren|warst|wart|hatten?|hattest|wurden?|konnten?|wollten?|musste?n?|sollten?|durften?|gab|ging|kam)\b"
     r"|\b(?:habe?|hast|hat|haben|habt|bin|bist|ist|sind|seid)\b.{0,200}?\b(?:\w{0,12}ge\w{2,20}(?:t|en)"
     r"|(?:be|ver|er|ent|zer)\w{2,20}(?:t|en)|\w{2,20}iert)\b",
     re.IGNORECASE,
 )
-CHINESE = re.compile(r"[\u4e00-\u9fff]")
-CHINESE_PAST = re.compile(r"了|过(?!敏)|過(?!敏)|当时|當時|那天|那次|上次|昨天|前天|去年")
+CHINESE = lazy_pattern(r"[\u4e00-\u9fff]")
+CHINESE_PAST = lazy_pattern(r"了|过(?!敏)|過(?!敏)|当时|當時|那天|那次|上次|昨天|前天|去年")
 
 
+@lru_cache(maxsize=64)  # several steps ask about one question
 def question_time(question: str) -> QuestionTime:
     """
     >>> [question_time(each) for each in ("Where do I live?", "Where did I live before?", "What was my first job?")]
@@ -152,7 +158,7 @@ def asks_about_plan(question: str) -> bool:
 
 
 def _in_present_tense(text: str) -> bool:
-    if CHINESE.search(text):
+    if not text.isascii() and CHINESE.search(text):
         return CHINESE_PAST.search(text) is None
     german, english = (len(pattern.findall(text)) for pattern in (GERMAN_QUESTION, ENGLISH_QUESTION))
     if german > english:

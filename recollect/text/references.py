@@ -8,33 +8,34 @@ from __future__ import annotations
 
 import re
 
+from recollect.text.patterns import lazy_pattern
 from recollect.text.stopwords import STOP
 from recollect.text.words import tagged, words
 
 MAX_LENGTH = 400  # characters: a longer text is a message with its own subject, not a follow-up question
 
 # Where a clause ends, so that a pronoun after it may refer to a noun before it.
-CLAUSE_END = re.compile(
+CLAUSE_END = lazy_pattern(
     r"[,;:.!?。！？，；：]|\b(?:and|but|when|while|after|before|because|since|until|if|that|who|which|where|"
     r"und|aber|als|wenn|nachdem|bevor|weil|seit|bis|ob|dass|wo)\b",
     re.IGNORECASE,
 )
 
 # First words by which a speaker goes on from what was said.
-CONTINUES = re.compile(
+CONTINUES = lazy_pattern(
     r"\W*(?:and|but|or|what about|how about|und|aber|oder|was ist mit|wie ist es mit|"
     r"wie sieht es mit|wie steht es (?:mit|um))\b",
     re.IGNORECASE,
 )
-CONTINUES_CHINESE = re.compile(
+CONTINUES_CHINESE = lazy_pattern(
     r"\W*(?:那么|那(?!么|些|个|家|位|天|次|时|年|里|儿|边|种|部|本|件|场)|还有|另外|然后|接着|后来|之后)"
 )
-ELLIPSIS_CHINESE = re.compile(
+ELLIPSIS_CHINESE = lazy_pattern(
     r"^\W*(?!.*(?:什么|怎|哪|谁|几|多|吗|啥)).{1,12}呢\W*$"
 )  # “小王呢？”: without a question word
 
 # “as long as we meant to?”: the verb is the one of the question before.
-ELIDED_VERB = re.compile(
+ELIDED_VERB = lazy_pattern(
     r"\b(?:meant|means?|want(?:ed|s)?|wish(?:ed)?|going|had|have|used|supposed|able|need(?:ed)?|hop(?:e|ed|ing)|"
     r"plan(?:ned)?|like[ds]?|intend(?:ed)?|expect(?:ed)?|promised|tried) to\W*$",
     re.IGNORECASE,
@@ -51,7 +52,7 @@ DEGREES = frozenset(
     """.split()
 )
 
-PRONOUNS = re.compile(
+PRONOUNS = lazy_pattern(
     r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|theirs|"
     r"er|sie|ihn|ihm|ihnen|ihr|ihre|ihren|ihrem|ihrer|ihres|seine|seinen|seinem|seiner|seines|"
     r"sein(?=\s+[A-ZÄÖÜ])|es)\b",
@@ -63,14 +64,14 @@ POSSESSIVES = frozenset(
 
 SUBJECTS = frozenset("he she they".split())
 FORMAL = frozenset("ihr ihre ihren ihrem ihrer ihres ihnen sie".split())  # the formal address, with a capital
-AUXILIARY = re.compile(
+AUXILIARY = lazy_pattern(
     r"\b(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|should|may|might|must)(?:n['’]t)?\s+$",
     re.IGNORECASE,
 )
-NAME = re.compile(r"(?<=\s)[A-ZÄÖÜ][\w'’]+")
+NAME = lazy_pattern(r"(?<=\s)[A-ZÄÖÜ][\w'’]+")
 
 # Always about something else than the question itself names, unless an earlier clause has it.
-DEMONSTRATIVES = re.compile(
+DEMONSTRATIVES = lazy_pattern(
     r"\b(?:(?:the|that|this|a|an)\s+(?:\w+\s+)?ones?(?!\s+(?:of|that|who|which|with|from|in|on|at|for|I|we|my)\b)\b|"
     r"that(?=\s*(?:[?.!,;]|$))|(?:after|before|about|for|with|from|by|like|than|of|is|was|did|does|"
     r"do) that(?=\s*(?:[?.!,;]|$|again|happen))|"
@@ -84,10 +85,10 @@ DEMONSTRATIVES = re.compile(
     re.IGNORECASE,
 )
 # A German article that stands alone is a pronoun: no noun, which would have a capital, follows within three words.
-GERMAN_ARTICLE = re.compile(r"(?<!,)\s(?:das|der|den|dem)(?=\s*[?.!]|(?:\s+[a-zäöüß]+){1,3}\s*[?.!,])")
+GERMAN_ARTICLE = lazy_pattern(r"(?<!,)\s(?:das|der|den|dem)(?=\s*[?.!]|(?:\s+[a-zäöüß]+){1,3}\s*[?.!,])")
 
 # “It” that refers to nothing.
-EXPLETIVES = re.compile(
+EXPLETIVES = lazy_pattern(
     r"\b(?:what (?:time|day|date) (?:is|was) it|(?:does|did|will|would|do) it (?:take|rain|snow)|(?:is|was) it "
     r"(?:that|true|ok|okay|possible|worth|raining|snowing|who|my|your|our)|it (?:is|was|takes|took|seems|rains|"
     r"rained)|"
@@ -100,9 +101,9 @@ EXPLETIVES = re.compile(
 
 CHINESE_PRONOUNS = ("他", "她", "它", "他们", "她们", "它们", "他們", "她們", "它們")
 CHINESE_OTHERS = frozenset("其他 其它".split())
-YES_OR_NO = re.compile("[吗嗎]")
-CHINESE_CLAUSE = re.compile("[，。？！；,?!;]")
-CHINESE_DEMONSTRATIVE = re.compile(
+YES_OR_NO = lazy_pattern("[吗嗎]")
+CHINESE_CLAUSE = lazy_pattern("[，。？！；,?!;]")
+CHINESE_DEMONSTRATIVE = lazy_pattern(
     r"(?:那里|那儿|那边|那时候?|那次|那天|那个|那家|那位|那些|那本|那部|那件|那种|这里|这儿|这次|这个|这家|这些|"
     r"这位|那裡|那個|這個|這裡)"
 )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from recollect.text.patterns import lazy_pattern
+
 MAX_CHARACTERS = 2_000  # of a text that are read
 HAN_NUMBER = "一二三四五六七八九十百千万两零〇"
-VALUE = re.compile(
+VALUE = lazy_pattern(
     r"\d+(?:[.,:/-]\d+)*"
     rf"|[{HAN_NUMBER}]+(?=[点點号號月日度元块塊欧歐个個次年周岁歲层層楼樓杯片])"
     r"|(?:周|星期|礼拜|禮拜)[一二三四五六日天]"
@@ -18,10 +20,10 @@ VALUE = re.compile(
     r"|\b(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|einmal|zweimal|dreimal|halb)\b",
     re.IGNORECASE,
 )
-DAY = re.compile(
+DAY = lazy_pattern(
     r"周|星期|礼拜|禮拜|.*(?:day|tag|mittwoch|sonnabend|abend)$|.*(?:ry|ril|mber|ber|uar|jun|jul|mai|märz|august).*"
 )
-CHANGE = re.compile(
+CHANGE = lazy_pattern(
     r"\b(?:now|new|mov(?:es?|ed|ing)|changed|instead|from (?:today|tomorrow|now)|no longer|any ?more|switched|updated"
     r"|again|back (?:to|on|up|down)|(?:up|down) to|raised?|lowered|increased|reduced|doubled|halved|renewed|replaced"
     r"|postponed|cancelled|after all|since (?:yesterday|today|this|last))\b"
@@ -30,13 +32,13 @@ CHANGE = re.compile(
     r"|改[到成为為了]|[换換][了成到]|搬[到完进進]|现在|現在|不再|[涨漲升降调調]到|加量|减量|減量|又|其实|其實|戒了|重新",
     re.IGNORECASE,
 )
-CORRECTION = re.compile(
+CORRECTION = lazy_pattern(
     r"^\W*(?:(?:oh|ah|uh|um|hm|ach|äh)\b[\s,.:;!–-]*)?(?:(?:sorry|oops|whoops|no|nope|wait|hang on|hold on|actually"
     r"|correction|scratch that|i meant?|quatsch|nein|moment|halt|falsch|korrektur|ich mein(?:t?e)?|ups|entschuldigung"
     r"|pardon)\b[\s,.:;!–-]*)+.*\d|^.{0,3}(?:不对|不對|说错|說錯|更正|记错|記錯|写错|寫錯).*\d",
     re.IGNORECASE,
 )
-OPINION = re.compile(
+OPINION = lazy_pattern(
     r"\b(?:i|we|i'm|i've|we're)\b.{0,40}\b(?:like|love|hate|dislike|prefer|enjoy|want|need|eat|drink|take|think|trust|believe"
     r"|back on|given up|gave up|stopped|started)\b|\b(?:ich|wir)\b.{0,40}\b(?:\w*mag|liebe|hasse|will|esse|trinke|nehme"
     r"|finde|halte|glaube)\b|\b(?:mag|liebe|hasse|esse|trinke|nehme|finde) (?:ich|wir)\b"

@@ -83,12 +83,13 @@ class TrigramIndex:
         return np.asarray((counts == len(inner)) & bool(inner), dtype=np.bool_)
 
     def _count_shared(self, trigrams: set[str]) -> NDArray[np.int64]:
-        total = np.zeros(self._count, dtype=np.int64)
-        for gram in trigrams:
-            code = _codes(np.frombuffer(gram.encode("utf-32-le", "replace"), dtype=np.uint32))[0]
-            start, stop = np.searchsorted(self._codes, [code, code + np.uint64(1)])
-            total[self._owner[start:stop]] += 1
-        return total
+        if not trigrams:
+            return np.zeros(self._count, dtype=np.int64)
+        letters = np.frombuffer("".join(trigrams).encode("utf-32-le", "replace"), dtype=np.uint32)
+        codes = _codes(letters)[::3]
+        starts, stops = self._codes.searchsorted(codes), self._codes.searchsorted(codes + np.uint64(1))
+        owners = [self._owner[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+        return np.bincount(np.concatenate(owners), minlength=self._count)
 
 
 def _codes(letters: NDArray[np.uint32]) -> NDArray[np.uint64]:

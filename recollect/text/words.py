@@ -10,6 +10,7 @@ from threading import Lock
 
 import Stemmer
 
+from recollect.text.patterns import lazy_pattern
 from recollect.text.stopwords import BY_LANGUAGE
 
 # By byte of an ASCII text: letters, digits and _ stay, all others become spaces.
@@ -21,7 +22,7 @@ COMPOUND = re.compile(r"[A-Z0-9_](?:(?<=_)|(?<=[A-Za-z0-9][A-Z])|(?<=[A-Za-z][0-
 # Punctuation outside ASCII: English text with such quotes and dashes still takes the fast path.
 TYPOGRAPHY = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u00a0\u2022\u00b7"
 # Soft hyphens, zero-width spaces and joiners, and marks of direction: nobody sees or types them.
-INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
+INVISIBLE = lazy_pattern("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 KANA = "\u3040-\u30ff\u31f0-\u31ff"
 # Scripts written without spaces (or, in Korean, with particles glued on): pairs of letters serve as words.
@@ -115,12 +116,12 @@ def _is_han(letter: str) -> bool:
     return unicodedata.name(letter, "").startswith("CJK")
 
 
-SPACELESS = re.compile(f"[{HAN}{PAIRED}ー]+")
+SPACELESS = lazy_pattern(f"[{HAN}{PAIRED}ー]+")
 
 
 def is_spaceless(word: str) -> bool:
     """Is it written in a script without spaces, where one letter can be a word?"""
-    return SPACELESS.fullmatch(word) is not None
+    return not word.isascii() and SPACELESS.fullmatch(word) is not None
 
 
 def tagged(text: str) -> list[tuple[str, str]]:

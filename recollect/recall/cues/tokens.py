@@ -70,7 +70,9 @@ class TokensCue:
         parts = []
         for (word, similarity), weight in zip(similarities, weights, strict=True):
             if weight:
-                nearest = leaf((similarity**2).mean(axis=1), "similarity of the nearest word, squared")
+                squared = similarity**2
+                mean = squared[:, 0] if squared.shape[1] == 1 else squared.mean(axis=1)  # of the pieces of the word
+                nearest = leaf(mean, "similarity of the nearest word, squared")
                 parts.append(product(f"“{word}”", leaf(weight, "idf"), nearest))
         if not parts:
             raise Skip("the query has no words to compare")
@@ -80,10 +82,8 @@ class TokensCue:
     def word_similarity(self, run: Run, rows: Rows) -> list[tuple[str, NDArray[np.float64]]]:
         """Each word of the query with the similarity of its pieces (across) to the nearest of each row (down)."""
         self._check(run)
-        words, tokens = _join_pieces(run.tokens().tokens)
         similarity = self._cached_similarity(run, rows)
-        # By row: means do not depend on other rows.
-        return [(word, np.compress(tokens == at, similarity, axis=1)) for at, word in enumerate(words)]
+        return [(word, similarity[:, pieces]) for word, pieces in _join_pieces(run.tokens().tokens)]
 
     def _check(self, run: Run) -> None:
         if not run.embedder_reads_query():
@@ -101,7 +101,7 @@ class TokensCue:
         weights = ((idf[form] for form in stems(word, language) if form in idf) for word in words)
         return np.array(
             [
-                next(weight, STOP_WORD_WEIGHT) if any(map(str.isalnum, word)) else 0.0
+                next(weight, STOP_WORD_WEIGHT) if _has_letters(word) else 0.0
                 for word, weight in zip(words, weights, strict=True)
             ]
         )
@@ -110,19 +110,28 @@ class TokensCue:
         """The similarities of rows; those of the candidates are needed again by the fusion."""
         key = f"similarity of {self.name} to {run.query.text}"
         known, cached = run.cache.get(key, (NO_ROWS, None))
-        if cached is None or not np.isin(rows, known).all():
-            similarity = self._similarity(run, rows)
-            order = np.argsort(rows)
-            run.cache[key] = rows[order], similarity[order]
-            return similarity
-        return np.asarray(cached[np.searchsorted(known, rows)])
+        if len(known):
+            places = np.minimum(known.searchsorted(rows), len(known) - 1)
+            if (known[places] == rows).all():
+                return np.asarray(cached[places])
+        similarity = self._similarity(run, rows)
+        order = np.argsort(rows)
+        run.cache[key] = rows[order], similarity[order]
+        return similarity
 
     def _similarity(self, run: Run, rows: Rows) -> NDArray[np.float64]:
         """By row and query token: the highest in the memory or, times a share, in its neighbours."""
         around = run.snapshot.neighbours(rows, len(self.before))
         all_rows = np.sort(np.append(rows, around[around >= 0]))
-        all_rows = all_rows[np.diff(all_rows, prepend=-1) > 0]  # as np.unique, which loads masked arrays (8 ms)
-        own = np.maximum(token_similarity(run.tokens().vectors, run.snapshot.token_sketches(all_rows)), 0.0)
+        all_rows = all_rows[np.diff(all_rows, prepend=-1) > 0]
+        tokens = run.tokens()
+        compared = [
+            at
+            for word, pieces in _join_pieces(tokens.tokens)
+            if _has_letters(word)
+            for at in range(pieces.start, pieces.stop)
+        ]
+        own = np.maximum(token_similarity(tokens.vectors[compared], run.snapshot.token_sketches(all_rows)), 0.0)
         best = own[np.searchsorted(all_rows, rows)]
         lent = np.where(run.scope.contains(all_rows)[:, None], np.nan_to_num(own), np.float32(0.0))
         assistant = np.array([role == "assistant" for role in run.snapshot.strings("role", all_rows)], dtype=np.bool_)
@@ -132,7 +141,9 @@ class TokensCue:
             present = np.flatnonzero(neighbour >= 0)
             shared = similarity[np.searchsorted(all_rows, neighbour[present])] * np.float32(share)
             best[present] = np.maximum(best[present], shared)
-        return best.astype(np.float64)
+        similarity = np.zeros((len(rows), len(tokens.tokens)))  # 0 for punctuation, which has no weight
+        similarity[:, compared] = best
+        return similarity
 
     def _all_rows(self, run: Run) -> tuple[Rows, NDArray[np.int64]]:
         """All memories in scope, as one page."""
@@ -144,24 +155,29 @@ class TokensCue:
         keys = np.concatenate([NO_ROWS, *(found.keys for found in run.found.values())])
         ranks = np.concatenate([NO_ROWS, *(np.arange(len(found.keys)) for found in run.found.values())])
         every = np.column_stack([keys, run.snapshot.neighbours(keys, len(self.before))])
-        pages = np.repeat(ranks // self.depth(1), every.shape[1])
-        order = np.argsort(pages, kind="stable")
-        rows, first = np.unique(every.ravel()[order], return_index=True)
+        rows, pages = every.ravel(), np.repeat(ranks // self.depth(1), every.shape[1])
+        order = np.lexsort((pages, rows))
+        rows, pages = rows[order], pages[order]
+        first = np.diff(rows, prepend=-2) > 0  # as np.unique, which loads masked arrays (8 ms)
+        rows, pages = rows[first], pages[first]
         allowed = run.scope.contains(rows)
-        return rows[allowed], pages[order][first][allowed]
+        return rows[allowed], pages[allowed]
 
 
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
 
 
-def _join_pieces(tokens: tuple[str, ...]) -> tuple[list[str], NDArray[np.int64]]:
-    """The words that the tokens are pieces of, and the number of the word of each token."""
-    words: list[str] = []
-    owner = []
-    for token in tokens:
+def _join_pieces(tokens: tuple[str, ...]) -> list[tuple[str, slice]]:
+    """The words that the tokens are pieces of, and where the tokens of each are."""
+    words: list[tuple[str, slice]] = []
+    for at, token in enumerate(tokens):
         if token.startswith("##") and words:
-            words[-1] += token[2:]
+            word, pieces = words[-1]
+            words[-1] = word + token[2:], slice(pieces.start, at + 1)
         else:
-            words.append(token)
-        owner.append(len(words) - 1)
-    return words, np.array(owner, dtype=np.int64)
+            words.append((token, slice(at, at + 1)))
+    return words
+
+
+def _has_letters(word: str) -> bool:
+    return any(map(str.isalnum, word))

@@ -441,7 +441,7 @@ class SqliteSnapshot:
         if not len(self._index.rows):
             return [""] * len(rows)
         codes = np.where(slots < 0, -1, self._column(name)[slots])
-        strings = [*self._index.codes[name], ""]
+        strings = self._derived(("strings", name), lambda: [*self._index.codes[name], ""])
         return [strings[code] for code in codes.tolist()]
 
     def contexts(self, rows: Rows) -> list[JsonObject]:

@@ -10,18 +10,19 @@ import re
 from datetime import datetime
 from functools import cache
 
+from recollect.text.patterns import lazy_pattern
 from recollect.text.times.grammar import DIGITS, STEM, Grammar
 from recollect.text.times.reading import MAX_CHARACTERS, SAME_LENGTH, TimeExpression, TimeSpan, read_times
 
 __all__ = ["TimeExpression", "TimeSpan", "find_times"]
 
-WORD = re.compile(r"[^\W\d_]+")
-DATE_DIGITS = re.compile(r"\d\d\d\d|\d\s?[./-]\s?\d|\d\.(?!\d)|\d0'?s\b")
-GERMAN_WORD = re.compile(
+WORD = lazy_pattern(r"[^\W\d_]+")
+DATE_DIGITS = lazy_pattern(r"\d\d\d\d|\d\s?[./-]\s?\d|\d\.(?!\d)|\d0'?s\b")
+GERMAN_WORD = lazy_pattern(
     r"\b(?:ich|und|der|das|ist|nicht|bis|seit|vor|nach|im|zum|vom|ab|wer|wie|wo|mit|von|zwischen|habe|haben|wir)\b",
     re.IGNORECASE,
 )
-CHINESE_SIGN = re.compile(
+CHINESE_SIGN = lazy_pattern(
     "[年月日号號天周週期拜季春夏秋冬昨今明晚夕诞誕节節夜旦午庆慶清末]|[五六十]一|[时時钟鐘][前后後]"
 )
 
@@ -45,7 +46,7 @@ def find_times(text: str, now: datetime, *, told: bool = False) -> list[TimeExpr
     grammars = [grammar for grammar, words in western if not words.isdisjoint(stems)]
     if GERMAN_WORD.search(head):
         grammars.reverse()
-    if CHINESE_SIGN.search(head):
+    if not head.isascii() and CHINESE_SIGN.search(head):
         grammars.insert(0, chinese[0])
     return read_times(text, now, grammars, stems, told) if grammars else []
 

@@ -103,6 +103,25 @@ def search(pattern: str, text: str) -> re.Match[str] | None:
     return compiled(pattern).search(text)
 
 
+def rules_for(grammar: Grammar, stems: Iterable[str]) -> list[TimeRule]:
+    """The rules that are tried in a text with these stems, in their order."""
+    always, by_stem = _rules_by_stem(grammar)
+    places = always.union(*(by_stem[stem] for stem in stems if stem in by_stem))
+    return [grammar.rules[at] for at in sorted(places)]
+
+
+@cache
+def _rules_by_stem(grammar: Grammar) -> tuple[set[int], dict[str, set[int]]]:
+    """The places of the rules that are always tried, and of the others by each of their stems."""
+    always, by_stem = set[int](), dict[str, set[int]]()
+    for at, rule in enumerate(grammar.rules):
+        if not rule.stems:
+            always.add(at)
+        for stem in rule.stems:
+            by_stem.setdefault(stem, set()).add(at)
+    return always, by_stem
+
+
 def stems_of(words: Iterable[str]) -> frozenset[str]:
     return frozenset(word[:STEM] for phrase in words for word in re.findall(r"[^\W\d_]+|0", phrase.lower()))
 

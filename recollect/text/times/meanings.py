@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
+from recollect.text.patterns import lazy_pattern
 from recollect.text.times import days as calendar
 from recollect.text.times.days import UNITS, WEEK, Days, Time, fixed, half, nth, one_day, part, shift, unit_from
 from recollect.text.times.grammar import STRONG, Found, Scene
@@ -12,7 +13,7 @@ from recollect.text.times.grammar import STRONG, Found, Scene
 LONG_AGO = -(10**6)  # a day before all others
 DIVISIBLE = ("week", "month", "quarter", "half", "season", "year", "decade")
 HALF_UNITS = {"year": (6, "month"), "month": (2, "week"), "decade": (5, "year")}
-YEAR_AFTER = re.compile(r",?\s*(?:of\s+)?((?:19|20)\d\d)\b")
+YEAR_AFTER = lazy_pattern(r",?\s*(?:of\s+)?((?:19|20)\d\d)\b")
 
 
 def ago(scene: Scene, count: float, unit: str, *, more: bool = False, exact: bool = False) -> Time | None:

@@ -11,10 +11,11 @@ from zoneinfo import ZoneInfo
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
 from recollect.model.filter import AllOf, AnyOf, Filter, FilterExpression, Not
+from recollect.text.patterns import lazy_pattern
 from recollect.text.times import TimeSpan, find_times
 
 BEFORE = ("", "in ", "im ", "am ", "on ", "on the ", "in den ")  # “March”, “Sommer”, “12th” alone say too little
-FILLER = re.compile(
+FILLER = lazy_pattern(
     r"(?:\W|\b(?:in|on|at|the|during|over|for|of|im|am|an|den|dem|der|die|das|zu|zum)\b|[在的那])*", re.IGNORECASE
 )
 LONGEST = 200  # characters

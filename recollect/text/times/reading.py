@@ -8,22 +8,23 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+from recollect.text.patterns import lazy_pattern
 from recollect.text.times.days import Days, Time, fixed, midnight
-from recollect.text.times.grammar import PREPOSITION, STRONG, Found, Grammar, Scene, compiled, search
+from recollect.text.times.grammar import PREPOSITION, STRONG, Found, Grammar, Scene, compiled, rules_for, search
 
 MAX_CHARACTERS = 10_000  # of a text are read
 RECENT_DAYS = 14  # after a holiday its name alone means that one: “Christmas was lovely”
 MAX_EXPRESSIONS = 100
 MAX_MODIFIERS = 4  # “before the end of the first week of June”
 NEAR = ("weekday", "day", "day of month")  # read in a statement even if nothing tells past from future
-SENTENCE_END = re.compile(r"[!?;。！？；，\n]|\.(?=\s|$)")
-CLAUSE_END = re.compile(r"[!?;,。！？；，\n]|\.(?=\s|$)")
+SENTENCE_END = lazy_pattern(r"[!?;。！？；，\n]|\.(?=\s|$)")
+CLAUSE_END = lazy_pattern(r"[!?;,。！？；，\n]|\.(?=\s|$)")
 WEEKDAY_NAME = (
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|"
     r"(?:周|星期)[一二三四五六日天])"
 )
-LIST_BEFORE = re.compile(rf"{WEEKDAY_NAME}\s*(?:,|、|\band\b|\bund\b|和|,\s*and)\s*$", re.IGNORECASE)
-LIST_AFTER = re.compile(rf"\s*(?:,|、|\band\b|\bund\b|和|,\s*and)\s*{WEEKDAY_NAME}", re.IGNORECASE)
+LIST_BEFORE = lazy_pattern(rf"{WEEKDAY_NAME}\s*(?:,|、|\band\b|\bund\b|和|,\s*and)\s*$", re.IGNORECASE)
+LIST_AFTER = lazy_pattern(rf"\s*(?:,|、|\band\b|\bund\b|和|,\s*and)\s*{WEEKDAY_NAME}", re.IGNORECASE)
 FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF10, 0xFF1A)}  # digits
 SAME_LENGTH = FULL_WIDTH | str.maketrans("’‘ʼ´`\u00a0\u202f\u2009‐‑–—−～／．", "'''''   -----~/.")
 
@@ -101,9 +102,7 @@ def _is_title(each: Found, scene: Scene) -> bool:
 
 def _find(grammar: Grammar, scene: Scene, stems: set[str], taken: bytearray) -> list[Found]:
     found: list[Found] = []
-    for rule in grammar.rules:
-        if rule.stems and rule.stems.isdisjoint(stems):
-            continue
+    for rule in rules_for(grammar, stems):
         for match in compiled(rule.pattern).finditer(scene.text):
             if len(found) == MAX_EXPRESSIONS:
                 break
