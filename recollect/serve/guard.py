@@ -110,7 +110,7 @@ class Guard:
                 "%s %s %s %d %.1f ms %s",  # never the query string: it may contain what was asked
                 request_id,
                 scope["method"],
-                scope["path"],
+                scope.get("raw_path", b"").partition(b"?")[0].decode("ascii", "replace"),  # encoded: no line breaks
                 status,
                 seconds * 1e3,
                 state["caller"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -190,9 +191,17 @@ def test_logs_contain_neither_tokens_nor_queries(
         server.client_with(token).get("/v1/memories", params={"filter": '{"topic": "swordfish"}'})
         server.client_with(token).post("/v1/recall", json={"query": "swordfish"})
         server.client_with("rct_wrong_swordfish").get("/v1/memories")
-    lines = [record.getMessage() for record in caplog.records if record.name == "recollect.serve"]
+        server.client_with(token).get("/v1/memories/a%0Ab")
+        end = time.monotonic() + 20
+        while len(lines := _serve_lines(caplog)) < 4 and time.monotonic() < end:  # written after the answer
+            time.sleep(0.01)
     assert any("GET /v1/memories 200" in line for line in lines)
+    assert not any("\n" in line for line in lines)
     assert not any("swordfish" in line or token in line or token.split("_")[2] in line for line in lines)
+
+
+def _serve_lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == "recollect.serve"]
 
 
 def test_health_and_readiness_need_no_token(server: RunningServer) -> None:
