@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all test-page test-integrations contract mutants check format speed quality everyday clean docs man test-gguf
+.PHONY: demo test test-all test-page test-integrations contract mutants check format speed quality everyday clean docs man test-gguf check-supply fuzz
 
 demo: $(READY)  ## fill a memory from examples/ and ask it three questions
 	@$(BIN)/python examples/demo.py
@@ -20,7 +20,7 @@ test-integrations: $(VENV)-integrations/.ready  ## the adapters beside their fra
 	$(VENV)-integrations/bin/mypy recollect/integrations tests/integrations
 	$(VENV)-integrations/bin/pytest -n 2 -m "" -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=function --disable-socket --allow-unix-socket tests/integrations
 
-test-gguf: $(READY)  ## GGUF embedders with llama.cpp, which may be compiled from source (about 30 minutes on one core)
+test-gguf: $(READY)  ## GGUF embedders with llama.cpp, which is compiled from source where there is no wheel: that takes long
 	@nice $(BIN)/python -m pip install --quiet -e ".[gguf]"
 	$(BIN)/pytest tests/embed/test_gguf.py
 
@@ -34,6 +34,14 @@ test-page: $(READY)  ## the web page in a real browser; installs Chromium and Pl
 	@scripts/install-browser.sh
 	@$(BIN)/python -m pip install --quiet -e ".[page-test]"
 	$(BIN)/pytest tests/page
+
+check-supply: $(READY)  ## bill of materials, licences, a wheel that is built twice, known vulnerabilities (constraints.txt: python -m tests.supply constraints)
+	-@$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/python -m tests.supply
+
+fuzz: $(READY)  ## inputs from atheris for the query parser, the chunker and the importers (RUNS=1000000)
+	@$(BIN)/python -m pip install --quiet atheris
+	$(BIN)/python -m tests.fuzz $(if $(RUNS),$(RUNS),1000000)
 
 check: $(READY)
 	$(BIN)/ruff format --check .

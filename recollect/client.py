@@ -65,7 +65,11 @@ class Client:
             raise InvalidInput(f"token is missing: give one of 'recollect token create', or set {TOKEN}.")
         self.url = address.rstrip("/")
         self._http = httpx2.Client(
-            base_url=self.url, headers={"authorization": f"Bearer {secret}"}, timeout=timeout, trust_env=False
+            base_url=self.url,
+            headers={"authorization": f"Bearer {secret}"},
+            timeout=timeout,
+            trust_env=False,
+            verify=self.url.startswith("https:"),  # without TLS, no certificates are loaded
         )
 
     def call(self, name: str, /, **arguments: Any) -> Any:

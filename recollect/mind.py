@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.consolidate import Period, Summarise
     from recollect.upkeep.erasing import Verification
-    from recollect.upkeep.extraction import Extract, ExtractSummary
+    from recollect.upkeep.extraction import ExtractFields, ExtractSummary
     from recollect.upkeep.markdown_export import ExportResult
     from recollect.upkeep.probes import Probes
     from recollect.upkeep.usage import SortOrder, Usage, UsagePeriodName
@@ -630,7 +630,7 @@ class Mind:
         self,
         filter: AnyFilterOrMapping | None = None,
         *,
-        extract: Extract | ChatModel | str | None = None,
+        extract: ExtractFields | ChatModel | str | None = None,
         deadline: float = 120.0,
         progress: Progress | None = None,
     ) -> ExtractSummary:
@@ -727,7 +727,9 @@ class Mind:
         from recollect.upkeep.backup import backup
 
         if not isinstance(self._store, SqliteStore):
-            raise StoreError(f"Only files can be backed up, and {self.path} is none; export() works for every store.")
+            raise StoreError(
+                f"Only a file can be backed up; {self.path} is not a file. export() works for every store."
+            )
         return backup(
             self._store,
             folder,

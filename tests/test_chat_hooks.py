@@ -9,7 +9,7 @@ import gzip
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +174,23 @@ def read_detail(found: Recall) -> Mapping[str, Any]:
 
 
 # A model that helps.
+
+
+@pytest.mark.contract("O21")
+def test_the_reranker_gets_the_first_forty(mind: Mind) -> None:
+    mind.remember_many([f"A cup with the number {number}." for number in range(60)])
+
+    class Counting:
+        name = "counting"
+        head = 0
+
+        def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+            self.head = len(texts)
+            return [0.0] * len(texts)
+
+    reranker = Counting()
+    mind.recall("cup number", recipe="qmd", reranker=reranker)
+    assert reranker.head == 40
 
 
 def test_expansions_find_what_the_query_does_not(mind: Mind) -> None:

@@ -53,7 +53,7 @@ REACHING_AT_TOP = {
         "recollect: {settings: {jeffsbrain: {reranker: 'http://elsewhere.example'}}}",
     ],
     "recollect.collection": ["recollect: {collection: '${SECRET}'}"],
-    "recollect.chat": ["recollect: {chat: {url: 'http://elsewhere.example', model: m}}"],
+    "recollect.chat": ["recollect: {chat: 'http://elsewhere.example m'}"],
     "recollect.limits": ["recollect: {limits: {memory_bytes: 999999999}}"],
 }
 CASES = [

@@ -32,6 +32,7 @@ def open_session(model: bytes | Path, threads: int | None = None, optimise: bool
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # it would write a device id and send data otherwise
     import onnxruntime
 
+    onnxruntime.disable_telemetry_events()  # the host program may have imported it before the variable was set
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or min(4, os.cpu_count() or 1)
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")

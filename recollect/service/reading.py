@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
-from recollect.errors import InvalidInput
+from recollect.errors import AccessDenied, InvalidInput
 from recollect.model import JsonObject
 from recollect.model import validation as check
 from recollect.model.filter import as_filter, coordinates
@@ -303,6 +303,25 @@ def usage(
     """Which memories are used most, least and never, and how much in each period."""
     found = service.mind.usage(filter, limit=limit, period=period, periods=periods)  # type: ignore[arg-type]
     return {**found.as_dict(), **{name: [memory_json(each) for each in getattr(found, name)] for name in USED}}
+
+
+FINDING = record(name=TEXT, level=TEXT, what=TEXT, means=TEXT, fix=TEXT, examples=array(TEXT))
+
+
+@operation("GET", "/doctor", scope="admin", returns=record(healthy=FLAG, findings=array(FINDING)))
+def doctor(service: Service) -> JsonObject:
+    """Check the file, its indexes and its vectors; nothing is changed. For an access without a bound."""
+    from recollect.upkeep.doctor import Doctor
+
+    if service.mind.bound.values:
+        raise AccessDenied("doctor examines the whole file, beyond what this access is bound to.")
+    report = Doctor(service.mind.path, service.mind.embedder, service.mind.clock).diagnose()
+    names = ("name", "level", "what", "means", "fix")
+    findings = [
+        {**{name: str(getattr(each, name)) for name in names}, "examples": [str(one) for one in each.examples]}
+        for each in report.findings
+    ]
+    return {"healthy": report.healthy, "findings": findings}
 
 
 STATUS = record(

@@ -20,7 +20,7 @@ from recollect.store.base import Store
 from recollect.text.entity_names import find_names
 from recollect.threads import call_within
 
-Extract = Callable[[str], Mapping[str, Any]]  # from a text to {"gist": …, "entities": […]}
+ExtractFields = Callable[[str], Mapping[str, Any]]  # from a text to {"gist": …, "entities": […]}
 Progress = Callable[[int, int], None]
 
 MAX_NAMES, MAX_NAME_CHARACTERS = 20, 80
@@ -57,9 +57,9 @@ class ExtractSummary:
 class Extractor:
     """Extractions by a model with one deadline for all of them; by rule where it fails or the time is over."""
 
-    def __init__(self, known: Sequence[str], extract: Extract | ChatModel | str | None, seconds: float) -> None:
+    def __init__(self, known: Sequence[str], extract: ExtractFields | ChatModel | str | None, seconds: float) -> None:
         self._known = known
-        self._extract: Extract | None
+        self._extract: ExtractFields | None
         if isinstance(extract, ChatModel | str):
             model = chat_model(extract, "extract")
             self._extract = lambda text: extract_by_chat(model, text)

@@ -192,7 +192,7 @@ MUTANTS: list[Mutant] = [
     (COMPETITION, "totals <= self.budget", "totals < self.budget", "M11"),
     (OPENMEM, 'CueWeight("words", 1.0, over="best")', 'CueWeight("words", 1.0, over="itself")', "M2"),
     (OPENMEM, '{"text": 1.0, "summary": 1.0, "entities": 1.0}', '{"text": 1.0, "entities": 1.0}', "M1"),
-    ("recall/stages/links.py", "* weight * self.decay\n", "* weight * self.decay**hop\n", "M3"),
+    ("recall/stages/links.py", 'leaf(self.decay, "decay")', 'leaf(self.decay**hop, "decay")', "M3"),
     ("recall/stages/links.py", "((a, b), (b, a))", "((a, b),)", "M4"),
     (OPENMEM, "characters=4", "characters=3", "M11"),
     ("recall/stages/links.py", "hop {hop}, from {ids[at]}", "hop {hop}", "M12"),

@@ -407,3 +407,29 @@ def test_kept_vectors_are_used_while_the_service_is_away(
         provider.troubles = [Reply(b"", 500)] * 99
         assert mind.recall("mug").trace.failures == []
         assert mind.recall("glass").trace.failures != []
+
+
+@pytest.mark.contract("O16")
+def test_a_configuration_turns_the_cache_of_the_included_model_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recollect.config import load
+    from recollect.config.apply import open_workspace
+
+    texts: list[str] = []
+    token_vectors = LocalEmbedder.token_vectors
+
+    def counted(self: LocalEmbedder, batch: Sequence[str]) -> Any:
+        texts.extend(batch)
+        return token_vectors(self, batch)
+
+    monkeypatch.setattr(LocalEmbedder, "token_vectors", counted)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    note = tmp_path / "MEMORY.md"
+    (tmp_path / "recollect.yaml").write_text("recollect: {embeddingCache: true}", "utf-8")
+    for content in ("The cup is blue.", "The door is open.", "The cup is blue."):
+        note.write_text(content, "utf-8")
+        with open_workspace(load(tmp_path).checked()) as workspace:
+            assert workspace.search("cup")["results"]
+    assert (tmp_path / "memory.db-vectors").exists()
+    assert sorted(texts) == ["The cup is blue.", "The door is open.", "cup"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,20 @@ class RunningServer:
     mind: Mind
     tokens: TokenFile
     backend: Backend
+    clients: dict[Any, httpx2.Client] = field(default_factory=dict)  # by scope and bound
 
     def token(self, scope: Any = "admin", **bound: str) -> str:
         return self.tokens.create(f"{scope} {bound}", scope, bound)[0]
 
     def client(self, scope: Any = "admin", **bound: str) -> httpx2.Client:
-        return self.client_with(self.token(scope, **bound))
+        key = (scope, *sorted(bound.items()))
+        if key not in self.clients:
+            self.clients[key] = self.client_with(self.token(scope, **bound))
+        return self.clients[key]
 
     def client_with(self, token: str | None, **headers: str) -> httpx2.Client:
         given = {} if token is None else {"authorization": f"Bearer {token}"}
-        return httpx2.Client(base_url=self.url, headers={**given, **headers}, timeout=30, trust_env=False)
+        return httpx2.Client(base_url=self.url, headers={**given, **headers}, timeout=30, trust_env=False, verify=False)
 
 
 @contextlib.contextmanager

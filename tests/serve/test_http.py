@@ -99,7 +99,9 @@ def test_a_write_with_the_same_idempotency_key_happens_once(server: RunningServe
     assert len(server.mind.list({"status": "active"})) == len({each.id for each in server.mind.list()})
     other = client.post("/v1/memories", json={"text": "Something else."}, headers=headers)
     assert (other.status_code, "Idempotency-Key" in other.json()["error"]["message"]) == (400, True)
-    foreign = server.client("write").post("/v1/memories", json={"text": "Only once."}, headers=headers)
+    foreign = server.client_with(server.token("write")).post(
+        "/v1/memories", json={"text": "Only once."}, headers=headers
+    )
     assert foreign.status_code == 201
     assert "idempotency-replayed" not in foreign.headers  # keys are per token
 
@@ -130,8 +132,7 @@ def test_pages_are_followed_by_their_cursor(client: httpx2.Client) -> None:
 
 def test_an_export_is_streamed_and_imported_again(server: RunningServer, tmp_path: Path) -> None:
     writer = server.client("write", collection="exported")
-    for number in range(600):
-        server.mind.remember(f"Exported {number}.", collection="exported")
+    server.mind.remember_many([{"text": f"Exported {at}.", "collection": "exported"} for at in range(600)])
     with writer.stream("GET", "/v1/export") as response:
         assert response.headers["content-type"].startswith("application/x-ndjson")
         records = [json.loads(line) for line in response.iter_lines() if line]

@@ -204,7 +204,7 @@ def test_secrets_are_not_stored_and_others_cannot_read_the_file(server: RunningS
 
 def test_too_many_requests_and_too_many_wrong_tokens_are_refused(tmp_path: Path) -> None:
     with start(tmp_path, rate=0.5, burst=3, failed_rate=0.5, failed_burst=2) as server:
-        one, other = server.client("read"), server.client("read")
+        one, other = server.client("read"), server.client("write")
         statuses = [one.get("/v1/status").status_code for _ in range(5)]
         assert statuses[:3] == [200, 200, 200]
         assert statuses[-1] == 429

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,32 @@ def write(path: str, label: str, count: str) -> None:
         for number in range(int(count)):
             mind.remember(f"{label} {number}", external_id=f"{label}-{number}")
     say("done")
+
+
+def write_for(path: str, label: str, seconds: str) -> None:
+    """Remember one after the other; how many were acknowledged, and the first error."""
+    count, problem, end = 0, "", time.monotonic() + float(seconds)
+    with Mind(path, embedder=None) as mind:
+        try:
+            while time.monotonic() < end:
+                mind.remember(f"{label} {count}")
+                count += 1
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+    say([count, problem])
+
+
+def read_for(path: str, seconds: str) -> None:
+    """Recall again and again; how often, and the first error."""
+    count, problem, end = 0, "", time.monotonic() + float(seconds)
+    with Mind(path, embedder=None) as mind:
+        try:
+            while time.monotonic() < end:
+                mind.recall(f"writer{count % 8}", 5)
+                count += 1
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+    say([count, problem])
 
 
 def write_until_killed(path: str, first: str) -> None:

@@ -61,8 +61,9 @@ def test_a_pulled_plug_loses_nothing_acknowledged(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_fifty_pulled_plugs_lose_nothing_acknowledged(path: Path) -> None:
-    kill_writers(path, times=50, seed=50)
+@pytest.mark.parametrize("seed", range(20))
+def test_a_thousand_pulled_plugs_lose_nothing_acknowledged(path: Path, seed: int) -> None:
+    kill_writers(path, times=50, seed=seed)
 
 
 def test_a_reader_that_was_open_when_the_writer_died_goes_on(path: Path, mind: Mind) -> None:

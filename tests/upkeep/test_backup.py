@@ -104,7 +104,10 @@ def test_a_backup_is_of_one_moment_while_another_process_writes(path: Path, fold
 
 def test_backups_that_are_not_to_be_kept_leave_nothing_behind(mind: Mind, folder: Path, clock: Clock) -> None:
     for number in range(4):
-        mind.edit(mind.list()[0].id, text=f"changed {number} " + rare_word(number) * 4000)
+        mind.edit(
+            mind.list()[0].id,
+            text=f"changed {number} " + " ".join(map(rare_word, range(number * 300, number * 300 + 300))),
+        )
         done = mind.backup(folder, keep=2)
         clock.advance(days=1)
     assert [each.id for each in list_backups(folder)][-1] == done.id

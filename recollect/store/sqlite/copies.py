@@ -40,14 +40,15 @@ def copy_file(path: str, to: str, progress: Callable[[int, int], object] | None 
             source.execute("BEGIN")
             try:
                 fetch(source, "SELECT count(*) FROM changes")  # from here on it is one version
-                with (
-                    contextlib.closing(new_copy(source, path, to)) as copy,
-                    copy.backup("main", source, "main") as step,
-                ):
-                    while not step.done:
-                        step.step(STEP_PAGES)
-                        if progress is not None:
-                            progress(step.page_count - step.remaining, step.page_count)
+                with contextlib.closing(new_copy(source, path, to)) as copy:
+                    step = copy.backup("main", source, "main")
+                    try:
+                        while not step.done:
+                            step.step(STEP_PAGES)
+                            if progress is not None:
+                                progress(step.page_count - step.remaining, step.page_count)
+                    finally:
+                        step.close(True)  # the error of the step is the one to report
             finally:
                 if source.in_transaction:
                     source.execute("COMMIT")

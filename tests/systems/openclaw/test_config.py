@@ -281,6 +281,14 @@ class Failing:
 
 
 @pytest.mark.contract("O20")
+def test_without_an_embedder_the_probes_of_embedding_and_vectors_say_so(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db", embedder=None) as mind:
+        probes = mind.probe()
+    assert [each.works for each in (probes.embedding, probes.vectors, probes.words)] == [False, False, True]
+    assert probes.embedding.told == "there is no embedder"
+
+
+@pytest.mark.contract("O20")
 def test_the_probes_tell_what_works_and_why_not(tmp_path: Path) -> None:
     model = Failing()
     with Mind(tmp_path / "memory.db", embedder=model) as mind:

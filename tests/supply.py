@@ -1,0 +1,164 @@
+"""What Recollect is made of: python -m tests.supply [constraints]. Run by ``make check-supply``.
+
+1. A bill of materials of the package and everything that it needs (CycloneDX, ``build/sbom.json``).
+2. Every licence is one that allows use, change and redistribution.
+3. The wheel is the same when it is built twice.
+4. No known vulnerability, where pip-audit's advisory service can be reached; otherwise this says that it was skipped.
+
+``python -m tests.supply constraints`` writes ``constraints.txt``: the tested versions with the hashes of their files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parent.parent
+SBOM, CONSTRAINTS = ROOT / "build" / "sbom.json", ROOT / "constraints.txt"
+ALLOWED = re.compile(
+    r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|MPL|Mozilla|Unlicense|zlib|0BSD|HPND|CC0|any-OSI|"
+    r"public domain|LGPL|OSI Approved)\b",
+    re.I,
+)
+REFUSED = re.compile(r"\b(AGPL|Affero|SSPL|(?<!L)GPL(?!.*(LGPL|exception))|proprietary|non-?commercial)\b", re.I)
+
+
+def dependencies(name: str = "recollect") -> dict[str, Distribution]:
+    """The package and all that it needs at run time, as installed here."""
+    found: dict[str, Distribution] = {}
+    waiting = [name]
+    while waiting:
+        each = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        if each in found:
+            continue
+        try:
+            found[each] = distribution(each)
+        except PackageNotFoundError:
+            continue  # for another system
+        for text in found[each].requires or []:
+            requirement = Requirement(text)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                waiting.append(requirement.name)
+    return dict(sorted(found.items()))
+
+
+def licence_of(package: Distribution) -> str:
+    fields: Any = package.metadata
+    classifiers = [each for each in fields.get_all("Classifier") or [] if each.startswith("License ::")]
+    first_line = (fields.get("License") or "").strip().split("\n")[0]
+    texts = [fields.get("License-Expression") or "", first_line, *(each.split(" :: ")[-1] for each in classifiers)]
+    named = "; ".join(dict.fromkeys(filter(None, texts)))
+    if named:
+        return named
+    for file in package.files or []:  # some packages only have the text
+        if file.name.upper().startswith(("LICENSE", "LICENCE", "COPYING")):
+            return Path(str(file.locate())).read_text("utf-8", "replace")[:200].strip().replace("\n", " ")
+    return ""
+
+
+def check_licences(found: dict[str, Distribution]) -> list[str]:
+    problems = []
+    for name, package in found.items():
+        licence = licence_of(package)
+        if REFUSED.search(licence) or not ALLOWED.search(licence):
+            problems.append(f"{name} {package.version}: {licence or 'no licence is named'}")
+    return problems
+
+
+def write_sbom(found: dict[str, Distribution]) -> None:
+    components = [
+        {
+            "type": "library",
+            "name": name,
+            "version": package.version,
+            "purl": f"pkg:pypi/{name}@{package.version}",
+            "licenses": [{"license": {"name": licence_of(package)[:200]}}],
+        }
+        for name, package in found.items()
+        if name != "recollect"
+    ]
+    own = {"type": "application", "name": "recollect", "version": found["recollect"].version}
+    record = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": own}}
+    SBOM.parent.mkdir(exist_ok=True)
+    SBOM.write_text(json.dumps({**record, "components": components}, indent=1), "utf-8")
+
+
+def wheel_hash() -> str:
+    """The hash of a wheel that is built now."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
+        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, str(ROOT)]
+        subprocess.run(command, check=True, env=environment, stderr=subprocess.DEVNULL)
+        (wheel,) = Path(folder).glob("*.whl")
+        return hashlib.sha256(wheel.read_bytes()).hexdigest()
+
+
+def audit(found: dict[str, Distribution]) -> str:
+    """What pip-audit says about these versions."""
+    try:
+        import pip_audit  # noqa: F401
+    except ImportError:
+        return "skipped: pip-audit is not installed (pip install pip-audit)"
+    pinned = "".join(f"{name}=={each.version}\n" for name, each in found.items() if name != "recollect")
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(pinned)
+        file.flush()
+        command = [
+            sys.executable,
+            "-m",
+            "pip_audit",
+            "--no-deps",
+            "--disable-pip",
+            "--progress-spinner=off",
+            "-r",
+            file.name,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    if done.returncode == 0:
+        return "no known vulnerability"
+    if "found" in done.stderr.lower() and "vulnerabilit" in done.stderr.lower():
+        raise SystemExit(done.stdout + done.stderr)
+    return f"skipped: the advisory service cannot be reached ({done.stderr.strip().splitlines()[-1][:100]})"
+
+
+def write_constraints() -> None:
+    """The versions and hashes that pip would install now, without the place that they come from."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
+        subprocess.run([*command, "--report", str(report), str(ROOT)], check=True, stderr=subprocess.DEVNULL)
+        installs = json.loads(report.read_text("utf-8"))["install"]
+    lines = ["# The versions that were tested, with hashes: pip install --require-hashes -r constraints.txt"]
+    for each in sorted(installs, key=lambda each: each["metadata"]["name"].lower()):
+        hashes = each["download_info"].get("archive_info", {}).get("hashes", {})
+        if "sha256" in hashes:
+            lines.append(f"{each['metadata']['name']}=={each['metadata']['version']} --hash=sha256:{hashes['sha256']}")
+    CONSTRAINTS.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def main() -> None:
+    found = dependencies()
+    write_sbom(found)
+    print(f"{SBOM.relative_to(ROOT)}: {len(found)} packages")
+    if problems := check_licences(found):
+        raise SystemExit("Licences that are not allowed, or not known:\n" + "\n".join(problems))
+    print("licences: all allow use, change and redistribution")
+    first, second = wheel_hash(), wheel_hash()
+    if first != second:
+        raise SystemExit(f"The wheel differs when it is built twice: {first}, {second}")
+    print(f"wheel: the same when built twice ({first[:16]}…)")
+    print(f"vulnerabilities: {audit(found)}")
+
+
+if __name__ == "__main__":
+    write_constraints() if sys.argv[1:] == ["constraints"] else main()
