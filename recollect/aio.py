@@ -30,7 +30,6 @@ from recollect.store.base import UndoResult
 from recollect.store.erasing import Erasure, Receipt
 from recollect.tools import Tools
 from recollect.upkeep.audit import AuditFinding
-from recollect.upkeep.backup import BackupResult
 from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.consolidate import Period
 from recollect.upkeep.erasing import Verification
@@ -41,7 +40,6 @@ from recollect.upkeep.usage import Usage
 if TYPE_CHECKING:
     from recollect.ingest.imports import ImportSummary
     from recollect.ingest.turns import Messages, RememberedTurns
-    from recollect.upkeep.backup import BackupResult
     from recollect.upkeep.markdown_export import ExportResult
 
 
