@@ -25,17 +25,6 @@ from numpy.typing import NDArray
 HOME = Path(__file__).resolve().parent
 CACHE = Path(os.environ.get("RECOLLECT_BENCH_CACHE", Path.home() / ".cache" / "recollect-bench"))
 MOST = 150  # questions of a kind
-FAMILIES = {  # sets that are alike: what is chosen with one of them is not measured on the others
-    "locomo": ["locomo", "typo_locomo"],
-    "beam": ["beam100k", "beam500k"],
-    "lme": ["lme_full4", "lme_oracle_user", "lme_s_heads"],
-    "CJK": ["cmrc_zh", "drcd_zht", "jsquad_ja", "xquad_zh_en"],
-    "code": ["cosqa_code", "ident_code"],
-    "robots": ["alfred_robot", "tidybot_robot"],
-    "everyday": ["everyday_de_zh", "everyday_en_a", "everyday_en_b"],
-    "science": ["cranfield", "scifact"],
-    "facts": ["precisionmem", "vehiclemem"],
-}
 KINDS = ("answerable", "other haystack", "no answer", "other set")
 WEIGHTS = {"answerable": 1.0, "other haystack": 1.0, "no answer": 0.3, "other set": 0.3}
 KEPT = 0.952  # of the answerable questions of each set: a little more than is promised
@@ -100,8 +89,9 @@ def strangers(data: Path, name: str) -> list[str]:
 
 
 def family(name: str) -> str:
-    name = name.removesuffix(SUFFIX)
-    return next((family for family, names in FAMILIES.items() if name in names), name)
+    from bench.families import family
+
+    return family(name.removesuffix(SUFFIX))
 
 
 class Evidence:

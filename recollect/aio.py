@@ -30,7 +30,6 @@ from recollect.store.base import UndoResult
 from recollect.store.erasing import Erasure, Receipt
 from recollect.tools import Tools
 from recollect.upkeep.audit import AuditFinding
-from recollect.upkeep.backup import BackupResult
 from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.consolidate import Period
 from recollect.upkeep.erasing import Verification
@@ -41,7 +40,6 @@ from recollect.upkeep.usage import Usage
 if TYPE_CHECKING:
     from recollect.ingest.imports import ImportSummary
     from recollect.ingest.turns import Messages, RememberedTurns
-    from recollect.upkeep.backup import BackupResult
     from recollect.upkeep.markdown_export import ExportResult
 
 
@@ -193,9 +191,6 @@ class AsyncMind:
 
     async def import_from(self, source: str | PathLike[str], kind: str | None = None, **options: Any) -> ImportSummary:
         return await asyncio.to_thread(self.sync.import_from, source, kind, **options)
-
-    async def backup(self, folder: str | PathLike[str], **options: Any) -> BackupResult:
-        return await asyncio.to_thread(self.sync.backup, folder, **options)
 
     async def export_markdown(self, folder: str | PathLike[str], **options: Any) -> ExportResult:
         return await asyncio.to_thread(self.sync.export_markdown, folder, **options)

@@ -25,6 +25,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 SBOM, CONSTRAINTS = ROOT / "build" / "sbom.json", ROOT / "constraints.txt"
+TESTED_ON = "Linux (x86-64, Python 3.11)"
 ALLOWED = re.compile(
     r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|MPL|Mozilla|Unlicense|zlib|0BSD|HPND|CC0|any-OSI|"
     r"public domain|LGPL|OSI Approved)\b",
@@ -138,7 +139,9 @@ def write_constraints() -> None:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
         subprocess.run([*command, "--report", str(report), str(ROOT)], check=True, stderr=subprocess.DEVNULL)
         installs = json.loads(report.read_text("utf-8"))["install"]
-    lines = ["# The versions that were tested, with hashes: pip install --require-hashes -r constraints.txt"]
+    lines = [
+        f"# The versions that were tested on {TESTED_ON}, with hashes: pip install --require-hashes -r constraints.txt"
+    ]
     for each in sorted(installs, key=lambda each: each["metadata"]["name"].lower()):
         hashes = each["download_info"].get("archive_info", {}).get("hashes", {})
         if "sha256" in hashes:

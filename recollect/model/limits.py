@@ -30,7 +30,7 @@ LIMITS: dict[str, Limit] = {
     "name_bytes": Limit(10_000, "An id, or a keyword field such as collection, user, session, topic or path."),
     "list_items": Limit(1_000, "The items of a list of a memory: tags, keywords, entities, files, flags."),
     "json_depth": Limit(100, "How deep objects and lists of a context or a filter are nested."),
-    "query_bytes": Limit(20_000, "A query in UTF-8, or a text in which names are looked for."),
+    "query_bytes": Limit(10_000, "A query in UTF-8, or a text in which names are looked for."),
     "history_turns": Limit(10_000, "The turns of a history; the last six are read."),
     "results": Limit(10_000, "k, how many results a recall returns."),
     "filter_items": Limit(10_000, "The values of one condition of a filter, and the parts of an or."),

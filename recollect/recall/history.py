@@ -69,7 +69,7 @@ def _turn(item: object) -> HistoryTurn:
 def message_text(item: Mapping[str, Any]) -> Any:
     """The text of a chat message; of several parts the texts, and nothing for a message without any, a tool call."""
     if "text" not in item and "content" not in item:
-        raise InvalidInput(f"A turn needs a text (or content): {check.short_repr(dict(item))}.")
+        raise InvalidInput(f"A turn of the history needs a text (or content): {check.short_repr(dict(item))}.")
     content = item["text"] if "text" in item else item["content"]
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, Mapping)]

@@ -108,7 +108,7 @@ def question_time(question: str) -> QuestionTime:
 
 
 # A sentence that is no statement although it has no question mark: a request, or a question word at its beginning.
-REQUEST = re.compile(
+REQUEST = lazy_pattern(
     r"^\W*(?:(?:please|and|so|ok|okay|hi|hello|hey|bitte|und|also)\W+)*(?:what|which|when|where|who|whom|whose|why|how|did|"
     r"do|does|was|were|is|are|am|have|has|had|can|could|would|will|should|tell|show|list|find|give|remind|name|recall|"
     r"summari[sz]e|search|look|count|describe|explain|"
@@ -119,12 +119,12 @@ REQUEST = re.compile(
 )
 STATEMENT_END = (".", "!", "。", "！")
 # Advice is asked for a time to come, from memories of any time: “a film for tonight?”
-ADVICE = re.compile(
+ADVICE = lazy_pattern(
     r"\b(?:recommend\w*|suggest\w*|advi[cs]e\w*|tips?|ideas?|help me|how (?:can|could|should|would) (?:i|we|you)|"
     r"empfiehl\w*|empfehl\w*|vorschl\w+|tipps?|ideen?|hilf)\b|推荐|推薦|建议|建議|主意|怎么办|怎麼辦|帮我|幫我",
     re.IGNORECASE,
 )
-PLAN = re.compile(
+PLAN = lazy_pattern(
     r"\b(?:plan(?:s|ned|ning)?|intend\w*|going to|want(?:ed)? to|meant to|supposed to|hop(?:e|ed|ing) to|geplant\w*|"
     r"plant?e?n?|vorhat\w*|vorgehabt|vorhaben|wollten?|wolltest)\b|打算|计划|計劃|准备|準備",
     re.IGNORECASE,

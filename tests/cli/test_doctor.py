@@ -23,6 +23,7 @@ def test_a_healthy_file_exits_with_0(recollect: Command, keep: Keep) -> None:
         "findings": [],
         "mended": [],
         "backup": None,
+        "last_backup": None,
     }
 
 

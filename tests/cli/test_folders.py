@@ -127,8 +127,14 @@ def test_what_cannot_be_followed_makes_no_memory(recollect: Command, words: tupl
 @pytest.mark.parametrize("question", ["heron", "otters"])
 def test_a_very_long_question_is_not_printed(recollect: Command, vault: Path, question: str) -> None:
     recollect("sync", str(vault))
-    told = recollect("search", f"{question} " * 15_000)
+    told = recollect("search", f"{question} " * 1_200)
     assert (told.code in (0, 1), len(told.out) < 2_000, told.err) == (True, True, "")
+
+
+def test_a_question_beyond_the_limit_is_refused_with_the_limit(recollect: Command, vault: Path) -> None:
+    recollect("sync", str(vault))
+    told = recollect("search", "heron " * 15_000)
+    assert (told.code, "the limit query_bytes is" in told.err, len(told.err) < 1_000) == (2, True, True)
 
 
 def test_without_a_folder_it_says_how_to_begin(recollect: Command) -> None:

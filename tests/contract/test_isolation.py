@@ -357,6 +357,7 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
     ),
     "reinforce": (ById(lambda mind, id: mind.reinforce(id)),),
     "decay": (Reads(lambda mind, world: mind.decay(0.5)), Reads(lambda mind, world: mind.undo())),
+    "extract": (Reads(lambda mind, world: mind.extract()), Reads(lambda mind, world: mind.undo())),
     "undo": (Reads(lambda mind, world: undo_everything(mind)),),
     "recall": (
         *(Reads(lambda mind, world, name=name: mind.recall(QUERY, 20, recipe=name)) for name in RECIPES),  # type: ignore[misc]

