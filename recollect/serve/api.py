@@ -144,7 +144,8 @@ class Api:
     async def _call(self, request: Request, access: Access, operation: Operation, arguments: JsonObject) -> Answer:
         key = request.headers.get("idempotency-key")
         if key is None or operation.scope == "read":
-            return await self.backend.pool.run(self._run, request, access, operation, arguments)
+            pool = self.backend.pool if operation.scope == "read" else self.backend.writers
+            return await pool.run(self._run, request, access, operation, arguments)
         if not 0 < len(key) <= MAX_KEY:
             raise InvalidInput(f"Idempotency-Key must have between 1 and {MAX_KEY} characters, not {len(key)}.")
         content = json.dumps([operation.name, arguments], sort_keys=True).encode()
@@ -153,7 +154,7 @@ class Api:
             return Answer(earlier.status, earlier.body, (*earlier.headers, ("idempotency-replayed", "true")))
         answer = None
         try:
-            answer = await self.backend.pool.run(self._run, request, access, operation, arguments)
+            answer = await self.backend.writers.run(self._run, request, access, operation, arguments)
             return answer
         finally:
             self.backend.keys.finish(access.id, key, answer)

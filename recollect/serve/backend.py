@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from recollect.serve.mcp.http import McpEndpoint
     from recollect.systems.openclaw.search import SearchSettings
 
+WRITERS = 2  # threads that write; one of them waits while the other one commits
 MAX_SERVICES = 256  # bounds whose minds are kept open
 
 
@@ -41,6 +42,7 @@ class Backend:
         self.search, self.recipe_settings = search, recipe_settings
         self.control = AccessControl(tokens, settings)
         self.pool = WorkerPool(settings.workers, settings.queue)
+        self.writers = WorkerPool(WRITERS, settings.queue)  # writes wait for the disk, and no recall waits for them
         self.keys = IdempotencyKeys()
         self.rate = RateLimit(settings.rate, settings.burst)
         self.failures = RateLimit(settings.failed_rate, settings.failed_burst)
@@ -89,3 +91,4 @@ class Backend:
 
     def close(self) -> None:
         self.pool.close()
+        self.writers.close()

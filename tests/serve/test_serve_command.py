@@ -139,7 +139,7 @@ def test_what_was_begun_is_finished_before_a_server_ends(tmp_path: Path) -> None
 
         thread = threading.Thread(target=send)
         thread.start()
-        while not server.backend.pool.active:
+        while not server.backend.writers.active:
             thread.join(0.005)
     thread.join(30)
     (answer,) = answers
