@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import InvalidInput
 from recollect.model import JsonObject
-from recollect.model.json_records import to_json
+from recollect.recall.fencing import render_fenced
 from recollect.serve.mcp.clients import read_settings, write_settings
-from recollect.serve.mcp.memory_text import NOTICE, fence
 
 if TYPE_CHECKING:
     from recollect.mind import Mind
@@ -28,9 +28,8 @@ def session_start(mind: Mind) -> str:
     recent = mind.list({"status": "active", "not": {"role": ["assistant", "system", "tool"]}}, limit=RECENT)
     if not recent:
         return ""
-    shown = [to_json(memory) | {"text": memory.text[:MAX_CHARACTERS]} for memory in recent]
-    head = f"The newest memories follow; recall finds the others. {NOTICE}"
-    return "\n".join([head, *(fence(each) for each in shown)])
+    shown = [replace(memory, text=memory.text[:MAX_CHARACTERS]) for memory in recent]
+    return f"These are the newest memories; recall finds the others.\n{render_fenced(shown)}"
 
 
 def session_end(mind: Mind, event: JsonObject) -> int:

@@ -21,8 +21,9 @@ from mcp.shared.exceptions import MCPError
 
 from recollect import __version__
 from recollect.errors import InvalidInput, NotFound, RecollectError
-from recollect.serve.mcp.memory_text import NOTICE, fence, recall_text
-from recollect.serve.mcp.tools import error_result, make_result, make_tool
+from recollect.model.json_records import memory_from_json
+from recollect.recall.fencing import PREFACE, render_fenced
+from recollect.serve.mcp.tools import error_result, make_result, make_tool, recall_text
 from recollect.service.errors import error_json
 from recollect.service.operations import Operation, Service, tool_operations
 from recollect.systems.openclaw.tools import prompt_section
@@ -37,7 +38,7 @@ This is a memory that lasts beyond the conversation.
 Call recall before answering what may depend on earlier conversations, decisions, preferences, people or events.
 Call remember when the user states something worth knowing later: a fact, a preference, a decision, a plan.
 When a fact has changed, call supersede with the old memory's id; when a memory is wrong, call update or forget.
-{NOTICE}"""
+{PREFACE}"""
 
 log = logging.getLogger("recollect")
 
@@ -115,7 +116,7 @@ class McpHandlers:
         if not uri.startswith(SCHEME) or uri == SCHEME:
             raise MCPError(types.INVALID_PARAMS, f"{uri} is not a memory; memories have URIs such as {SCHEME}ID.")
         memory = await self._read(ctx, "show", {"id": uri.removeprefix(SCHEME)})
-        text = f"{NOTICE}\n{fence(memory)}"
+        text = render_fenced([memory_from_json(memory)])
         contents = types.TextResourceContents(uri=SCHEME + memory["id"], mime_type="text/plain", text=text)
         return types.ReadResourceResult(contents=[contents])
 
@@ -158,7 +159,7 @@ def make_server(open_service: OpenService, tools: Sequence[str] = ("basic",)) ->
         "recollect",
         version=__version__,
         title="Recollect",
-        instructions=INSTRUCTIONS if "recall" in operations else NOTICE,
+        instructions=INSTRUCTIONS if "recall" in operations else PREFACE,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_resources=handlers.list_resources,

@@ -13,7 +13,8 @@ from typing import Any
 import mcp_types as types
 
 from recollect.model import JsonObject
-from recollect.serve.mcp.memory_text import context_text, recall_text
+from recollect.model.json_records import memory_from_json
+from recollect.recall.fencing import PREFACE, fence, fence_text
 from recollect.service.operations import Operation
 
 REMEMBER_FIELDS = ("tags", "entities", "source", "session", "speaker", "user", "created", "valid_from", "expires")
@@ -28,6 +29,7 @@ FILTER: JsonObject = {
     "description": "Only memories that match, as in "
     '{"tags": ["work"], "since": "last month", "user": "anna", "session": "s1", "not": {"speaker": "Bob"}}.',
 }
+NOTHING = "Nothing is remembered about this."
 RESULT_FIELDS = ("user", "agent", "session", "speaker", "role", "kind", "topic", "source", "path", "tags", "status")
 RESULT: JsonObject = {  # of recall: what an agent reads
     "type": "object",
@@ -100,10 +102,24 @@ def make_result(operation: Operation, output: JsonObject, every_argument: bool) 
         text = recall_text(output)
         shown = output if every_argument else short_recall(output)
     elif operation.name == "context":
-        text = context_text(output)
+        text = fence_text(output["text"]) if output["text"] else NOTHING
     else:
         text = json.dumps(output, ensure_ascii=False, indent=1)
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=shown)
+
+
+def recall_text(output: JsonObject) -> str:
+    """The results of a recall as text, best first, each fenced with its source and its reason."""
+    results = output["results"]
+    if not results:
+        return NOTHING
+    count = f"{len(results)} {'memory' if len(results) == 1 else 'memories'}"
+    confidence = output.get("confidence")
+    head = count if confidence is None else f"{count}, confidence {confidence:.2f}"
+    if output.get("low_confidence"):
+        head += ": probably nothing here answers the query; these are the nearest"
+    fenced = [fence(memory_from_json(each["memory"]), each["why"], each["notes"]) for each in results]
+    return "\n".join([f"{head}. {PREFACE}", *fenced])
 
 
 def short_recall(output: JsonObject) -> JsonObject:
