@@ -30,6 +30,7 @@ from recollect.store.base import UndoResult
 from recollect.store.erasing import Erasure, Receipt
 from recollect.tools import Tools
 from recollect.upkeep.audit import AuditFinding
+from recollect.upkeep.backup import BackupResult
 from recollect.upkeep.conflicts import Conflict
 from recollect.upkeep.consolidate import Period
 from recollect.upkeep.erasing import Verification
@@ -154,6 +155,9 @@ class AsyncMind:
 
     async def conflicts(self, filter: Any = None, **options: Any) -> Sequence[Conflict]:
         return await asyncio.to_thread(self.sync.conflicts, filter, **options)
+
+    async def backup(self, folder: str | PathLike[str], **options: Any) -> BackupResult:
+        return await asyncio.to_thread(self.sync.backup, folder, **options)
 
     async def audit(self, filter: Any = None, **options: Any) -> Sequence[AuditFinding]:
         return await asyncio.to_thread(self.sync.audit, filter, **options)

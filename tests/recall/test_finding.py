@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect import InvalidInput, Mind
+from recollect.model.limits import changed_limits
 
 from .kit import ids, open_mind, step, texts
 
@@ -203,7 +204,8 @@ def test_no_question_is_a_syntax_error(mind: Mind, query: str) -> None:
 def test_a_whole_document_may_be_the_question(mind: Mind) -> None:
     """More words than SQLite takes values in one statement; pasted documents are like that."""
     id = mind.remember("the zebra").id
-    recall = mind.recall(" ".join(map("".join, product("bdfghkmp", repeat=5))) + " zebra", k=3)
+    with changed_limits(query_bytes=1_000_000):
+        recall = mind.recall(" ".join(map("".join, product("bdfghkmp", repeat=5))) + " zebra", k=3)
     assert [each.reason for each in recall.trace.failures] == []
     assert id in ids(recall)
 
@@ -214,9 +216,11 @@ def test_k_is_a_whole_number_from_1_on(mind: Mind, k: int) -> None:
         mind.recall("cup", k)
 
 
-def test_k_may_be_larger_than_anything(mind: Mind) -> None:
+def test_k_may_be_larger_than_the_memory_up_to_its_limit(mind: Mind) -> None:
     mind.remember("zebra")
-    assert len(mind.recall("zebra", 2**62)) == 1
+    assert len(mind.recall("zebra", 10_000)) == 1
+    with pytest.raises(InvalidInput, match="the limit results is 10,000"):
+        mind.recall("zebra", 2**62)
 
 
 def test_an_unknown_recipe_is_a_clear_error(mind: Mind) -> None:

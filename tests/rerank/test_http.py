@@ -138,7 +138,7 @@ def test_a_service_that_trickles_is_left_after_the_timeout() -> None:
 
 def test_an_endless_answer_is_not_read_to_its_end() -> None:
     large = Reply(gzip.compress(b" " * (64 << 20)), headers={"Content-Encoding": "gzip"})
-    with service(lambda request: large) as there, pytest.raises(RerankError, match="more than 4 MB"):
+    with service(lambda request: large) as there, pytest.raises(RerankError, match="more than 4,194,304 bytes"):
         HttpReranker(there.url).rerank("q", CUPS)
 
 

@@ -25,7 +25,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from recollect import Mind
+from recollect import InvalidInput, Mind
 from tests.store.looking import held
 
 WORDS = ["cup", "cups", "blue", "shelf", "maxRetries", "café", "架子上", "🤖", "q7"]
@@ -185,6 +185,10 @@ class Sequences(RuleBasedStateMachine):
     @rule(id=ids, text=st.none() | TEXTS, details=DETAILS)
     def edit(self, id: str, text: str | None, details: dict[str, Any]) -> None:
         assume(self.known(id))
+        if self.expected.memories[id]["status"] == "forgotten" and details.get("status") in (None, "forgotten"):
+            with pytest.raises(InvalidInput, match="was forgotten"):
+                self.mind.edit(id, text=text, **details)
+            return
         expected, version = self.changing(), self.mind.status().store.version
         self.mind.edit(id, text=text, **details)
         expected.memories[id].update(as_stored(details if text is None else {"text": text, **details}))

@@ -105,7 +105,7 @@ def test_four_hundred_files_with_flipped_bits_are_reported_or_right(sound: Path,
 def test_a_cue_that_meets_a_damaged_page_fails_the_whole_recall(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     fill(path)
-    damage_table(path, "vocabulary")
+    damage_table(path, "vocabulary_stem")
     with Mind(path, embedder=WOVEN) as mind, pytest.raises(DamagedFile, match=str(path)):
         mind.recall("garden", track=False)
 

@@ -51,7 +51,7 @@ def test_a_full_disk_takes_nothing_that_was_acknowledged(small_disk: Path) -> No
         kept = fill(mind)
         assert len(kept) > 20
         with pytest.raises(StoreError, match="full"):
-            mind.remember("one more " * 20_000)
+            mind.remember("one more " * 14_000)
         assert {memory.id for memory in mind.list()} == kept.keys()
         for id, word in kept.items():
             assert [result.memory.id for result in mind.recall(word, k=1)] == [id]

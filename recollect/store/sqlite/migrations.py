@@ -256,10 +256,10 @@ MIGRATIONS: dict[str, str] = {
     "0006_told_times": TOLD_TIMES,
     "0007_use_by_day": USE_BY_DAY,
     "0008_erasures": ERASURES,
-    "0010_backups": BACKUPS,
-    "0009_checksums": "",  # every page of the file is written again, see checksums.py
+    "0009_backups": BACKUPS,
+    "0010_checksums": "",  # every page of the file is written again, see checksums.py
 }
-CHECKSUMS = "0009_checksums"
+CHECKSUMS = "0010_checksums"
 
 
 def _fill_told_times(connection: apsw.Connection) -> None:
