@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from recollect.store.base import Floats, Rows, Snapshot
 from recollect.text.entity_names import find_names
 from recollect.text.polarity import is_negative
+from recollect.text.residence import find_residence
 from recollect.text.statements import (
     find_values,
     is_correction,
@@ -84,6 +85,15 @@ class Statements:
     def best(self, scores: Floats) -> int | None:
         """The statement with the highest score."""
         return next((at for at in np.argsort(-scores, kind="stable").tolist() if self.stated[at]), None)
+
+    def residences(self, scores: Floats) -> list[int]:
+        """The statements of where one person lives: that of the highest score, and the others about the same person."""
+        ranked = [at for at in np.argsort(-scores, kind="stable").tolist() if self.stated[at]]
+        homes = [(at, home) for at in ranked if (home := find_residence(self.texts[at])) is not None]
+        if not homes:
+            return []
+        first, best = homes[0]
+        return [at for at, home in homes if home.subject == best.subject and self.owners[at] == self.owners[first]]
 
     def difference(self, at: int, other: int) -> Difference | None:
         """What differs, if both state the same thing at different times; None if they do not.

@@ -361,3 +361,36 @@ def test_conflicts_are_found_asynchronously(path: Path) -> None:
             return pair.older.id, pair.newer.id
 
     assert asyncio.run(find()) == ("old", "new")
+
+
+MOVES = {
+    "en": (
+        "I live at 4 Mill Lane.",
+        "I moved to 12 Harbour Road in May.",
+        "Where do I live now?",
+        "Where did I live before?",
+    ),
+    "de": ("Ich wohne in Halle.", "Ich bin nach Leipzig gezogen.", "Wo wohne ich?", "Wo habe ich früher gewohnt?"),
+    "zh": ("我住在柏林。", "我搬到慕尼黑了。", "我现在住在哪里？", "我以前住在哪里？"),
+}
+
+
+@pytest.mark.contract("B14")
+@pytest.mark.parametrize("language", MOVES)
+def test_a_move_states_where_somebody_lives(mind: Mind, language: str) -> None:
+    old, new, now, before = MOVES[language]
+    mind.remember(old, created="2025-01-03")
+    mind.remember(new, created="2026-05-03")
+    mind.remember("The blue cup is on the top shelf.", created="2026-06-01")
+    recall = mind.recall(now, track=False)
+    assert recall[0].text == new
+    assert recall[0].why.evaluate() == recall[0].score
+    assert mind.recall(before, track=False)[0].text == old
+
+
+@pytest.mark.contract("B14")
+def test_a_move_of_somebody_else_or_of_something_is_not_where_one_lives(mind: Mind) -> None:
+    mind.remember("Ida lives in York.", created="2025-01-03")
+    mind.remember("Ben moved to Leeds.", created="2026-05-03")
+    mind.remember("The meeting moved to Tuesday.", created="2026-06-03")
+    assert mind.recall("Where does Ida live now?", track=False)[0].text == "Ida lives in York."

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.recall.cues.words import ALL_FIELDS
-from recollect.recall.expressions import leaf, product
+from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.statements import Difference, Statements
 from recollect.store.base import Rows
 from recollect.text.classify import asks_about_assistant, is_message
 from recollect.text.question_time import QuestionTime, question_time
+from recollect.text.residence import asks_for_residence
 
 MAX_QUOTE = 80  # characters of a text in a note
 
@@ -28,7 +29,8 @@ class StatementTime:
     The best hit and those that state the same thing as it (``recall/statements.py``) are a group. A query about the
     present gets the newest of them, one about the past (“before”, “old”) the one before the newest, “first” the
     oldest. The others keep their scores. A correction counts whatever the query asks for. Queries that name a date, and
-    those about an event (in the past tense), are not about the newest statement: nothing is moved.
+    those about an event (in the past tense), are not about the newest statement: nothing is moved. A question for where
+    somebody lives has all statements of that as its group, however they are worded (``text/residence.py``).
     """
 
     head: int = 40
@@ -47,6 +49,10 @@ class StatementTime:
         first = np.flatnonzero((hits.page == hits.page.min(initial=0)) & (hits.keys > 0))[: self.head]
         statements = Statements.of(run.snapshot, hits.keys[first])
         scores = hits.score.values[first]
+        if time and asks_for_residence(question):
+            homes = statements.residences(scores)
+            if len(homes) > 1:
+                return self._lift(run, hits, first, statements, homes, time)
         leader = statements.best(scores)
         if leader is None or scores[leader] <= 0:
             raise Skip("no candidate is a statement")
@@ -84,19 +90,26 @@ class StatementTime:
         chosen = {"first": newest[-1], "before": newest[1]}.get(time, newest[0])
         run.log("statements", f"{len(members)} of the same thing, asked for: {time}")
         scores = hits.score.values[first]
-        factor = np.ones(len(hits))
         best = max(scores[at] for at in members)
-        if scores[chosen] < best:
-            factor[first[chosen]] = best / scores[chosen] * (1 + 1e-9)  # before the best one, not beside it
+        lifted, own = first[chosen], scores[chosen]
         reason = {"first": "the first", "before": "an earlier", "last": "the last"}.get(time, "the newest")
         label = f"{reason} of {len(members)} statements of the same thing"
-        lifted = first[chosen]
-        score = product(
-            "after statements",
-            hits.score,
-            leaf(factor, lambda at: label if at == lifted else "not moved among statements of the same thing"),
-        )
+        target = best * (1 + 1e-9) if own < best else own  # before the best one, not beside it
+
+        def describe(at: int) -> str:
+            return label if at == lifted else "not moved among statements of the same thing"
+
+        if own > 0:
+            score = product("after statements", hits.score, leaf(_only(hits, lifted, target / own, 1.0), describe))
+        else:  # nothing in common with the query but what the statement is about
+            score = total("after statements", hits.score, leaf(_only(hits, lifted, target - own, 0.0), describe))
         return [Rescore(score), Annotate(_notes(run, hits.keys[first], statements, newest))]
+
+
+def _only(hits: Hits, at: int, value: float, others: float) -> NDArray[np.float64]:
+    values = np.full(len(hits), others)
+    values[at] = value
+    return values
 
 
 def _notes(run: Run, keys: Rows, statements: Statements, newest: list[int]) -> dict[int, list[str]]:
