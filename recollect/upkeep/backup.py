@@ -241,7 +241,7 @@ def restore(
             raise NotFound(f"There is no complete backup in {source.path}.")
         chosen = _choose(manifests, moment)
         new = path.with_name(f".{path.name}.restoring-{secrets.token_hex(4)}")
-        aside = path.with_name(f"{path.name}.before-restore-{now.strftime('%Y%m%d-%H%M%S')}") if path.exists() else None
+        aside = path.with_name(f"{path.name}.before-restore-{now.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}") if path.exists() else None
         try:
             _write_file(source, chosen, new, progress)
             with nobody_else(str(path)) if aside else contextlib.nullcontext():
@@ -300,7 +300,8 @@ def _bring_to_moment(
     store = SqliteStore(str(new), lambda: now)
     try:
         undone, not_undone = (0, ()) if moment is None else undo_after(store, moment)
-        erasure = apply_receipts(store, receipts, now)
+        known = store.receipts()  # what is in the file in spite of them was written after them
+        erasure = apply_receipts(store, [each for each in receipts if each not in known], now)
         erased = erasure.removed.get("memories", 0) if erasure else 0
     finally:
         store.close()
