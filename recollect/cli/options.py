@@ -155,6 +155,11 @@ class GlobalOptions:
             raise InvalidInput(f"{command} has no bound by user, agent or session: leave out --bound {self.bound[0]}.")
 
     def open(self, *, embed: bool = False, create: bool = False) -> "Mind":
+        if os.environ.get("RECOLLECT_URL") and self.db is None:
+            raise InvalidInput(
+                "This command works on a file, not on the server at $RECOLLECT_URL: name the file with --db, or run it "
+                "where RECOLLECT_URL is not set."
+            )
         embedder = self.selected_embedder if embed else None  # other commands leave the vectors as they are
         if not create:
             self.check_db_exists()

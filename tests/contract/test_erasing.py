@@ -252,7 +252,7 @@ def test_summaries_files_and_relations_that_remain_are_named(tmp_path: Path) -> 
         summary = mind.consolidate_session("s")
         chunk = mind.list({"path": "MEMORY.md"})[0]
         remaining = {each.what: each for each in mind.erase("a", chunk.id).remaining}
-        assert remaining["summaries"].names == (summary.id,)
+        assert remaining["summaries and facts"].names == (summary.id,)
         assert remaining["files"].names == ("MEMORY.md",)
         assert remaining["relations"].names == ("Anna has Cup",)
 
