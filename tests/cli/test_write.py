@@ -245,11 +245,11 @@ def test_commands_without_bounds_refuse_one(recollect: Command, command: tuple[s
     "command", [("erase", "--user", "eve", "--yes"), ("status",), ("backup", "b"), ("export", "-")]
 )
 def test_a_command_that_needs_a_file_does_not_ignore_the_address_of_a_server(
-    recollect: Command, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+    recollect: Command, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     recollect("remember", "Eve's key is under the mat.", "--user", "eve")
     monkeypatch.setenv("RECOLLECT_URL", "http://127.0.0.1:1")
-    refused = recollect(*command)
+    refused = recollect(*command.split())
     assert (refused.code, "works on a file, not on the server" in refused.err) == (2, True)
     monkeypatch.delenv("RECOLLECT_URL")
     assert len(recollect("list", "--json").json) == 1
