@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all test-page test-integrations contract mutants check format speed quality everyday clean docs man test-gguf check-supply fuzz
+.PHONY: pictures demo test test-all test-page test-integrations contract mutants check format speed quality everyday clean docs man test-gguf check-supply fuzz
 
 demo: $(READY)  ## fill a memory from examples/ and ask it three questions
 	@$(BIN)/python examples/demo.py
@@ -34,6 +34,9 @@ test-page: $(READY)  ## the web page in a real browser; installs Chromium and Pl
 	@scripts/install-browser.sh
 	@$(BIN)/python -m pip install --quiet -e ".[page-test]"
 	$(BIN)/pytest tests/page
+
+pictures: $(READY)  ## the pictures of docs/page.md, taken by the tests of the page
+	RECOLLECT_PICTURES=docs/pictures $(BIN)/pytest tests/page -k pictures
 
 check-supply: $(READY)  ## bill of materials, licences, a wheel that is built twice, known vulnerabilities (constraints.txt: python -m tests.supply constraints)
 	-@$(BIN)/python -m pip install --quiet pip-audit

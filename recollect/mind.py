@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from recollect.upkeep.usage import SortOrder, Usage, UsagePeriodName
 
 log = logging.getLogger("recollect")
+SecretsPolicy = Literal["store", "refuse", "redact"]  # what is done with secrets in texts that are remembered
 AnyFilterOrMapping = FilterExpression | Mapping[str, Any]
 RELATION_FIELDS = ("collection", "user", "classification", "source", "created")  # of relate, beside its arguments
 MIN_PREFIX = 6  # characters of an id
@@ -96,7 +97,7 @@ class Mind:
         embedding_cache: SqliteEmbeddingCache | str | PathLike[str] | bool | None = None,
         query_cache: QueryCache | None = None,
         recipe_settings: Mapping[str, Mapping[str, Any]] | None = None,
-        secrets: Literal["store", "refuse", "redact"] = "store",
+        secrets: SecretsPolicy = "store",
     ) -> None:
         """``store`` is an open store to use instead of a file; the mind does not close it.
 
@@ -114,7 +115,8 @@ class Mind:
         from recollect.store.base import Bound, Space, check_space
 
         self.clock: Clock = _checked_clock(clock)
-        self._secrets = check.choice(secrets, "secrets", ("store", "refuse", "redact"))
+        self._secrets: SecretsPolicy = secrets
+        check.choice(secrets, "secrets", ("store", "refuse", "redact"))
         self.choice = choose_embedder(embedder)
         self._temporary_folder: str | None = None
         self._embedding_cache: SqliteEmbeddingCache | None = None
@@ -158,6 +160,10 @@ class Mind:
     def store(self) -> Store:
         """The store, limited to this mind's bound."""
         return self._store
+
+    @property
+    def secrets_policy(self) -> SecretsPolicy:
+        return self._secrets
 
     @property
     def bound(self) -> Bound:

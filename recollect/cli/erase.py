@@ -107,7 +107,9 @@ def _print_erasure(options: GlobalOptions, erasure: Erasure) -> None:
     for each in erasure.remaining:
         print_line((f"Not erased, {each.what}: ", "yellow"), ", ".join(each.names), (f" ({each.why})", "dim"))
     for reason in erasure.pending:
-        print_line(("Pending: ", "yellow"), reason, (". recollect erase --finish completes it.", "dim"))
+        print_line(("Pending: ", "yellow"), reason)
+    if erasure.pending and not erasure.dry_run:
+        print_line(("When that is done, recollect erase --finish overwrites what is left in the file.", "dim"))
     if erasure.dry_run and erasure.removed.get("memories"):
         print_line(("Confirm with --yes, or with --code ", "dim"), erasure.code)
     elif erasure.receipt is not None:

@@ -90,8 +90,11 @@ def _run(options: GlobalOptions, sets: list[str], readonly: bool) -> int:
 
     tool_operations(*sets)  # a wrong name is an error before anything is opened
     os.makedirs(os.path.dirname(os.path.abspath(options.path)), exist_ok=True)
+    from recollect.config.apply import search_settings
+
     with options.open(embed=True, create=True) as mind:
-        run_stdio(Service(mind, scope="read" if readonly else "admin"), sets)
+        service = Service(mind, scope="read" if readonly else "admin", search=search_settings(options.checked_config))
+        run_stdio(service, sets)
     return 0
 
 

@@ -162,8 +162,8 @@ class _Parser:
             for name, name_node, _ in self._items(settings_node, full):
                 if name not in known:
                     self._add_problem(name_node, f"{full}.{name}", f"unknown setting; {_suggest(name, known)}")
-                elif not self.trusted and "://" in str(parsed[recipe][name]):
-                    self._refuse(name_node, f"{full}.{name}", "this is the address of a service, which gets your texts")
+                elif not self.trusted and (parsed[recipe][name] == "chat" or "://" in str(parsed[recipe][name])):
+                    self._refuse(name_node, f"{full}.{name}", "this is a service, which gets your texts")
                 elif name in PATH_SETTINGS.get(recipe, ()) and (why := self._reach("path", str(parsed[recipe][name]))):
                     self._refuse(name_node, f"{full}.{name}", why)
             try:

@@ -14,6 +14,7 @@ from recollect.model import Filter, Memory
 from recollect.model import validation as check
 from recollect.model.filter import FilterExpression
 from recollect.model.json_records import to_json
+from recollect.model.limits import limit as size_limit
 from recollect.recall.results import Result
 
 Test = Callable[[Memory], bool]
@@ -102,13 +103,14 @@ def search(
         return []
     if test is None:
         return [(result.memory, result.score) for result in mind.recall(query, limit, filter=filter, **options)]
-    k = 4 * limit
+    most = max(limit, size_limit("results"))
+    k = min(4 * limit, most)
     while True:
         found = mind.recall(query, k, filter=filter, track=False, **options)
         passed = [(result.memory, result.score) for result in found if test(result.memory)]
-        if len(passed) >= limit or len(found) < k:
+        if len(passed) >= limit or len(found) < k or k == most:
             return passed[:limit]
-        k *= 4
+        k = min(4 * k, most)
 
 
 def result_metadata(result: Result) -> dict[str, Any]:

@@ -51,6 +51,10 @@ class AccessControl:
         self._sessions[_key(id)] = _Entry(entry.access, time.monotonic() + self.settings.session_hours * 3600)
         return id
 
+    def is_valid(self, access: Access) -> bool:
+        """Does the token behind an access still hold? For what goes on after its request was accepted."""
+        return access.id == LOCAL_ID or self.tokens.is_valid(access.id, datetime.now(UTC))
+
     def close_session(self, id: str) -> None:
         self._sessions.pop(_key(id), None)
 
@@ -74,7 +78,7 @@ class AccessControl:
             raise AccessDenied("The session has ended; run recollect ui again.")
         if method in UNSAFE and "origin" not in headers:  # where there is one, the guard has checked it
             raise AccessDenied("A change from a browser needs the header Origin.")
-        if entry.access.id != LOCAL_ID and not self.tokens.is_valid(entry.access.id, datetime.now(UTC)):
+        if not self.is_valid(entry.access):
             self.close_session(id)
             raise AccessDenied("The token behind this session was revoked or has expired.")
         return entry.access

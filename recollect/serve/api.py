@@ -205,7 +205,8 @@ class Api:
         def work() -> Any:
             return operation.run(self.backend.service(access, progress), arguments)
 
-        task = asyncio.ensure_future(self.backend.pool.run(work))
+        pool = self.backend.pool if operation.scope == "read" else self.backend.writers
+        task = asyncio.ensure_future(pool.run(work))
         try:
             while not task.done():
                 await asyncio.wait([task], timeout=0.25)
@@ -265,9 +266,10 @@ class Api:
                 return self.backend.service(access).mind.import_from(path, kind)
 
             try:
-                summary = asdict(await self.backend.pool.run(work))
+                summary = asdict(await self.backend.writers.run(work))
             except errors.RecollectError as problem:
-                raise type(problem)(str(problem).replace(path, "The upload")) from None
+                problem.args = (str(problem).replace(path, "The upload"),)
+                raise
         del summary["ids"]
         summary["problems"] = [str(each).replace(path, "The upload") for each in summary["problems"]]
         return Response(to_bytes(summary), media_type="application/json")

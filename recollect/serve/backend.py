@@ -80,6 +80,7 @@ class Backend:
             clock=self.mind.clock,
             embedding_cache=False,  # the embedder of the server's mind has its cache already
             recipe_settings=self.recipe_settings,
+            secrets=self.mind.secrets_policy,
             **bound,
         )
 

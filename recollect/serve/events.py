@@ -56,6 +56,9 @@ class ChangeFeed:
             yield sse("ready", {"memories": len(state.updated)})
             idle = 0.0
             while not await self._stopping():
+                if not self._backend.control.is_valid(access):
+                    yield sse("end", {"reason": "The token was revoked or has expired."})
+                    return
                 idle += POLL_SECONDS
                 try:
                     following = await run(self._read_if_changed, access, state)

@@ -10,6 +10,7 @@ from recollect.service.records import brief_json
 if TYPE_CHECKING:
     from recollect.mind import Mind
 
+SEARCHED_NAMES = 12
 NAME = "name:"  # before the name in the id of a node
 
 
@@ -73,9 +74,9 @@ def _edges_of(mind: Mind, ids: list[str]) -> dict[tuple[str, str, str], float]:
 
 
 def _about(mind: Mind, names: set[str]) -> list[Memory]:
-    """The newest memories that name one of these as an entity: found by the words of the field entities."""
+    """Memories that name one of these as an entity, found by its words; for a dozen names, as each takes a recall."""
     found: dict[str, Memory] = {}
-    for name in sorted(names):
+    for name in sorted(names)[:SEARCHED_NAMES]:
         for result in mind.recall(name, 50, recipe="default", track=False) if name.strip() else ():
             if any(entity.casefold() == name for entity in result.memory.entities):
                 found[result.id] = result.memory

@@ -16,11 +16,12 @@ from recollect.model import JsonObject
 from recollect.model import validation as check
 from recollect.model.fields import Check, Field
 from recollect.model.filter import Filter, as_filter
+from recollect.model.limits import LIMITS
 from recollect.model.memory import FIELDS
 
 REQUIRED = object()  # the default of a parameter that has none
-MAX_QUERY = 10_000  # characters of a query
-MAX_TEXT = 1_000_000  # characters of a memory's text
+MAX_QUERY = LIMITS["query_bytes"].default  # characters of a query
+MAX_TEXT = LIMITS["memory_bytes"].default  # characters of a memory's text
 MAX_ITEMS = 10_000  # memories, ids or tags in one call
 MAX_RESULTS = 1_000  # results of a recall, memories of a page
 MAX_BUDGET = 200_000  # tokens of a context

@@ -16,7 +16,7 @@ from recollect.text.words import words
 
 BATCH = 512  # memories that are read at a time
 FLOOD = 5  # memories that say the same in nearly the same words
-DERIVED = ("mentions", "derived_from")  # edges from a memory to what it was made of
+DERIVED = ("mentions", "depends_on", "derived_from")  # edges from a memory to what it was made of
 STATUSES = ("active", "superseded", "contradicted")
 
 

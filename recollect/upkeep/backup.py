@@ -241,12 +241,14 @@ def restore(
             raise NotFound(f"There is no complete backup in {source.path}.")
         chosen = _choose(manifests, moment)
         new = path.with_name(f".{path.name}.restoring-{secrets.token_hex(4)}")
-        aside = path.with_name(f"{path.name}.before-restore-{now.strftime('%Y%m%d-%H%M%S')}") if path.exists() else None
+        replaced_name = f"{path.name}.before-restore-{now.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+        aside = path.with_name(replaced_name) if path.exists() else None
         try:
             _write_file(source, chosen, new, progress)
             with nobody_else(str(path)) if aside else contextlib.nullcontext():
                 receipts += [receipt_from_dict(receipt) for each in manifests for receipt in each.receipts]
                 undone, not_undone, erased = _bring_to_moment(new, receipts, moment, now)
+                _record_backup(new, source, chosen, now)
                 put_in_place(new, path, aside)
                 source.disk.sync_folder(path.parent)
         finally:
@@ -293,6 +295,16 @@ def _receipts_in(path: Path) -> list[Receipt]:
         store.close()
 
 
+def _record_backup(new: Path, source: BackupFolder, chosen: Manifest, now: datetime) -> None:
+    """A restored file knows the backup that it came from, so that an erasure can name it."""
+    store = SqliteStore(str(new), lambda: now)
+    try:
+        store.record_backup(str(source.path.absolute()), chosen.moment)
+    finally:
+        store.close()
+    finish_copy(str(new))
+
+
 def _bring_to_moment(
     new: Path, receipts: Sequence[Receipt], moment: datetime | None, now: datetime
 ) -> tuple[int, tuple[str, ...], int]:
@@ -300,7 +312,8 @@ def _bring_to_moment(
     store = SqliteStore(str(new), lambda: now)
     try:
         undone, not_undone = (0, ()) if moment is None else undo_after(store, moment)
-        erasure = apply_receipts(store, receipts, now)
+        known = store.receipts()  # what is in the file in spite of them was written after them
+        erasure = apply_receipts(store, [each for each in receipts if each not in known], now)
         erased = erasure.removed.get("memories", 0) if erasure else 0
     finally:
         store.close()

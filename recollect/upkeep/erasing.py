@@ -5,6 +5,7 @@ The store removes; see ``Store.erase``. Caches of vectors beside the store are e
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 from recollect.store.text_fields import clear_word_caches
 
+MADE_FROM = ("mentions", "depends_on")  # edges from a summary or a fact to what it was made of
 MAX_NAMES = 20  # of each thing that remains
 
 
@@ -106,26 +108,32 @@ def erase(
 
     erased = store.erase(ids, purge, code=code, dry_run=dry_run)
     if dry_run:
-        return replace(erased, remaining=remaining)
+        return replace(erased, remaining=remaining, pending=(*erased.pending, *_copies(store)))
     clear_word_caches()
     pending = (*erased.pending, *(reason for cache in caches for reason in cache.clean()))
-    return replace(erased, remaining=remaining, pending=(*pending, *_backups(store)))
+    return replace(erased, remaining=remaining, pending=(*pending, *_copies(store)))
 
 
-def _backups(store: Store) -> tuple[str, ...]:
-    """Backups are not changed: they hold what was erased until they are deleted."""
-    backup = store.status().last_backup
-    if backup is None:
+def _copies(store: Store) -> tuple[str, ...]:
+    """Backups and copies of the file are not changed: they hold what was erased until they are deleted."""
+    if not isinstance(store, SqliteStore):
         return ()
-    reason = f"backups in {backup.folder}, the last of {backup.at:%Y-%m-%d}, still hold it until they are deleted"
-    return (f"{reason}; restore erases it again",)
+    path = Path(store.path).absolute()
+    patterns = (f"{glob.escape(path.name)}.before-restore-*", f"{glob.escape(path.name)}.before-doctor-*")
+    beside = sorted(str(copy) for pattern in (*patterns, ".recollect-backup-*") for copy in path.parent.glob(pattern))
+    folders = [folder for folder in store.backup_folders() if Path(folder).exists()]
+    if store.bound.values:  # who is limited to a part of the file does not see where its copies are
+        folders, beside = folders and ["the folders of its operator"], beside and ["copies beside the file"]
+    named = [f"backups in {', '.join(folders)}"] if folders else []
+    named += [f"the copies {', '.join(beside)}"] if beside else []
+    return tuple(f"{each} may hold it until they are deleted; restore erases it again" for each in named)
 
 
 def find_remaining(store: Store, memories: Sequence[Memory], whole: bool) -> tuple[Remaining, ...]:
     """What the erasure of these memories leaves, because it is not theirs alone."""
     ids = {memory.id for memory in memories}
-    linked = {edge.source for edge in store.edges([*ids]) if edge.kind == "mentions"} - ids
-    summaries = [each.id for each in store.get(sorted(linked), missing_ok=True) if each.kind == "summary"]
+    linked = {edge.source for edge in store.edges([*ids]) if edge.kind in MADE_FROM} - ids
+    made = [each.id for each in store.get(sorted(linked), missing_ok=True) if each.kind in ("summary", "fact")]
     chunks = {memory.collection: set(store.chunk_ids(memory.collection)) for memory in memories}
     files = sorted({memory.path for memory in memories if memory.id in chunks[memory.collection]})
     names = {name.casefold() for memory in memories for name in memory.entities}
@@ -135,7 +143,7 @@ def find_remaining(store: Store, memories: Sequence[Memory], whole: bool) -> tup
         if not whole and edge.source not in ids and names & {edge.subject.casefold(), edge.object.casefold()}
     ]
     found = (
-        ("summaries", summaries, "they were made from erased memories; erase them by id, or consolidate again"),
+        ("summaries and facts", made, "they were made from erased memories; erase them by id, or consolidate again"),
         ("files", files, "the files still exist; sync reads them again when they change, unless they are excluded"),
         (
             "relations",

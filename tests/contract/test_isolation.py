@@ -299,6 +299,7 @@ VERBS: dict[str, tuple[Attempt, ...]] = {
     ),
     "bound": (Reads(lambda mind, world: mind.bound),),
     "collection": (Reads(lambda mind, world: mind.collection),),
+    "secrets_policy": (Reads(lambda mind, world: mind.secrets_policy),),
     "remember": (
         Refused(lambda mind, world: mind.remember("A jug.", id=FOREIGN), (FOREIGN,)),
         Refused(lambda mind, world: mind.remember(Memory("A jug.", id=FOREIGN)), (FOREIGN,)),

@@ -87,7 +87,7 @@ def world() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def options() -> dict[str, Any]:
-    return {"viewport": {"width": 1280, "height": 860}}
+    return {"viewport": {"width": 1280, "height": 860}, "reduced_motion": "reduce"}
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -204,9 +205,9 @@ def test_stored_text_never_runs_and_nothing_is_asked_of_other_hosts(page: Page) 
 @pytest.mark.parametrize(
     "options",
     [
-        {"viewport": {"width": 1280, "height": 860}},
-        {"viewport": {"width": 1280, "height": 860}, "color_scheme": "dark"},
-        {"viewport": {"width": 390, "height": 844}, "has_touch": True},
+        {"viewport": {"width": 1280, "height": 860}, "reduced_motion": "reduce"},
+        {"viewport": {"width": 1280, "height": 860}, "reduced_motion": "reduce", "color_scheme": "dark"},
+        {"viewport": {"width": 390, "height": 844}, "reduced_motion": "reduce", "has_touch": True},
     ],
     ids=["light", "dark", "phone"],
 )
@@ -271,3 +272,19 @@ def test_the_page_is_small_and_has_no_inline_script_or_style() -> None:
     assert "innerHTML" not in scripts
     assert "http://" not in scripts.replace("http://www.w3.org/2000/svg", "")
     assert "https://" not in scripts
+
+
+@pytest.mark.skipif("RECOLLECT_PICTURES" not in os.environ, reason="make pictures takes them")
+def test_pictures_for_the_docs(page: Page) -> None:
+    """Not a check: the pictures of docs/page.md, of the page as it is."""
+    folder = Path(os.environ["RECOLLECT_PICTURES"])
+    folder.mkdir(exist_ok=True)
+    ask(page, "where is the blue cup?")
+    page.page.click(".result >> nth=0")
+    page.page.wait_for_selector(".waterfall")
+    page.page.screenshot(path=folder / "search.png")
+    for name, ready in (("conflicts", ".pair"), ("timeline", ".column"), ("compare?q=rent", "[data-recipe]")):
+        page.open(f"#/{name}")
+        page.page.wait_for_selector(ready)
+        page.page.wait_for_timeout(300)
+        page.page.screenshot(path=folder / f"{name.partition('?')[0]}.png")

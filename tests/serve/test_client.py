@@ -29,7 +29,7 @@ TEXTS = [
 LOCAL_ONLY = {  # what needs the machine of the memory, or is no verb
     *("bound", "collection", "store", "consolidate", "consolidate_session", "embed_missing", "export_markdown"),
     *("names_in", "probe", "reembed", "tools", "remember_turns"),
-    *("erase_expired", "finish_erasures", "receipts", "verify_erasure", "audit", "backup", "extract"),
+    *("erase_expired", "finish_erasures", "receipts", "verify_erasure", "audit", "backup", "extract", "secrets_policy"),
 }
 
 

@@ -25,7 +25,8 @@ SETTINGS_FILE = ".claude/settings.json"  # of a user, or of a project
 
 def session_start(mind: Mind) -> str:
     """The newest statements of users and notes, as a text for the model; empty if there are none."""
-    recent = mind.list({"status": "active", "not": {"role": ["assistant", "system", "tool"]}}, limit=RECENT)
+    stated = mind.list({"status": "active", "not": {"role": ["assistant", "system", "tool"]}}, limit=4 * RECENT)
+    recent = [each for each in stated if each.expires is None or each.expires > mind.clock()][:RECENT]
     if not recent:
         return ""
     shown = [replace(memory, text=memory.text[:MAX_CHARACTERS]) for memory in recent]

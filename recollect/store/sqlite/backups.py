@@ -16,6 +16,13 @@ def record_backup(connection: apsw.Connection, folder: str, at: datetime) -> Non
     connection.execute("INSERT OR REPLACE INTO backups VALUES (?, ?)", (folder, micros(at)))
 
 
+def read_backup_folders(connection: apsw.Connection) -> list[str]:
+    """The folders that have backups of the file."""
+    if not fetch(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'backups'"):
+        return []
+    return [str(folder) for (folder,) in fetch(connection, "SELECT folder FROM backups ORDER BY folder")]
+
+
 def read_last_backup(connection: apsw.Connection) -> LastBackup | None:
     if not fetch(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'backups'"):  # of an earlier version
         return None

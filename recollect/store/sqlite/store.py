@@ -24,7 +24,7 @@ from recollect.model import validation as check
 from recollect.model.validation import from_micros, micros
 from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord
 from recollect.store.erasing import Erasure, Purge, Receipt
-from recollect.store.sqlite.backups import read_last_backup, record_backup
+from recollect.store.sqlite.backups import read_backup_folders, read_last_backup, record_backup
 from recollect.store.sqlite.bounds import bound_condition, contains_folder
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, fork_gate, translate_errors
 from recollect.store.sqlite.erasing import erase, last_erasure, read_receipts
@@ -400,6 +400,11 @@ class SqliteStore:
                 last_change=None if last is None else from_micros(last),
                 last_backup=None if values else read_last_backup(connection),
             )
+
+    def backup_folders(self) -> list[str]:
+        """The folders with backups of the whole file, whatever the bound is."""
+        with translate_errors(self.path), fork_gate.hold():
+            return read_backup_folders(self.connection)
 
     def record_backup(self, folder: str, at: datetime) -> None:
         """Remember when the file was backed up, for status and doctor."""

@@ -46,7 +46,6 @@ export const api = {
   compare: (body, signal) => post("/compare", body, signal),
   recipes: () => get("/recipes"),
   status: () => get("/status"),
-  health: () => get("/health"),
   show: (memory) => call("GET", `/memories/${id(memory)}`),
   list: (query, signal) => get("/memories", query, signal),
   history: (memory) => get(`/memories/${id(memory)}/history`),

@@ -13,9 +13,8 @@ export async function update() {
   const rows = {
     Memories: listed(status.memories), Collections: listed(status.collections), Links: `${count(status.edges)} between memories, ${count(status.relations)} between names`, Words: count(status.words),
     Embedder: status.embedder || "none: words only", "Without a vector": status.without_vector ? `${count(status.without_vector)} (made with the next writes, or by recollect reembed)` : "none",
-    "Last change": status.last_change ? moment(status.last_change) : "never", Access: `${status.scope}${Object.keys(status.bound).length ? `, only ${listed(status.bound)}` : ""}${status.readonly ? ", read only" : ""}`, Version: status.version,
+    "Last change": status.last_change ? moment(status.last_change) : "never", Access: `${status.scope}${Object.keys(status.bound).length ? `, only ${Object.entries(status.bound).map(([name, value]) => `${name} ${value}`).join(", ")}` : ""}${status.readonly ? ", read only" : ""}`, Version: status.version,
   };
-  for (const name of ["bytes", "last_backup", "index"]) if (status[name] !== undefined) rows[name.replace("_", " ")] = typeof status[name] === "number" ? count(status[name]) : String(status[name]);
   replace(byId("answer"), status.note && h("p", { class: "notice" }, status.note), h("table", null, Object.entries(rows).map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value)))),
     h("h2", null, "Checks"), h("p", { class: "dim" }, "Run ", h("code", null, "recollect doctor"), " where the memory is stored to check the file, its indexes and its vectors, and ", h("code", null, "recollect backup"), " to copy it while it is in use."));
 }

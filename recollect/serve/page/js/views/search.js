@@ -12,10 +12,11 @@ let opened = "";
 
 export function open(main) {
   last = "";
-  const input = h("input", { id: "query", type: "search", placeholder: "Ask your memory…", "aria-label": "Query", autocomplete: "off", spellcheck: "false" });
-  const later = debounced(TYPING, () => change({ q: input.value, open: "", tab: "" }, true));
+  const input = h("input", { id: "query", type: "search", placeholder: "Ask your memory…", "aria-label": "Query", autocomplete: "off", spellcheck: "false", value: read().values.q || "" });
+  const submit = () => { if ((read().values.q || "") !== input.value) change({ q: input.value, open: "", tab: "" }, true); };
+  const later = debounced(TYPING, submit);
   input.addEventListener("input", () => { quick(input.value); later(); });
-  input.addEventListener("keydown", (event) => { if (event.key === "Enter") change({ q: input.value, open: "", tab: "" }, true); });
+  input.addEventListener("keydown", (event) => { if (event.key === "Enter") submit(); });
   const recipe = h("select", { id: "recipe", "aria-label": "Recipe", onchange: () => change({ recipe: recipe.value === "default" ? "" : recipe.value, open: "" }) }, h("option", { value: "default" }, "default"));
   api.recipes().then(({ recipes }) => { replace(recipe, recipes.map((each) => h("option", { value: each.name, title: each.about }, each.name))); recipe.value = read().values.recipe || "default"; }).catch(() => {});
   replace(main, h("div", { class: "narrow" },
