@@ -611,7 +611,7 @@ class Mind:
 
         summariser = None if summarise is None else Summariser(summarise, deadline)
         active = [memory for memory in reversed(self.list(filter)) if memory.status == "active"]
-        return write_notes(Path(folder), make_notes(active, period, summariser))
+        return write_notes(Path(folder), make_notes(active, period, summariser), self.bound.values)
 
     def consolidate_session(
         self, session: str, *, summarise: Summarise | ChatModel | str | None = None, deadline: float = 120.0

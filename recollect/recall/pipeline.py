@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -65,7 +65,7 @@ def search(store: Store, request: Request, start: float) -> SearchOutcome:
     """Search, without recording any use."""
     query, k = check_request(request)
     with store.snapshot() as snapshot:
-        run = _begin(request, query, k, snapshot, start)
+        run = _begin(request, query, k, snapshot, start, store.bound.values)
         hits = _search(run)
         shown = _cut(run, hits)
         confidence = _confidence(run, hits)  # of all hits: it does not depend on k
@@ -121,7 +121,7 @@ def check_request(request: Request) -> tuple[str, int]:
     return query, k
 
 
-def _begin(request: Request, query: str, k: int, snapshot: Snapshot, start: float) -> Run:
+def _begin(request: Request, query: str, k: int, snapshot: Snapshot, start: float, bound: Mapping[str, str]) -> Run:
     """Start a run. The filter is compiled first, into one scope for every cue."""
     scope_start = time.perf_counter()
     scope, filter = scope_of(request, snapshot), _combined_filter(request)
@@ -142,6 +142,7 @@ def _begin(request: Request, query: str, k: int, snapshot: Snapshot, start: floa
         filter,
         request.k is None,
         request.history,
+        bound=bound,
     )
     with run.step("filter", "scope") as step:
         step.after = scope.count
@@ -231,7 +232,7 @@ def _why_not(store: Store, request: Request, run: Run, shown: Hits, id: str) -> 
     """Explain an absence from the trace of a finished recall; only the cues' scores are computed again."""
     (full_id,) = store.resolve([id])
     with store.snapshot() as snapshot:
-        again = _begin(request, run.query.text, run.k, snapshot, time.perf_counter())
+        again = _begin(request, run.query.text, run.k, snapshot, time.perf_counter(), run.bound)
         again.deadline = None
         again.query, again.found = run.query, run.found
         return explain_absence(run, again, shown, full_id)

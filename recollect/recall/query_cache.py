@@ -120,6 +120,7 @@ class _TrackedStore:
 
     def __init__(self, store: Store, request: Request) -> None:
         self._store = store
+        self.bound = store.bound
         self._now = request.now
         self.use_was_read = _depends_on_use(request.filter) or _depends_on_use(request.recipe.filter)
         self.next_moment = np.inf

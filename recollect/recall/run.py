@@ -86,6 +86,7 @@ class Run:
     filter: FilterExpression | None = None  # what the scope was compiled from; external results are checked against it
     k_is_default: bool = False  # the caller gave none: a step may raise it
     history: tuple[HistoryTurn, ...] = ()  # the turns before the query, oldest first
+    bound: Mapping[str, str] = field(default_factory=dict)  # of the store: what is read beside it must be within, too
     found: dict[str, Candidates] = field(default_factory=dict)  # by the name of the cue
     notes: dict[int, list[str]] = field(default_factory=dict)  # by key: what stages say about a hit
     external: list[Memory] = field(default_factory=list)  # results that are not stored memories
@@ -170,6 +171,10 @@ class Run:
         created = fields.get("created")
         too_late = created is not None and self.as_of < self.now and created[0] > self.as_of
         return not too_late and matches(self.filter, fields)
+
+    def is_within_bound(self, fields: Mapping[str, Any]) -> bool:
+        """Whether a result from a file, which the store does not know, belongs to the bound of the caller (B18)."""
+        return all(fields.get(name) == value for name, value in self.bound.items())
 
     def edges(self, keys: Rows, kinds: Sequence[str] | None = None) -> EdgeArrays:
         """Edges from or to these memories that existed at ``as_of``."""

@@ -106,6 +106,13 @@ class IdempotencyKeys:
             self._bytes += len(answer.body)
             entry[2].set_result(answer)
 
+    def clear(self) -> None:
+        """Drop all answers that are finished."""
+        for key, (_, _, future) in list(self._entries.items()):
+            if future.done():
+                self._entries.pop(key, None)
+        self._bytes = 0
+
     def _expire(self) -> None:
         oldest = time.monotonic() - KEY_SECONDS
         while self._entries:

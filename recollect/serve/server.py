@@ -45,8 +45,15 @@ class ImpatientProtocol(H11Protocol):
         self._head_timer.cancel()
         super().connection_lost(exc)
 
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._head_timer.cancel()
+        wait = HEADER_SECONDS + KEEP_ALIVE_SECONDS  # uvicorn closes a connection that is silent before that
+        self._head_timer = self.loop.call_later(wait, self._close_without_request)
+
     def _close_without_request(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
+        waiting = self.cycle is None or self.cycle.response_complete
+        if waiting and not self.transport.is_closing():
             self.transport.close()
 
 

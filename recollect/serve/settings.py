@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -77,5 +78,6 @@ class ServerSettings:
 def _host_name(header: str) -> str:
     """The name in a Host header: ``[::1]:8765`` is ``::1``."""
     if header.startswith("["):
-        return header[1:].partition("]")[0].lower()
+        name, _, port = header[1:].partition("]")
+        return name.lower() if not port or re.fullmatch(r":\d{1,5}", port) else ""
     return header.rpartition(":")[0].lower() if header.count(":") == 1 else header.lower()

@@ -124,6 +124,8 @@ def with_definitions(schema: JsonObject, definitions: Mapping[str, JsonObject] =
             if name not in used:
                 used[name] = definitions[name]
                 waiting.append(definitions[name])
+    if "$ref" in schema:  # MCP clients want a type at the root
+        schema = {"type": used[schema["$ref"].rpartition("/")[2]]["type"], **schema}
     return {**schema, "$defs": used} if used else schema
 
 

@@ -48,6 +48,10 @@ def erase(
     erasure = service.mind.erase(*(ids or ()), filter=filter, **named, dry_run=code is None, code=code)
     folder = os.path.dirname(os.path.abspath(service.mind.path)) + os.sep
     shown: JsonObject = erasure.as_dict()
+    if service.mind.bound.values:  # these tell of words and vectors that others have, or not
+        for counts in (shown["removed"], (shown["receipt"] or {}).get("removed", {})):
+            for kind in ("words", "cached_vectors"):
+                counts.pop(kind, None)
     return {**shown, "pending": [reason.replace(folder, "") for reason in shown["pending"]]}
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -112,15 +113,21 @@ def make_notes(memories: Sequence[Memory], period: Period, summariser: Summarise
     ]
 
 
-def write_notes(folder: Path, notes: Sequence[PeriodNote]) -> list[Path]:
-    """Write notes as ``consolidation/daily/2026-03-02.md``, those whose content changed; returns their paths."""
+def write_notes(folder: Path, notes: Sequence[PeriodNote], bound: Mapping[str, str]) -> list[Path]:
+    """Write notes as ``consolidation/daily/2026-03-02.md``, those whose content changed; returns their paths.
+
+    The front matter has the bound of the mind: no mind of another bound reads them.
+    """
+    header = "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in bound.items())
+    header = f"---\n{header}---\n\n" if header else ""
     written = []
     for note in notes:
         path = folder / "consolidation" / note.period / f"{note.name}.md"
-        if not path.exists() or path.read_text("utf-8") != note.markdown:
+        markdown = header + note.markdown
+        if not path.exists() or path.read_text("utf-8") != markdown:
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary = path.with_suffix(".md.new")
-            temporary.write_text(note.markdown, "utf-8")
+            temporary.write_text(markdown, "utf-8")
             temporary.replace(path)
             written.append(path)
     return written

@@ -269,3 +269,16 @@ def test_where_folders_are_is_told_to_admins_only(server: RunningServer, tmp_pat
         assert response.status_code in (400, 404), path
         assert str(tmp_path) not in response.text.replace(path, "")
     assert server.client("read", collection="ours").get("/v1/folders").json() == {"folders": []}
+
+
+def test_wrong_tokens_do_not_lock_out_a_valid_one_of_the_same_address(tmp_path: Path) -> None:
+    with start(tmp_path) as server, server.client() as valid, server.client_with("rct_x_y") as wrong:
+        statuses = {wrong.get("/v1/status").status_code for _ in range(60)}
+        assert statuses == {401, 429}
+        assert valid.get("/v1/status").status_code == 200
+
+
+@pytest.mark.parametrize("host", ["[::1]x.evil", "[::1]:99x", "evil", "127.0.0.1.evil"])
+def test_a_host_that_only_begins_like_this_one_is_refused(tmp_path: Path, host: str) -> None:
+    with start(tmp_path) as server, server.client_with(server.token(), host=host) as client:
+        assert client.get("/v1/status").status_code in (400, 421)

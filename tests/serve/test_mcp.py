@@ -459,3 +459,10 @@ def test_over_http_strangers_are_refused(tmp_path: Path, headers: dict[str, str]
         with server.client_with(token, **headers) as client:
             assert client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}).status_code == status
             assert client.post("/mcp/nothing", json={}).status_code in (status, 404)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_every_client_can_list_all_tools(mind: Mind, mode: Any) -> None:
+    tools = talk(mind, lambda client: client.list_tools(), ("all",), mode=mode).tools
+    assert len(tools) > 20
+    assert all((tool.output_schema or {}).get("type") == "object" for tool in tools)

@@ -26,7 +26,7 @@ PERIODS = ("daily", "weekly", "quarterly")
 WEEK = re.compile(r"(\d{4})-?W(\d{2})", re.IGNORECASE)
 QUARTER = re.compile(r"(\d{4})-?Q([1-4])", re.IGNORECASE)
 DAY = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?")
-STRING_FIELDS = ("user", "collection", "session", "topic", "tier")  # that front matter may have
+STRING_FIELDS = ("user", "agent", "collection", "session", "topic", "tier")  # that front matter may have
 DUPLICATE_CHARACTERS = 80  # two paragraphs of one time with the same beginning are duplicates
 
 
@@ -61,6 +61,8 @@ class NotesCue:
         matched: dict[str, None] = {}
         refused = 0
         for note, span in self._notes(run, folder):
+            if not run.is_within_bound(note.fields):
+                continue
             matching = [(paragraph, stems & query_words.keys()) for paragraph, stems in note.paragraphs]
             matching = [(paragraph, stems) for paragraph, stems in matching if stems]
             if matching and not run.allows_external(
@@ -86,9 +88,11 @@ class NotesCue:
         return leaf(np.zeros(len(rows)), f"{self.name}: a memory is not a note")
 
     def _notes(self, run: Run, folder: Path) -> Iterator[tuple[NoteFile, Period | None]]:
-        unreadable = []
+        unreadable, inside = [], Path(self.folder or ".").expanduser().resolve()
         for period in PERIODS:
             for path in sorted(folder.glob(f"{period}/*.md")):
+                if not path.resolve().is_relative_to(inside):  # a link to elsewhere is not followed
+                    continue
                 try:
                     known = path.stat()
                     note = _read(str(path), period, known.st_mtime_ns, known.st_size)
