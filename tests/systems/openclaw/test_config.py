@@ -268,6 +268,8 @@ def test_status_says_which_provider_and_why(
     told = recollect("status", "--json").json
     assert (told["provider"], told["fallback"]) == (provider, fallback)
     assert why in told["why"]
+    assert told["vector_search"]["works"] == (provider != "none")
+    assert ("(the fallback)" in recollect("status").out) == fallback
 
 
 class Failing:
@@ -278,6 +280,15 @@ class Failing:
         if self.broken:
             raise OSError("the model has left")
         return [[1.0, float(len(text))] for text in texts]
+
+
+@pytest.mark.contract("O19")
+def test_status_says_that_vectors_of_another_model_are_not_searched(tmp_path: Path, recollect: Command) -> None:  # noqa: F811
+    with Mind(tmp_path / "memory.db", embedder=Failing()) as mind:
+        mind.remember("A cup.")
+    vectors = recollect("status", "--embedder", "local", "--json").json["vector_search"]
+    assert not vectors["works"]
+    assert "by failing: recollect reembed replaces them" in vectors["told"]
 
 
 @pytest.mark.contract("O20")

@@ -190,6 +190,31 @@ def test_what_is_not_indexed_is_refused(root: Path, tmp_path: Path, space: Works
 
 
 @pytest.mark.contract("O2")
+@pytest.mark.parametrize("climbing", ["../secret.md", "memory/../MEMORY.md"])
+def test_a_path_with_two_dots_is_refused_for_that_reason(space: Workspace, climbing: str) -> None:
+    space.sync()
+    with pytest.raises(InvalidInput, match="leads out of the folder; give a path as search results have it"):
+        space.get(climbing)
+
+
+@pytest.mark.contract("O2")
+def test_the_tool_reads_from_the_line_that_it_names(root: Path, space: Workspace) -> None:
+    whole = (root / "memory/2024-01.md").read_text().splitlines()
+    read = space.call("memory_get", {"path": "memory/2024-01.md", "from": 7, "lines": 2})
+    assert (read["text"], read["startLine"], read["endLine"]) == ("\n".join(whole[6:8]), 7, 8)
+
+
+@pytest.mark.contract("O2")
+def test_lines_before_the_first_and_after_the_last_are_refused(space: Workspace) -> None:
+    assert space.get("MEMORY.md", from_=3)["text"] == "The boiler is in the cellar."
+    with pytest.raises(InvalidInput, match=r"MEMORY\.md has 3 lines; there is no line 4"):
+        space.get("MEMORY.md", from_=4)
+    for first, count in ((0, 1), (1, 0)):
+        with pytest.raises(InvalidInput, match="from and lines must be at least 1"):
+            space.get("MEMORY.md", from_=first, lines=count)
+
+
+@pytest.mark.contract("O2")
 def test_a_file_that_becomes_a_link_out_of_the_folder_is_refused(root: Path, tmp_path: Path, space: Workspace) -> None:
     write(tmp_path, **{"secret.md": "SECRET"})
     space.sync()
@@ -247,6 +272,19 @@ def test_text_words_vectors_paths_and_lines_are_in_one_file(root: Path, path: Pa
     for name, first, last, text in found:
         assert text == "\n".join((root / name).read_text().split("\n")[first - 1 : last])
     assert [file.name for file in path.parent.glob("memory.db*") if file.suffix == ".db"] == ["memory.db"]
+
+
+@pytest.mark.contract("O4")
+def test_chunks_that_are_read_back_from_the_file_have_their_path_and_lines(root: Path, path: Path) -> None:
+    with Workspace(root, db=path, embedder=None) as space:
+        space.sync()
+    with Mind(path, embedder=None) as mind:
+        stored = mind.list()
+    assert {memory.path for memory in stored} == {"MEMORY.md", "memory/2024-01.md", "memory/deep/er.md"}
+    for memory in stored:
+        assert memory.lines is not None
+        first, last = memory.lines
+        assert memory.text == "\n".join((root / memory.path).read_text().split("\n")[first - 1 : last])
 
 
 # O13: chunks (their properties are in tests/ingest/test_markdown.py).

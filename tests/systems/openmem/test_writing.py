@@ -229,8 +229,14 @@ def test_confidence_is_what_it_was_made_with_whatever_happens(mind: Mind, clock:
     mind.contradict(id, other, loser=id)
     mind.supersede(id, "a newer cup")
     assert mind.show(id).confidence == 0.7
-    with pytest.raises(InvalidInput, match="confidence"):
-        mind.remember("cup", confidence=1.1)
+
+
+@pytest.mark.contract("M8")
+def test_confidence_is_between_0_and_1_and_both_are_allowed(mind: Mind) -> None:
+    assert [mind.remember(f"cup {value}", confidence=value).confidence for value in (0, 1)] == [0, 1]
+    for outside in (-0.01, 1.01):
+        with pytest.raises(InvalidInput, match="confidence"):
+            mind.remember("cup", confidence=outside)
 
 
 # M10: contradict.

@@ -51,7 +51,7 @@ def test_an_insight_comes_back_with_its_context(robot: Robot) -> None:
 def test_a_context_may_come_as_json_text(robot: Robot) -> None:
     robot.learn("Grip the cup.", '{"task": {"success": true}}')
     assert robot.recall("cup", context_filter={"task.success": True})[0].memory.context == {"task": {"success": True}}
-    for wrong in ("{", "[1]", "7"):
+    for wrong in ("{", "[1", "[1]", "7"):
         with pytest.raises(InvalidInput, match="context"):
             robot.learn("Grip the plate.", wrong)
 
