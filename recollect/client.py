@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from os import PathLike, fspath
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from recollect.upkeep.usage import Usage
 
 URL, TOKEN = "RECOLLECT_URL", "RECOLLECT_TOKEN"
+MAX_ANSWER_BYTES, MAX_SECONDS = 256 << 20, 600  # of one answer; exports are streamed
 PAGE = 1_000  # memories that list fetches at a time
 AnyFilter = FilterExpression | Mapping[str, Any] | None
 
@@ -66,7 +68,7 @@ class Client:
         self.url = address.rstrip("/")
         self._http = httpx2.Client(
             base_url=self.url,
-            headers={"authorization": f"Bearer {secret}"},
+            headers={"authorization": f"Bearer {secret}", "accept-encoding": "identity"},
             timeout=timeout,
             trust_env=False,
             verify=self.url.startswith("https:"),  # without TLS, no certificates are loaded
@@ -82,18 +84,34 @@ class Client:
         options: dict[str, Any] = {"json": given}
         if operation.method in ("GET", "DELETE"):
             options = {"params": {key: _in_query(value) for key, value in given.items()}}
-        return self._request(operation.method, f"/v1{path}", **options).json()
+        return self._json(operation.method, f"/v1{path}", **options)
 
     def _request(self, method: str, path: str, **options: Any) -> httpx2.Response:
         import httpx2
 
+        body, end = bytearray(), time.monotonic() + MAX_SECONDS
         try:
-            response = self._http.request(method, path, **options)
+            with self._http.stream(method, path, **options) as streamed:
+                for chunk in streamed.iter_bytes():
+                    body += chunk
+                    if len(body) > MAX_ANSWER_BYTES or time.monotonic() > end:
+                        limits = f"{MAX_ANSWER_BYTES:,} bytes or takes more than {MAX_SECONDS:,} seconds"
+                        raise ServerUnavailable(f"The answer of {self.url} has more than {limits}.")
         except httpx2.HTTPError as error:
             raise ServerUnavailable(f"{self.url} does not answer: {error}.") from None
+        response = httpx2.Response(streamed.status_code, content=bytes(body), request=streamed.request)
         if response.is_error:
             raise _error(response)
+        if not response.is_success:
+            raise ServerUnavailable(f"{self.url} answers with status {response.status_code}; is it a Recollect server?")
         return response
+
+    def _json(self, method: str, path: str, **options: Any) -> Any:
+        response = self._request(method, path, **options)
+        try:
+            return response.json()
+        except (ValueError, RecursionError):
+            raise ServerUnavailable(f"{self.url} does not answer with JSON; is it a Recollect server?") from None
 
     # Writing.
 
@@ -126,7 +144,7 @@ class Client:
     def _patch(self, id: str, changes: Mapping[str, Any], cleared: Mapping[str, None]) -> Any:
         """Changes where null removes a value, and what is not given stays."""
         body = {**{name: value for name, value in changes.items() if value is not None}, **cleared}
-        return self._request("PATCH", f"/v1/memories/{quote(check.string(id, 'id'), safe='')}", json=body).json()
+        return self._json("PATCH", f"/v1/memories/{quote(check.string(id, 'id'), safe='')}", json=body)
 
     def forget(self, *ids: str, reason: str = "") -> int:
         return int(self.call("forget", ids=list(ids), reason=reason)["forgotten"])
@@ -358,7 +376,7 @@ class Client:
         query = {"filename": os.path.basename(fspath(source)), **({} if kind is None else {"kind": kind})}
         with open(source, "rb") as file:
             headers = {"content-type": "application/octet-stream"}
-            done = self._request("POST", "/v1/import/file", params=query, content=file, headers=headers).json()
+            done = self._json("POST", "/v1/import/file", params=query, content=file, headers=headers)
         return ImportSummary(**done)
 
     def close(self) -> None:

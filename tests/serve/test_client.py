@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
+import socket
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -270,3 +273,41 @@ def test_the_command_line_uses_a_running_server(
     assert run(["show", "nothing"]) == 3
     assert not (tmp_path / "memory.db-tokens.json.lock").exists()
     assert replace(stored, use=Use()).text in [each.text for each in server.mind.list()]
+
+
+def answer_with(parts: Iterator[bytes], status: str = "200 OK") -> Iterator[str]:
+    """A server that sends this body and then closes; its address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            connection, _ = listener.accept()
+            connection.recv(65536)
+            connection.sendall(f"HTTP/1.1 {status}\r\nconnection: close\r\n\r\n".encode())
+            for part in parts:
+                connection.sendall(part)
+            connection.close()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    listener.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ([b"x" * 65536] * 64, "200 OK"),
+        ([b"<html>hello</html>"], "200 OK"),
+        ([b"[" * 100_000], "200 OK"),
+        ([b""], "307 Temporary Redirect"),
+    ],
+    ids=["endless", "a page", "deep", "a redirect"],
+)
+def test_a_server_that_is_none_of_ours_is_an_error_that_says_so(
+    body: list[bytes], status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.client.MAX_ANSWER_BYTES", 1 << 20)
+    with contextlib.contextmanager(answer_with)(iter(body), status) as url, Client(url, token="rct_a_b") as client:
+        with pytest.raises(ServerUnavailable):
+            client.list()
