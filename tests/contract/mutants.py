@@ -123,7 +123,7 @@ MUTANTS: list[Mutant] = [
     ),
     ("embed/cache.py", "if hash not in entries}", "}", "O16"),
     ("embed/remote.py", "concurrency: int = 2", "concurrency: int = 3", "O17"),
-    ("recall/query_cache.py", "if self._version == snapshot.version else None", "", "O18"),
+    ("recall/query_cache.py", "if self._version != snapshot.version:", "if False:", "O18"),
     (
         "recall/query_cache.py",
         "len(self._entries) > self.settings.max_entries",
