@@ -275,6 +275,7 @@ def test_the_command_line_uses_a_running_server(
     assert replace(stored, use=Use()).text in [each.text for each in server.mind.list()]
 
 
+@contextlib.contextmanager
 def answer_with(parts: Iterator[bytes], status: str = "200 OK") -> Iterator[str]:
     """A server that sends this body and then closes; its address."""
     listener = socket.create_server(("127.0.0.1", 0))
@@ -308,6 +309,9 @@ def test_a_server_that_is_none_of_ours_is_an_error_that_says_so(
     body: list[bytes], status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("recollect.client.MAX_ANSWER_BYTES", 1 << 20)
-    with contextlib.contextmanager(answer_with)(iter(body), status) as url, Client(url, token="rct_a_b") as client:
-        with pytest.raises(ServerUnavailable):
-            client.list()
+    with (
+        answer_with(iter(body), status) as url,
+        Client(url, token="rct_a_b") as client,
+        pytest.raises(ServerUnavailable),
+    ):
+        client.list()
