@@ -26,7 +26,7 @@ ENVIRONMENT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class CommandParameter:
     """An option or an argument of a command: how it is written, and what it does."""
 
     names: tuple[str, ...]
@@ -47,12 +47,12 @@ class CommandManual:
     section: str
     usage: str
     help: str
-    arguments: tuple[Parameter, ...]
-    options: tuple[Parameter, ...]
+    arguments: tuple[CommandParameter, ...]
+    options: tuple[CommandParameter, ...]
 
-    def panels(self) -> dict[str, list[Parameter]]:
+    def panels(self) -> dict[str, list[CommandParameter]]:
         """The options by panel of the help page, those of all commands left out."""
-        panels: dict[str, list[Parameter]] = {}
+        panels: dict[str, list[CommandParameter]] = {}
         for option in self.options:
             if option.panel != GLOBAL:
                 panels.setdefault(option.panel or "Options", []).append(option)
@@ -70,7 +70,7 @@ def describe_commands() -> list[CommandManual]:
     ]
 
 
-def describe_global_options() -> list[Parameter]:
+def describe_global_options() -> list[CommandParameter]:
     group: Any = typer.main.get_command(app)
     return [_parameter(each) for each in group.params]
 
@@ -89,7 +89,7 @@ def _describe(section: str, name: str, command: Any) -> CommandManual:
     )
 
 
-def _parameter(parameter: Any) -> Parameter:
+def _parameter(parameter: Any) -> CommandParameter:
     is_option = parameter.param_type_name == "option"
     names = (*parameter.opts, *parameter.secondary_opts) if is_option else (f"<{parameter.name}>",)
     value = ""
@@ -102,7 +102,7 @@ def _parameter(parameter: Any) -> Parameter:
     default = parameter.default
     if isinstance(default, (int, float, str)) and not isinstance(default, bool):
         help = f"{help.rstrip('.')}; by default {default}." if help else f"By default {default}."
-    return Parameter(tuple(names), value, help, getattr(parameter, "rich_help_panel", None) or "")
+    return CommandParameter(tuple(names), value, help, getattr(parameter, "rich_help_panel", None) or "")
 
 
 def as_markdown() -> str:
@@ -129,7 +129,7 @@ def _markdown_lines() -> Iterator[str]:
     yield from (f"| {code} | {_escape(meaning)} |" for code, meaning in EXIT_CODES.items())
 
 
-def _table(title: str, parameters: list[Parameter]) -> Iterator[str]:
+def _table(title: str, parameters: list[CommandParameter]) -> Iterator[str]:
     yield f"\n| {title} | What it does |\n|---|---|"
     yield from (f"| `{each.usage}` | {_escape(each.help)} |" for each in parameters)
 
@@ -172,7 +172,7 @@ def _man_lines() -> Iterator[str]:
     yield "recollect recall \\(dqwhere is the blue mug?\\(dq -k 3\n.EE"
 
 
-def _man_parameters(parameters: list[Parameter]) -> Iterator[str]:
+def _man_parameters(parameters: list[CommandParameter]) -> Iterator[str]:
     yield from (f".TP\n.B {_roff(each.usage)}\n{_roff(each.help)}" for each in parameters)
 
 

@@ -23,7 +23,7 @@ Key = tuple[Any, ...]  # ("memory", row), ("strength", row), ("edge", source row
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class StoredOperation:
     """One undoable call. It may span several transactions."""
 
     verb: str
@@ -60,7 +60,7 @@ class State:
     spaces: list[Space] = field(default_factory=list)
     vectors: dict[tuple[Space, int], NDArray[np.float32]] = field(default_factory=dict)
     sketches: dict[tuple[Space, int], bytes] = field(default_factory=dict)
-    operations: dict[int, Operation] = field(default_factory=dict)  # without those that were undone
+    operations: dict[int, StoredOperation] = field(default_factory=dict)  # without those that were undone
     changes: list[Change] = field(default_factory=list)
     decays: list[tuple[int, datetime, Bound]] = field(default_factory=list)  # operation, moment, which memories
     folders: dict[str, JsonObject] = field(default_factory=dict)

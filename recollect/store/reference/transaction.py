@@ -21,8 +21,8 @@ from recollect.store.reference.state import (
     SYNC,
     Change,
     Key,
-    Operation,
     State,
+    StoredOperation,
     created_of,
     ends_of,
     place_of,
@@ -304,7 +304,7 @@ class ReferenceTransaction:
         state = self.state
         if self._operation is None:
             self._operation = state.last_operation = state.last_operation + 1
-        operation = state.operations.get(self._operation) or Operation(self._verb, self.now)
+        operation = state.operations.get(self._operation) or StoredOperation(self._verb, self.now)
         touched = {**operation.touched, **dict.fromkeys(places, self._transaction)}
         state.operations[self._operation] = replace(operation, touched=touched)
         state.version = self._transaction
