@@ -1,6 +1,7 @@
 """Limits: how large the input of each call may be. One table; docs/limits.md lists it.
 
-The defaults are such that no call with an input below them takes a second of CPU (``python bench/limits.py`` measures
+The defaults are such that calls with an input below them take less than a second of CPU, except for queries at the
+limit by the recipe abmind, which take 1.4 s (``python bench/limits.py`` measures
 it). Change them for the whole process with ``set_limits(query_bytes=50_000)``, the environment variable
 RECOLLECT_LIMITS ("query_bytes=50000 results=200000"), or ``recollect.limits`` in your own configuration.
 """
