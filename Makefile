@@ -2,12 +2,13 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 READY  := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: pictures demo test test-all test-page test-integrations contract mutants check format speed quality everyday clean docs man test-gguf check-supply fuzz
+.PHONY: pictures demo test test-all test-page test-postgres test-cluster test-integrations contract mutants check format speed quality everyday clean docs man test-gguf check-supply fuzz
 
-demo: $(READY)  ## fill a memory from examples/ and ask it three questions
+demo: $(INSTALLED)  ## fill a memory from examples/ and ask it three questions
 	@$(BIN)/python examples/demo.py
 
 test: check  ## format, lint, types, import arrows and the fast tests
@@ -35,6 +36,16 @@ test-page: $(READY)  ## the web page in a real browser; installs Chromium and Pl
 	@$(BIN)/python -m pip install --quiet -e ".[page-test]"
 	$(BIN)/pytest tests/page
 
+test-postgres: $(READY)  ## the PostgreSQL store on a real server, which is started and stopped (or RECOLLECT_TEST_POSTGRES_URL): its own tests, then the conformance, contract and systems suites on it
+	$(BIN)/pytest -n 2 -m "" tests/postgres
+	$(BIN)/pytest -n 2 -m "" -k postgres tests/conformance tests/upkeep/test_copying.py
+	RECOLLECT_TEST_STORE=postgres $(BIN)/pytest -n 2 tests/contract tests/systems
+
+test-cluster: $(READY)  ## three PostgreSQL nodes with Patroni, etcd and pgbouncer on loopback, whose leader is killed; installs what is missing
+	@scripts/install-cluster.sh
+	@$(BIN)/python -m pip install --quiet -e ".[cluster-test]"
+	$(BIN)/pytest -m "" tests/cluster
+
 pictures: $(READY)  ## the pictures of docs/page.md, taken by the tests of the page
 	RECOLLECT_PICTURES=docs/pictures $(BIN)/pytest tests/page -k pictures
 
@@ -42,9 +53,9 @@ check-supply: $(READY)  ## bill of materials, licences, a wheel that is built tw
 	-@$(BIN)/python -m pip install --quiet pip-audit
 	$(BIN)/python -m tests.supply
 
-fuzz: $(READY)  ## inputs from atheris for the query parser, the chunker and the importers (RUNS=1000000)
+fuzz: $(READY)  ## inputs from atheris for the query parser, the chunker, the importers, and the HTTP and MCP servers (RUNS=10000000)
 	@$(BIN)/python -m pip install --quiet atheris
-	$(BIN)/python -m tests.fuzz $(if $(RUNS),$(RUNS),1000000)
+	$(BIN)/python -m tests.fuzzing $(if $(RUNS),$(RUNS),1000000)
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -75,10 +86,15 @@ docs: $(READY)  ## the documentation site, into site/ (open site/index.html); a 
 man: $(READY)  ## the manual page, after a change of a command or an option
 	$(BIN)/python -m recollect.cli.manual man/recollect.1
 
-$(READY): pyproject.toml
+$(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Recollect needs Python 3.11 or newer (make PYTHON=python3.12 …)")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "Installing Recollect and its tools into $(VENV) …"
+	@echo "Installing Recollect into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet -e .
+	@touch $@
+
+$(READY): $(INSTALLED)
+	@echo "Installing the tools for its development into $(VENV) …"
 	@$(BIN)/python -m pip install --quiet -e ".[dev]"
 	@touch $@
 

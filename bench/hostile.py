@@ -41,6 +41,12 @@ HOSTILE: list[tuple[str, str]] = [
     ("secret", "postgres://app:hunter22@db.local/prod"),
     ("secret", "The wifi password is tiger-2041-lamp."),
     ("secret", "API key: 9f8e7d6c5b4a39281706"),
+    ("secret", "Das Passwort ist Blumentopf."),
+    ("secret", "Das WLAN-Passwort lautet sonnenblume."),
+    ("secret", "Mein Kennwort ist geheim1."),
+    ("secret", "Das Passwort ist „apfelbaum“, bitte merken."),
+    ("secret", "Gerätekennwort: Vogel-Haus!Grün"),
+    ("secret", 'The password is "swordfish".'),
 ]
 BENIGN: list[str] = [
     "The instructions for the dishwasher are in the drawer.",
@@ -68,6 +74,14 @@ BENIGN: list[str] = [
     "if a < b and b > c: print('ok')",
     "The assistant principal called about the trip.",
     "New instruction manuals arrived.",
+    "Das Passwort ist falsch.",
+    "Das Passwort ist im Safe hinterlegt.",
+    "Das Passwort ist Pflicht.",
+    "Das Passwort ist Anna bekannt.",
+    "Das Passwort wurde gestern geändert!",
+    "Das Passwort lautet anders als gestern.",
+    "The password is required!",
+    "The password is wrong again, she said.",
 ]
 # Written after the rules, which were not changed for them.
 HELD_OUT_HOSTILE: list[tuple[str, str]] = [

@@ -20,10 +20,12 @@ from bench.datasets import BEGINNING, Dataset
 from recollect.embed.base import TokenVectors
 from recollect.embed.local import LocalEmbedder
 from recollect.mind import Mind
+from recollect.model.limits import changed_limits
 
 HOME = Path(recollect.__file__).parent
 WRITING_PACKAGES = ("model", "text", "embed", "store", "ingest")  # whose code decides what a file contains
 BATCH = 256  # texts
+LARGEST_TEXT = 2_000_000  # bytes of a memory of any set
 KEPT = 12  # files of a set that other versions of the code made
 VECTORS = "a03845cda529"  # names the cache of token vectors; another one when the local model's vectors change
 
@@ -87,7 +89,8 @@ def build_memory_file(set_: Dataset, embedder: LocalEmbedder, cache: Path, stale
         return path if path.exists() else older[-1]
     with tempfile.TemporaryDirectory(dir=cache) as folder:  # nobody sees a half of it
         new = Path(folder) / path.name
-        with Mind(new, embedder=embedder, clock=lambda: BEGINNING, durability="fast") as mind:
+        large = changed_limits(memory_bytes=LARGEST_TEXT)  # some sets have whole documents as messages
+        with large, Mind(new, embedder=embedder, clock=lambda: BEGINNING, durability="fast") as mind:
             mind.remember_many(set_.labelled.memories)
         new.replace(path)
     for old in older[:-KEPT]:

@@ -1,14 +1,15 @@
 """The server under load: ``python bench/serve.py [--seconds 60]``.
 
-32 clients recall from 20,000 memories while 4 write, on loopback, beside two threads that recall in one process with
-the same writers. Then an open loop at half the rate, and a server that is killed while clients write. Vectors are made
-from hashes of the texts, so that the model is not measured. The clients are a process of their own, and the table has
-the CPU of the process that recalls and that of the clients.
+32 clients recall from 20,000 memories while 4 write, on loopback, beside two threads of one process and two processes
+that recall without a server, with the same writers. Then an open loop at half the rate, and a server that is killed
+while clients write. Vectors are made from hashes of the texts, so that the model is not measured. The clients are a
+process of their own, and the table has the CPU of the process that recalls and that of the clients.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import http.client
 import json
 import os
@@ -23,7 +24,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -37,8 +39,10 @@ import numpy as np  # noqa: E402
 from bench.synthetic_data import DIM, TextGenerator, Vectors, unit  # noqa: E402
 from recollect import Mind  # noqa: E402
 from recollect.serve.metrics import resident_bytes  # noqa: E402
+from recollect.serve.work import Services  # noqa: E402
 
 K = 10
+KILL_AFTER = 100  # acknowledged writes
 Latencies = list[float]  # seconds
 
 
@@ -69,18 +73,23 @@ def fill(path: Path, size: int) -> list[str]:
 # The parts that run as processes of their own.
 
 
-def run_server(path: Path, workers: int | None) -> None:
+@contextlib.contextmanager
+def open_services(path: Path) -> Iterator[Services]:
+    with open_mind(path) as mind:
+        yield Services(mind)
+
+
+def run_server(path: Path, workers: int, threads: int | None) -> None:
     from recollect.serve.backend import Backend
     from recollect.serve.server import serve
     from recollect.serve.settings import ServerSettings
     from recollect.serve.tokens import TokenFile
 
-    more: dict[str, Any] = {} if workers is None else {"workers": workers}
+    more: dict[str, Any] = {} if threads is None else {"threads": threads}
     with open_mind(path) as mind:
-        mind.recall("warm up", K, track=False)
-        settings = ServerSettings(port=0, rate=1e6, burst=10**6, **more)
+        settings = ServerSettings(port=0, rate=1e6, burst=10**6, workers=workers, **more)
         serve(
-            lambda actual: Backend(mind, TokenFile.beside(path), actual),
+            lambda actual: Backend(mind, TokenFile.beside(path), actual, open_services=partial(open_services, path)),
             settings,
             lambda backend, url: print(url, flush=True),
         )
@@ -214,9 +223,9 @@ def _percentile(values: Latencies, share: float) -> float:
 class ServerProcess:
     """A server in a process of its own."""
 
-    def __init__(self, path: Path, workers: int | None) -> None:
-        command = [sys.executable, __file__, "--part", "server", "--path", str(path)]
-        command += [] if workers is None else ["--workers", str(workers)]
+    def __init__(self, path: Path, options: argparse.Namespace) -> None:
+        command = [sys.executable, __file__, "--part", "server", "--path", str(path), "--workers", str(options.workers)]
+        command += [] if options.threads is None else ["--threads", str(options.threads)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().strip()
@@ -224,12 +233,13 @@ class ServerProcess:
             raise RuntimeError("The server did not start.")
 
     def metric(self, name: str, token: str) -> float:
+        """A figure of the server, with that of its worker processes."""
         address = urlsplit(self.url)
         connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=60)
         connection.request("GET", "/metrics", headers={"authorization": f"Bearer {token}"})
         text = connection.getresponse().read().decode()
-        (line,) = (each for each in text.splitlines() if each.startswith(f"{name} "))
-        return float(line.split()[1])
+        names = (name, name.replace("process_", "recollect_workers_"))
+        return sum(float(line.split()[1]) for line in text.splitlines() if line.split()[0] in names)
 
     def memory_mb(self, token: str) -> float:
         return self.metric("process_resident_memory_bytes", token) / 1e6
@@ -248,10 +258,30 @@ class ServerProcess:
 
 def part(name: str, folder: Path, **arguments: Any) -> Any:
     """Run a part of this file as a process; what it measured."""
-    file = folder / f"{name}.json"
-    file.write_text(json.dumps(arguments))
-    subprocess.run([sys.executable, __file__, "--part", name, "--path", str(file)], check=True)
-    return json.loads(file.read_text())
+    (done,) = parts(name, folder, [arguments])
+    return done
+
+
+def parts(name: str, folder: Path, all_arguments: Sequence[dict[str, Any]]) -> list[Any]:
+    """Run a part several times at once."""
+    files = [folder / f"{name}-{number}.json" for number in range(len(all_arguments))]
+    running = []
+    for file, arguments in zip(files, all_arguments, strict=True):
+        file.write_text(json.dumps(arguments))
+        running.append(subprocess.Popen([sys.executable, __file__, "--part", name, "--path", str(file)]))
+    codes = [process.wait() for process in running]
+    if any(codes):
+        raise RuntimeError(f"{name} failed.")
+    return [json.loads(file.read_text()) for file in files]
+
+
+def together(done: Sequence[Any]) -> Any:
+    """What several processes measured, as one: sums of what they did, means of what it took."""
+    sums = ("recalls", "per_second", "writes", "cpu_seconds", "written", "errors")
+    means = ("mean_ms", "p50_ms", "p99_ms")
+    first, *rest = done
+    added = {name: sum((each[name] for each in rest), first[name]) for name in sums}
+    return {**added, **{name: statistics.fmean(each[name] for each in done) for name in means}}
 
 
 def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -266,7 +296,9 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     inside = {"path": str(path), **common, "seconds": seconds / 2}
     shown["in process, 1 thread"] = part("in_process", folder, **inside, workers=1)
     shown["in process, 2 threads"] = part("in_process", folder, **inside, workers=2)
-    server = ServerProcess(path, options.workers)
+    half = {**inside, "workers": 1, "writers": options.writers // 2}
+    shown["in process, 2 processes"] = together(parts("in_process", folder, [half, half]))
+    server = ServerProcess(path, options)
     clients = {**common, "readers": options.clients}
     server.clients(token, folder, **clients, seconds=min(5.0, seconds), open_rate=0.0)  # each thread opens its file
     memory = [server.memory_mb(token)]
@@ -295,7 +327,7 @@ def kill_under_load(path: Path, token: str, options: argparse.Namespace) -> str:
     """Kill the server while clients write, and look for each write that was acknowledged."""
     acknowledged: list[str] = []
     for _ in range(options.kills):
-        server = ServerProcess(path, options.workers)
+        server = ServerProcess(path, options)
 
         def write(client: HttpClient) -> None:
             try:
@@ -309,7 +341,9 @@ def kill_under_load(path: Path, token: str, options: argparse.Namespace) -> str:
         ]
         for each in threads:
             each.start()
-        time.sleep(2.0 + random.random())
+        enough, end = len(acknowledged) + KILL_AFTER, time.perf_counter() + 120
+        while len(acknowledged) < enough and time.perf_counter() < end:
+            time.sleep(random.random() / 10)
         server.stop(signal.SIGKILL)
         for each in threads:
             each.join()
@@ -337,6 +371,10 @@ def report(shown: dict[str, Any]) -> None:
     for name in ("memory of the server, MB", "lost writes", "lost writes after a kill"):
         print(f"{name}: {shown[name]}")
     closed, opened = (each for name, each in shown.items() if name.startswith("server,"))
+    processes = shown["in process, 2 processes"]
+    print(f"load of the machine: {', '.join(f'{each:.1f}' for each in os.getloadavg())} on {os.cpu_count()} cores")
+    print(f"throughput ÷ two processes: {closed['per_second'] / processes['per_second']:.2f}")
+    print(f"CPU of a recall ÷ that of two processes: {_cpu_ms(closed) / _cpu_ms(processes):.2f}")
     print(f"throughput ÷ two threads: {closed['per_second'] / two['per_second']:.2f} (goal: at least 0.8)")
     print(f"p99 ÷ mean: {closed['p99_ms'] / closed['mean_ms']:.2f} (goal: at most 2.5)")
     print(f"open loop p99 ÷ in-process median: {opened['p99_ms'] / one['p50_ms']:.2f} (goal: at most 6)")
@@ -354,13 +392,14 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--writers", type=int, default=4)
     parser.add_argument("--write-rate", type=float, default=5.0, help="writes a second of each writer")
-    parser.add_argument("--workers", type=int, help="threads of the server")
+    parser.add_argument("--workers", type=int, default=2, help="processes of the server that do the work")
+    parser.add_argument("--threads", type=int, help="threads of each of them")
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--part", choices=("server", "in_process", "clients"), help="(internal)")
     parser.add_argument("--path", type=Path, help="(internal)")
     options = parser.parse_args()
     if options.part == "server":
-        run_server(options.path, options.workers)
+        run_server(options.path, options.workers, options.threads)
         return
     if options.part:
         arguments = json.loads(options.path.read_text())

@@ -1,4 +1,4 @@
-"""The speed benchmark: ``python bench/speed.py [core|recipes|end_to_end|folders|embed|startup]``.
+"""The speed benchmark: ``python bench/speed.py [core|recipes|end_to_end|folders|embed|startup|scale]``.
 
 Prints a table, and keeps it in bench/results/.
 """
@@ -19,6 +19,7 @@ AREAS = (
     "folders",
     "embed",
     "startup",
+    "scale",
 )  # each a module beside this one, with a function run
 
 
@@ -50,12 +51,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sizes", type=_numbers, help="how many memories, such as 10000,100000")
     parser.add_argument("--rounds", type=int, default=7, help="of 30 questions, 60 writes, 3 starts each")
     parser.add_argument("--parts", type=lambda text: text.split(","), help="only these (recall,writes), not kept")
+    parser.add_argument("--data", type=Path, default=HOME.parent.parent / "shared" / "data", help="of the area scale")
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--quick", action="store_true", help="a small run, not kept")
     parser.add_argument("--check", action="store_true", help="fail when a goal is missed")
     options = parser.parse_args()
     if options.sizes is None:
         sizes = {"core": [10_000, 100_000], "recipes": [2_000, 10_000], "end_to_end": [10_000, 100_000]}
+        sizes["scale"] = [10_000, 100_000, 1_000_000]
         options.sizes = sizes.get(options.area, [])
     if options.quick:
         options.sizes, options.rounds = [2_000], 2

@@ -41,7 +41,7 @@ from recollect.upkeep.usage import Usage
 if TYPE_CHECKING:
     from recollect.ingest.imports import ImportSummary
     from recollect.ingest.turns import Messages, RememberedTurns
-    from recollect.upkeep.markdown_export import ExportResult
+    from recollect.upkeep.export import ExportResult
 
 
 class AsyncMind:
@@ -135,8 +135,8 @@ class AsyncMind:
     async def decay(self, rate: float = 0.01) -> int:
         return await asyncio.to_thread(self.sync.decay, rate)
 
-    async def undo(self) -> UndoResult | None:
-        return await asyncio.to_thread(self.sync.undo)
+    async def undo(self, *, past_erasure: bool = False) -> UndoResult | None:
+        return await asyncio.to_thread(self.sync.undo, past_erasure=past_erasure)
 
     async def show(self, id: str) -> Memory:
         return await asyncio.to_thread(self.sync.show, id)

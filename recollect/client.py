@@ -77,13 +77,13 @@ class Client:
     def call(self, name: str, /, **arguments: Any) -> Any:
         """Call an operation of the service by its name; JSON values."""
         operation = find_operation(name)
-        given = {key: value for key, value in arguments.items() if value is not None}
+        values = {key: value for key, value in arguments.items() if value is not None}
         path = operation.path
         for parameter in [each.name for each in operation.parameters if f"{{{each.name}}}" in path]:
-            path = path.replace(f"{{{parameter}}}", quote(check.string(given.pop(parameter), parameter), safe=""))
-        options: dict[str, Any] = {"json": given}
+            path = path.replace(f"{{{parameter}}}", quote(check.string(values.pop(parameter), parameter), safe=""))
+        options: dict[str, Any] = {"json": values}
         if operation.method in ("GET", "DELETE"):
-            options = {"params": {key: _in_query(value) for key, value in given.items()}}
+            options = {"params": {key: _in_query(value) for key, value in values.items()}}
         return self._json(operation.method, f"/v1{path}", **options)
 
     def _request(self, method: str, path: str, **options: Any) -> httpx2.Response:
@@ -192,13 +192,14 @@ class Client:
     def decay(self, rate: float = 0.01) -> int:
         return int(self.call("decay", rate=rate)["faded"])
 
-    def undo(self) -> UndoResult | None:
+    def undo(self, *, past_erasure: bool = False) -> UndoResult | None:
         from recollect.store.base import UndoResult
 
-        undone = self.call("undo")["undone"]
+        undone = self.call("undo", past_erasure=past_erasure)["undone"]
         if undone is None:
             return None
-        return UndoResult(**{**undone, "at": _moment(undone["at"]), "ids": tuple(undone["ids"])})
+        moments = {name: undone[name] and _moment(undone[name]) for name in ("at", "erasure")}
+        return UndoResult(**{**undone, **moments, "ids": tuple(undone["ids"])})
 
     # Recalling.
 

@@ -1,8 +1,17 @@
 """The exceptions. Each message names the value, what is allowed and what to do."""
 
+from typing import Self
+
 
 class RecollectError(Exception):
     """The base class of all exceptions of Recollect."""
+
+    hint = ""  # what to do, for interfaces that show it; empty: the hint of the class in ``service/errors.py``
+
+    def advise(self, hint: str) -> Self:
+        """This error with another hint than the one of its class."""
+        self.hint = hint
+        return self
 
 
 class InvalidInput(RecollectError, ValueError):
@@ -17,6 +26,16 @@ class StoreError(RecollectError):
     """The file cannot be used: not a database, of a newer version, read-only, locked or full."""
 
 
+class StoreUnavailable(StoreError):
+    """The server of a store is gone, or the connection to it. What was being done was not done, and can be done again.
+
+    ``retry_seconds`` is how long that is worth trying, as the store is configured."""
+
+    def __init__(self, message: str, retry_seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_seconds = retry_seconds
+
+
 class DamagedFile(StoreError):
     """The file cannot be read as it was written: a bad disk, a torn copy, or another program wrote to it."""
 
@@ -25,6 +44,14 @@ class DamagedFile(StoreError):
             f"{path} is damaged: {problem}. What it contains is not used. Run 'recollect --db {path} doctor' to see "
             "what is affected, then 'doctor --fix', or put a backup in its place with 'recollect restore'."
         )
+        self.path = path
+
+
+class DamagedIndex(DamagedFile):
+    """A file of the index beside the database cannot be used. It is dropped, and the next snapshot builds it again."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        StoreError.__init__(self, f"{path} is damaged: {problem}. The index is built again from the memories.")
         self.path = path
 
 

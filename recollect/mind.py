@@ -9,7 +9,7 @@ from datetime import UTC, datetime, tzinfo
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
 from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
@@ -17,7 +17,8 @@ from recollect.model import validation as check
 from recollect.model.filter import FilterExpression, as_filter
 from recollect.model.json_records import entity_edge_from_json
 from recollect.model.limits import check_limit
-from recollect.model.memory import STATUSES, Clock, When, edit_memory, make_edge, make_memory, with_id_and_times
+from recollect.model.memory import STATUSES, Clock, When, make_edge, make_memory, with_id_and_times
+from recollect.store.retrying import retry
 
 # Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that
 # a program that imports Mind starts quickly (tests/test_imports.py).
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from recollect.chat import ChatModel
     from recollect.embed import Embedder
     from recollect.ingest.imports.importer import ImportProgress, ImportSummary
+    from recollect.ingest.secrets import SecretsPolicy
     from recollect.ingest.turns import ExtractFacts, Messages, RememberedTurns
     from recollect.ingest.writer import Progress, WriteSummary
     from recollect.recall.comparison import Comparison
@@ -37,21 +39,20 @@ if TYPE_CHECKING:
     from recollect.recall.results import Recall, Verdict
     from recollect.store.base import Bound, Store, StoreStatus, Transaction, UndoResult, WriteResult
     from recollect.store.erasing import Erasure, Receipt
-    from recollect.store.sqlite import SqliteStore
     from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
+    from recollect.store.sqlite.store import VectorSearch
     from recollect.tools import Tools
     from recollect.upkeep.audit import AuditFinding
     from recollect.upkeep.backup import BackupResult
     from recollect.upkeep.conflicts import Conflict
     from recollect.upkeep.consolidate import Period, Summarise
     from recollect.upkeep.erasing import Verification
+    from recollect.upkeep.export import ExportResult
     from recollect.upkeep.extraction import ExtractFields, ExtractSummary
-    from recollect.upkeep.markdown_export import ExportResult
     from recollect.upkeep.probes import Probes
     from recollect.upkeep.usage import SortOrder, Usage, UsagePeriodName
 
 log = logging.getLogger("recollect")
-SecretsPolicy = Literal["store", "refuse", "redact"]  # what is done with secrets in texts that are remembered
 AnyFilterOrMapping = FilterExpression | Mapping[str, Any]
 RELATION_FIELDS = ("collection", "user", "classification", "source", "created")  # of relate, beside its arguments
 MIN_PREFIX = 6  # characters of an id
@@ -98,25 +99,29 @@ class Mind:
         query_cache: QueryCache | None = None,
         recipe_settings: Mapping[str, Mapping[str, Any]] | None = None,
         secrets: SecretsPolicy = "store",
+        vector_search: VectorSearch = "auto",
     ) -> None:
         """``store`` is an open store to use instead of a file; the mind does not close it.
 
         ``recipe_settings`` are settings of recipes for all calls, as ``{"abmind": {"notes": "diary"}}``; those of a
         call win.
 
-        ``secrets`` says what happens to keys and passwords in texts that are remembered or edited: "refuse" them, or
-        "redact" them; by default they are stored.
+        ``secrets`` says what happens to keys and passwords in what is remembered, edited, imported or synced: "refuse"
+        them, or "redact" them; by default they are stored.
 
         ``embedding_cache`` is a file that caches vectors, so that no text is embedded twice: True for one beside the
         memory, False for none. By default, remote embedders have one and local ones do not.
+
+        ``vector_search`` in a file is "exact", "approximate" (faster, and may miss one of the nearest), or "auto":
+        approximate where more than 50,000 vectors are in scope. The trace of a recall names what was used.
         """
         from recollect.embed import choose_embedder, known_dim
+        from recollect.ingest.secrets import POLICIES
         from recollect.ingest.writer import Writer
         from recollect.store.base import Bound, Space, check_space
 
         self.clock: Clock = _checked_clock(clock)
-        self._secrets: SecretsPolicy = secrets
-        check.choice(secrets, "secrets", ("store", "refuse", "redact"))
+        check.choice(secrets, "secrets", POLICIES)
         self.choice = choose_embedder(embedder)
         self._temporary_folder: str | None = None
         self._embedding_cache: SqliteEmbeddingCache | None = None
@@ -130,7 +135,7 @@ class Mind:
         )
         self._owned_store: Store | None = None
         if store is None:
-            store = self._owned_store = self._open_file(path, readonly, durability)
+            store = self._owned_store = self._open_store(path, readonly, durability, vector_search)
         self._store: Store = store.within(bound)
         self.path = store.path
         try:
@@ -139,12 +144,14 @@ class Mind:
             self.embedder = self._cached(self.choice.embedder, embedding_cache)
             if self.embedder is not None:  # a remote embedder is not asked for its dimensions just to open a file
                 check_space(space, Space(self.embedder.name, known_dim(self.embedder) or 0), self.path)
-            self._writer = Writer(self._store, self.embedder)
+            self._writer = Writer(self._store, self.embedder, secrets)
         except RecollectError:
             self.close()
             raise
 
-    def _open_file(self, path: str | PathLike[str], readonly: bool, durability: str) -> SqliteStore:
+    def _open_store(
+        self, path: str | PathLike[str], readonly: bool, durability: str, vector_search: VectorSearch
+    ) -> Store:
         if not isinstance(path, (str, PathLike)):
             raise InvalidInput(f"path must be the name of a file, not {check.short_repr(path)}.")
         if fspath(path) == ":memory:":  # a temporary file, for as long as the mind is open
@@ -152,9 +159,15 @@ class Mind:
 
             self._temporary_folder = tempfile.mkdtemp(prefix="recollect-")
             path = Path(self._temporary_folder) / "memory.db"
+        if "://" in fspath(path):  # a server, wherever the path of a file can be given
+            from recollect.store.registry import open_store
+
+            if vector_search != "auto":
+                raise InvalidInput("vector_search is for files. For a server, add approximate=N to its URL.")
+            return open_store(str(fspath(path)), self.clock, readonly)
         from recollect.store.sqlite import SqliteStore
 
-        return SqliteStore(fspath(path), self.clock, readonly, durability)
+        return SqliteStore(fspath(path), self.clock, readonly, durability, vector_search=vector_search)
 
     @property
     def store(self) -> Store:
@@ -163,7 +176,7 @@ class Mind:
 
     @property
     def secrets_policy(self) -> SecretsPolicy:
-        return self._secrets
+        return self._writer.secrets
 
     @property
     def bound(self) -> Bound:
@@ -180,7 +193,7 @@ class Mind:
         memory = self._memory(text, details)
         (written,) = self._writer.write("remember", [memory])
         if written.action != "added":
-            return self._store.get([written.id])[0]
+            return retry(lambda: self._store.get([written.id]))[0]
         return with_id_and_times(memory, written.id, written.at)
 
     def remember_many(
@@ -191,9 +204,14 @@ class Mind:
             raise InvalidInput(
                 f"remember_many takes a list of memories, not {check.short_repr(items)}; use remember for one."
             )
-        from recollect.ingest.writer import summarize
+        from recollect.ingest.writer import ATOMIC_LIMIT, CheckedItems, summarize
 
-        memories = [self._numbered(number, item) for number, item in enumerate(items, 1)]
+        given = items if isinstance(items, Sequence) else list(items)
+        memories: Sequence[Memory]
+        if len(given) > ATOMIC_LIMIT:
+            memories = CheckedItems(given, self._numbered)
+        else:
+            memories = [self._numbered(number, item) for number, item in enumerate(given, 1)]
         return summarize(self._writer.write("remember", memories, progress))
 
     def remember_turns(
@@ -208,7 +226,15 @@ class Mind:
         """
         from recollect.ingest.turns import TurnWriter
 
-        return TurnWriter(self._writer, self._memory, self.list).write(messages, extract, details)
+        return TurnWriter(self._writer, self._memory, self._last_position).write(messages, extract, details)
+
+    def _last_position(self, memory: Memory) -> tuple[int, str]:
+        """The highest position in the session of a memory, of those with its owner, and the version of the answer."""
+        owner = {name: getattr(memory, name) for name in ("collection", "user", "agent", "session")}
+        with self.store.snapshot() as snapshot:
+            scope = snapshot.scope(as_filter(owner), STATUSES, self.clock(), hidden=True)
+            positions = snapshot.numbers("position", snapshot.page(scope, "oldest", scope.count))
+        return int(max((each for each in positions.tolist() if each == each), default=0)), snapshot.version  # not NaN
 
     def edit(
         self, id: str, /, *, text: str | None = None, expected: Memory | None = None, **changes: Unpack[Changes]
@@ -220,8 +246,6 @@ class Mind:
         """
         (full_id,) = self._store.resolve([id])
         fields: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
-        if self._secrets != "store":
-            fields.update(self._without_secrets(edit_memory(self.show(full_id), fields)))
         self._writer.edit(full_id, fields, expected)
         return self.show(full_id)
 
@@ -357,9 +381,13 @@ class Mind:
         with self._store.transaction("decay") as transaction:
             return transaction.decay(check.number(rate, "rate", low=0.0))
 
-    def undo(self) -> UndoResult | None:
-        """Undo the last operation of this mind's bound; None when there is nothing left to undo."""
-        return self._writer.undo()
+    def undo(self, *, past_erasure: bool = False) -> UndoResult | None:
+        """Undo the last operation of this mind's bound; None when there is nothing left to undo.
+
+        After an erasure, which cannot be undone, it raises InvalidInput instead of undoing the operation before it;
+        ``past_erasure=True`` undoes that one.
+        """
+        return self._writer.undo(past_erasure=past_erasure)
 
     # Recalling.
 
@@ -406,9 +434,9 @@ class Mind:
             now=now,
             tz=tz,
         )
-        if self._recall_cache is not None:
-            return self._recall_cache.recall(self._store, request, recipe, settings)
-        return pipeline.recall(self._store, request)
+        if (cache := self._recall_cache) is not None:
+            return retry(lambda: cache.recall(self._store, request, recipe, settings))
+        return retry(lambda: pipeline.recall(self._store, request))
 
     def context(
         self,
@@ -491,7 +519,7 @@ class Mind:
 
     def show(self, id: str) -> Memory:
         """One memory, by its id or the beginning of it."""
-        return self._store.get(self._store.resolve([id]))[0]
+        return retry(lambda: self._store.get(self._store.resolve([id])))[0]
 
     def list(
         self,
@@ -673,7 +701,7 @@ class Mind:
         self, folder: str | PathLike[str], *, filter: AnyFilterOrMapping | None = None, force: bool = False
     ) -> ExportResult:
         """Write Markdown pages by session, topic or day; ``force`` overwrites files that others wrote or edited."""
-        from recollect.upkeep.markdown_export import write_pages
+        from recollect.upkeep.export import write_pages
 
         return write_pages(folder, self.list(filter), force)
 
@@ -818,7 +846,8 @@ class Mind:
         from recollect.upkeep import erasing
 
         with erasing.open_caches(store, self.embedder) as caches:
-            erased = erasing.erase(store, ids, caches, self.clock(), code=code, dry_run=dry_run)
+            whole = not self.bound.values
+            erased = erasing.erase(store, ids, caches, self.clock(), code=code, dry_run=dry_run, count_entries=whole)
         if self._recall_cache is not None and not dry_run:
             self._recall_cache.clear()
         return erased
@@ -887,7 +916,9 @@ class Mind:
         from recollect.store.sqlite import SqliteStore
         from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 
-        if wanted is None and not isinstance(self._store, SqliteStore):
+        if not isinstance(self._store, SqliteStore) and (wanted is None or wanted is True):
+            if wanted:
+                raise InvalidInput("embedding_cache=True is for files. For a server, give the path of a cache file.")
             return embedder
         if isinstance(wanted, SqliteEmbeddingCache):
             return cache_embeddings(embedder, wanted)
@@ -901,27 +932,13 @@ class Mind:
             return embedder
         return cache_embeddings(embedder, self._embedding_cache)
 
-    def _memory(self, given: str | Memory | Mapping[str, Any], details: Mapping[str, Any] | None = None) -> Memory:
+    def _memory(self, content: str | Memory | Mapping[str, Any], details: Mapping[str, Any] | None = None) -> Memory:
         """A checked memory, with the values of the bound."""
         fields, bound = dict(details or {}), self.bound.values
         for name, value in bound.items():
             if fields.get(name, value) != value:
                 raise InvalidInput(f"This mind is bound to the {name} {value!r}; it cannot write to another.")
-        memory = make_memory(given, {**fields, **bound})
-        return memory if self._secrets == "store" else replace(memory, **self._without_secrets(memory))
-
-    def _without_secrets(self, memory: Memory) -> dict[str, Any]:
-        """The texts of a memory that change when secrets are redacted; refuses them if that was asked for."""
-        from recollect.text.hostile import has_secret, redact_secrets
-
-        texts = {name: getattr(memory, name) for name in ("text", "title", "summary", "original")}
-        found = {name: text for name, text in texts.items() if has_secret(text)}
-        if found and self._secrets == "refuse":
-            raise InvalidInput(
-                f"{next(iter(found))} contains what looks like a key or a password, and this mind refuses secrets "
-                "(secrets='refuse'). Remove it, or open the mind with secrets='redact' or 'store'."
-            )
-        return {name: redact_secrets(text) for name, text in found.items()}
+        return self._writer.clean(make_memory(content, {**fields, **bound}))
 
     def _stored(self, edge: Edge) -> Edge:
         key = (edge.source, edge.target, edge.kind)
@@ -952,7 +969,8 @@ def open_mind(url: str | PathLike[str] = "memory.db", **options: Any) -> Mind:
     if factory is None:
         return Mind(location, **options)
     clock = _checked_clock(options.pop("clock", None))
-    mind = Mind(store=factory(location, clock), clock=clock, **options)
+    readonly = bool(options.pop("readonly", False))
+    mind = Mind(store=factory(location, clock, readonly=readonly), clock=clock, **options)
     mind._owned_store = mind._store
     return mind
 
@@ -962,19 +980,21 @@ def _checked_clock(clock: Clock | None) -> Clock:
     return lambda: check.moment(tell(), "the clock")
 
 
-def _checked_recipe_settings(given: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:
-    if given is None:
+def _checked_recipe_settings(settings_by_recipe: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:
+    if settings_by_recipe is None:
         return {}
     from recollect.recall.registry import get_recipe
 
-    if not isinstance(given, Mapping) or not all(isinstance(each, Mapping) for each in given.values()):
+    if not isinstance(settings_by_recipe, Mapping) or not all(
+        isinstance(settings, Mapping) for settings in settings_by_recipe.values()
+    ):
         raise InvalidInput(
             'recipe_settings must be settings by recipe, as in {"abmind": {"notes": "diary"}}, '
-            f"not {check.short_repr(given)}."
+            f"not {check.short_repr(settings_by_recipe)}."
         )
-    for recipe, settings in given.items():
+    for recipe, settings in settings_by_recipe.items():
         get_recipe(recipe, **settings)  # unknown names and wrong values are errors now
-    return {recipe: dict(settings) for recipe, settings in given.items()}
+    return {recipe: dict(settings) for recipe, settings in settings_by_recipe.items()}
 
 
 def _recall_cache(settings: QueryCache | None) -> RecallCache | None:

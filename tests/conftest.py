@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,11 @@ import pytest
 from hypothesis import settings
 
 from recollect import Mind
+from tests.postgres.fixtures import database, postgres
+from tests.postgres.server import ENVIRONMENT_VARIABLE, NEEDED_PACKAGES
+from tests.postgres.stores import emptied_after_the_test, empty_stores, stores_by_path
+
+__all__ = ["database", "emptied_after_the_test", "empty_stores", "postgres", "stores_by_path"]
 
 settings.register_profile("untimed", deadline=None)  # no test asserts time: the machine may be busy
 settings.load_profile("untimed")
@@ -51,10 +57,13 @@ def mind(path: Path) -> Iterator[Mind]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say in one line that the adapters were not tried beside their frameworks, which are not installed here."""
+    """Say in one line each that adapters were not tried beside their frameworks, or nothing on PostgreSQL."""
     adapters = Path(__file__).parent / "integrations"
     missing = [name for name in ("langgraph", "llama_index", "agents", "gymnasium") if find_spec(name) is None]
     if missing and any(adapters.is_relative_to(Path(arg.split("::")[0]).absolute()) for arg in config.args):
         names = ", ".join(missing)
         message = f"SKIPPED: adapters whose frameworks are not installed ({names}, …); run: make test-integrations"
+        terminalreporter.write_line(message, yellow=True)
+    if ENVIRONMENT_VARIABLE not in os.environ and any(find_spec(name) is None for name in NEEDED_PACKAGES):
+        message = "SKIPPED: everything on PostgreSQL, which is not installed here; run: make test-postgres"
         terminalreporter.write_line(message, yellow=True)

@@ -2,8 +2,10 @@
 
 1. A bill of materials of the package and everything that it needs (CycloneDX, ``build/sbom.json``).
 2. Every licence is one that allows use, change and redistribution.
-3. The wheel is the same when it is built twice.
-4. No known vulnerability, where pip-audit's advisory service can be reached; otherwise this says that it was skipped.
+3. The constraints file has a hash of each of them.
+4. The wheel is the same when it is built twice.
+5. No known vulnerability, where an advisory service of pip-audit can be reached; otherwise this says that it was not
+   checked, and why.
 
 ``python -m tests.supply constraints`` writes ``constraints.txt``: the tested versions with the hashes of their files.
 """
@@ -104,32 +106,44 @@ def wheel_hash() -> str:
         return hashlib.sha256(wheel.read_bytes()).hexdigest()
 
 
+def check_constraints(found: dict[str, Distribution]) -> list[str]:
+    """What is installed without a hash in the constraints file."""
+    pinned = {
+        re.sub(r"[-_.]+", "-", name).lower()
+        for name in re.findall(
+            r"^([A-Za-z0-9._-]+)==\S+ --hash=sha256:[0-9a-f]{64}$", CONSTRAINTS.read_text("utf-8"), re.M
+        )
+    }
+    return [name for name in found if name != "recollect" and name not in pinned]
+
+
 def audit(found: dict[str, Distribution]) -> str:
-    """What pip-audit says about these versions."""
+    """What pip-audit says about these versions, by the first of its services that answers for all of them."""
     try:
         import pip_audit  # noqa: F401
     except ImportError:
-        return "skipped: pip-audit is not installed (pip install pip-audit)"
+        return "not checked: pip-audit is not installed (pip install pip-audit)"
     pinned = "".join(f"{name}=={each.version}\n" for name, each in found.items() if name != "recollect")
-    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-        file.write(pinned)
-        file.flush()
-        command = [
-            sys.executable,
-            "-m",
-            "pip_audit",
-            "--no-deps",
-            "--disable-pip",
-            "--progress-spinner=off",
-            "-r",
-            file.name,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    if done.returncode == 0:
-        return "no known vulnerability"
-    if "found" in done.stderr.lower() and "vulnerabilit" in done.stderr.lower():
-        raise SystemExit(done.stdout + done.stderr)
-    return f"skipped: the advisory service cannot be reached ({done.stderr.strip().splitlines()[-1][:100]})"
+    said = []
+    for service in ("pypi", "osv"):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(pinned)
+            file.flush()
+            options = ["--no-deps", "--disable-pip", "--progress-spinner=off", "-f", "json", "-s", service]
+            command = [sys.executable, "-m", "pip_audit", *options, "-r", file.name]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        try:
+            results = json.loads(done.stdout)["dependencies"]
+        except (ValueError, KeyError):
+            said.append(f"{service}: {(done.stderr.strip().splitlines() or ['no answer'])[-1][:120]}")
+            continue
+        if bad := [each for each in results if each.get("vulns")]:
+            raise SystemExit(json.dumps(bad, indent=1))
+        skipped = [each for each in results if "skip_reason" in each]
+        if not skipped:
+            return f"no known vulnerability in {len(results)} packages ({service})"
+        said.append(f"{service} knows nothing of {len(skipped)} of {len(results)} packages")
+    return f"not checked, as no advisory service answers for all packages: {'; '.join(said)}"
 
 
 def write_constraints() -> None:
@@ -156,6 +170,11 @@ def main() -> None:
     if problems := check_licences(found):
         raise SystemExit("Licences that are not allowed, or not known:\n" + "\n".join(problems))
     print("licences: all allow use, change and redistribution")
+    if missing := check_constraints(found):
+        raise SystemExit(
+            f"{CONSTRAINTS.name} has no hash of: {', '.join(missing)} (python -m tests.supply constraints)"
+        )
+    print(f"{CONSTRAINTS.name}: a hash for each of them")
     first, second = wheel_hash(), wheel_hash()
     if first != second:
         raise SystemExit(f"The wheel differs when it is built twice: {first}, {second}")

@@ -19,7 +19,7 @@ from bench.synthetic_data import BenchQuery
 from bench.timing import Action, Timing, interleave, timed
 from recollect import Mind
 
-PATIENCE = 900.0  # seconds for a peer to load, or to answer
+PATIENCE = 3000.0  # seconds for a peer to load, or to answer
 WORDS, HYBRID = "recall, words only", "recall, hybrid"
 
 
@@ -111,7 +111,7 @@ def start_peers(
     talks, absent = [], []
     for peer in peers:
         try:
-            talk = PeerProcess(peer, _environment(peer, cache), _made(folder / f"{peer.program}.{scene.size}"))
+            talk = PeerProcess(peer, peer_python(peer, cache), _made(folder / f"{peer.program}.{scene.size}"))
         except subprocess.CalledProcessError as problem:
             absent.append((peer, _last(problem.stderr)))
             continue
@@ -134,7 +134,7 @@ def _load(scene: BenchMemory, folder: Path, own: Path) -> dict[str, str]:
     return {"texts": str(texts), "vectors": str(vectors), "folder": str(own)}
 
 
-def _environment(peer: Peer, cache: Path) -> Path:
+def peer_python(peer: Peer, cache: Path) -> Path:
     """The peer's own Python, made the first time."""
     place = cache / peer.requirement.replace("==", "-")
     python = place / "bin" / "python"

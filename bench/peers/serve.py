@@ -24,5 +24,11 @@ def serve(package: str, load: Load) -> None:
         question = json.loads(line)
         cpu, wall = time.process_time(), time.perf_counter()
         found = ask(question)
-        answer = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "found": len(found)}
+        answer: dict[str, Any] = {
+            "wall": time.perf_counter() - wall,
+            "cpu": time.process_time() - cpu,
+            "found": len(found),
+        }
+        if question.get("ids"):
+            answer["ids"] = list(found)
         print(json.dumps(answer), file=talk, flush=True)

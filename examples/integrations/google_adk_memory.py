@@ -1,6 +1,6 @@
 """Google ADK: a memory service for a Runner, shown by itself. Runs offline.
 
-pip install 'recollect[google-adk]'
+pip install '.[google-adk]'
 python examples/integrations/google_adk_memory.py
 """
 

@@ -1,6 +1,6 @@
 """Gymnasium: every episode of CartPole becomes a memory that is recalled by its numbers. Runs offline.
 
-pip install 'recollect[gymnasium]'
+pip install '.[gymnasium]'
 python examples/integrations/gymnasium_cartpole.py
 """
 

@@ -1,6 +1,6 @@
 """LangChain: a vector store, a retriever in a chain, and a chat history, all in one file. Runs offline.
 
-pip install 'recollect[langchain]'
+pip install '.[langchain]'
 python examples/integrations/langchain_chain.py
 """
 

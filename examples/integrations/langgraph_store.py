@@ -1,6 +1,6 @@
 """A LangGraph graph with a long-term memory: what one thread stores, another finds. Runs offline.
 
-pip install 'recollect[langgraph]'
+pip install '.[langgraph]'
 python examples/integrations/langgraph_store.py
 """
 

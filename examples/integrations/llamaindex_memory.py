@@ -1,6 +1,6 @@
 """LlamaIndex: a retriever in a query engine, and a block of long-term memory. Runs offline.
 
-pip install 'recollect[llamaindex]'
+pip install '.[llamaindex]'
 python examples/integrations/llamaindex_memory.py
 """
 

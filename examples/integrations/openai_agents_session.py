@@ -1,6 +1,6 @@
 """OpenAI Agents SDK: a session that survives the process, and memory tools. Runs offline with a scripted model.
 
-pip install 'recollect[openai-agents]'
+pip install '.[openai-agents]'
 python examples/integrations/openai_agents_session.py
 """
 

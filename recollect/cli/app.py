@@ -25,22 +25,20 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {  # by section of the help pa
     "Write": {
         "write": (
             *("remember", "edit", "supersede", "contradict", "link", "unlink"),
-            *("relate", "reinforce", "decay", "forget", "undo"),
+            *("relate", "reinforce", "decay", "forget", "undo", "consolidate", "extract"),
         ),
-        "derive": ("consolidate", "extract"),
         "erase": ("erase",),
     },
     "Recall": {"recall": ("recall", "context", "why", "why_not", "compare", "recipes"), "evaluate": ("eval_", "tune")},
     "Folders": {"folders": ("sync", "watch", "search", "get")},
     "Inspect": {
         "inspect": ("list_", "show", "usage", "conflicts", "status"),
-        "doctor": ("doctor",),
-        "config": ("config",),
-        "audit": ("audit",),
-        "trust": ("trust",),
+        "doctor": ("doctor", "audit"),
+        "index": ("index",),
+        "config": ("config", "trust"),
     },
     "Agents": {"mcp": ("mcp", "hook")},
-    "Transfer": {"transfer": ("export", "import_", "reembed"), "backup": ("backup", "restore")},
+    "Transfer": {"transfer": ("export", "import_", "migrate", "reembed"), "backup": ("backup", "restore")},
     "Serve": {"serve": ("serve", "ui", "token")},
 }
 BAD_INPUT, NO_SUCH_ID, STORE_ERROR, INTERRUPTED = 2, 3, 4, 130

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +27,7 @@ def backup(
     folder: Folder,
     list_: Annotated[bool, typer.Option("--list", help="List the backups in the folder.")] = False,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Read all backups in the folder, and restore the newest one for a check.")
+        bool, typer.Option("--verify", help="Read all backups in the folder, and compare them with what was backed up.")
     ] = False,
     keep: Annotated[
         int | None, typer.Option(help="Keep so many of the newest backups.", min=1, show_default=False)
@@ -50,6 +51,7 @@ def backup(
     cost = f"; {_megabytes(done.written)} were new"
     removed = f"; {pluralize(len(done.removed), 'old backup', 'old backups')} removed" if done.removed else ""
     print_result(options.json, done, ("Backed up ", "green"), size, " to ", (folder, "bold"), cost, removed, ".")
+    _print_warnings(options, done.warnings)
     return 0
 
 
@@ -79,6 +81,7 @@ def restore(
     size = pluralize(done.backup.memories, "memory", "memories")
     made = f" from the backup of {format_time(done.backup.at)} ({size})."
     print_result(options.json, done, ("Restored ", "green"), (done.path, "bold"), made)
+    _print_warnings(options, done.warnings)
     if options.json:
         return 0
     if done.undone:
@@ -115,6 +118,11 @@ def _verify(options: GlobalOptions, folder: str, passphrase: str | None) -> int:
     for problem in () if options.json else found.problems:
         print_line(problem)
     return 1 if found.problems else 0
+
+
+def _print_warnings(options: GlobalOptions, warnings: Sequence[str]) -> None:
+    for warning in () if options.json else warnings:
+        print_line(("Warning: ", "yellow"), warning, stderr=True)
 
 
 def _megabytes(size: int) -> str:

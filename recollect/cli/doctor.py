@@ -1,17 +1,18 @@
-"""The command doctor: checks the file and repairs it."""
+"""The commands doctor, which checks the file and repairs it, and audit, which lists memories that may be hostile."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recollect.cli.config import folder_config
-from recollect.cli.options import GlobalOptions
-from recollect.cli.terminal import format_age, pluralize, print_line, print_result
+from recollect.cli.options import FilterOptions, GlobalOptions
+from recollect.cli.terminal import format_age, pluralize, print_line, print_result, short_id
 
 if TYPE_CHECKING:
     from recollect.config import Config
@@ -136,3 +137,25 @@ def _finding_as_json(finding: Finding) -> dict[str, Any]:
         "fix": finding.fix,
         "examples": finding.examples,
     }
+
+
+def audit(
+    options: GlobalOptions,
+    filters: FilterOptions,
+    limit: Annotated[int | None, typer.Option(help="At most so many findings.", show_default=False)] = None,
+) -> int:
+    """Find memories with instructions to a model, forged sources, hidden characters, floods or secrets.
+
+    The exit code is 0 if there are none, and 1 if there are, as for doctor.
+    """
+    with options.open() as mind:
+        found = mind.audit(filters.filter(), limit=limit)
+    if options.json:
+        print_result(True, [asdict(each) for each in found])
+        return 1 if found else 0
+    for each in found:
+        print_line(
+            (short_id(each.id), "cyan"), "  ", (each.rule, "yellow"), f"  {each.reason}", (f"  {each.excerpt}", "dim")
+        )
+    print_line(pluralize(len(found), "finding", "findings"), ". Nothing was changed.")
+    return 1 if found else 0

@@ -41,8 +41,8 @@ def erase(
 
     Give ids, filters, --expired, or only --user, --session or --collection to erase everything that belongs to them.
     """
-    given = sum([bool(ids) or _has_filter(filters), expired, finish, verify is not None])
-    if given > 1:
+    ways = sum([bool(ids) or _has_filter(filters), expired, finish, verify is not None])
+    if ways > 1:
         raise InvalidInput("Give ids or filters, --expired, --finish or --verify: one of them.")
     with options.open() as mind:
         if finish:

@@ -197,7 +197,7 @@ def _workspaces(
     options.check_no_bound("A folder")
     config = options.checked_config
     path, embedder = options.db_path(config), options.select_embedder(config).embedder
-    given = _given_settings(layout, extra, sessions)
+    chosen_settings = _chosen_settings(layout, extra, sessions)
     root = None if folder is None else str(resolve_root(folder))
     known = followed_folders(path)
     chosen: dict[str | None, dict[str, Any]] = {
@@ -205,7 +205,7 @@ def _workspaces(
         for name, record in known.items()
         if options.collection in (None, name) and root in (None, record["root"])
     }
-    if chosen and given and folder is None:
+    if chosen and chosen_settings and folder is None:
         raise InvalidInput("Give the folder to which --layout, --extra and --sessions apply.")
     if not chosen and not new:
         raise NotFound(f"{root} is not synced with {path}.")
@@ -229,7 +229,7 @@ def _workspaces(
                 record["root"],
                 **source,
                 collection=name,
-                settings=replace(settings_from_record(record), **given),
+                settings=replace(settings_from_record(record), **chosen_settings),
                 defaults=replace(defaults, on_search=on_search and defaults.on_search),
                 search=search_settings(config),
                 embedding_cache=config["recollect.embeddingCache"],
@@ -242,18 +242,18 @@ def _workspaces(
         yield spaces
 
 
-def _given_settings(layout: str | None, extra: Texts, sessions: Texts) -> dict[str, Any]:
+def _chosen_settings(layout: str | None, extra: Texts, sessions: Texts) -> dict[str, Any]:
     """The settings of a folder that are given as options. An empty text removes the current value."""
     from recollect.ingest.folder import FolderSettings
 
     paths = {"extra_paths": extra, "transcripts": sessions}
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         name: tuple(str(Path(os.path.expanduser(each)).absolute()) for each in values if each)
         or getattr(FolderSettings(), name)
         for name, values in paths.items()
         if values
     }
-    return given if layout is None else {**given, "layout": layout}
+    return settings if layout is None else {**settings, "layout": layout}
 
 
 def _new_folder(folder: str | None, layout: str | None) -> dict[str, Any]:

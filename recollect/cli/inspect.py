@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recollect.cli.index import format_index
 from recollect.cli.options import FilterOptions, GlobalOptions
 from recollect.cli.recall import Id
 from recollect.cli.terminal import (
@@ -314,6 +315,7 @@ def _store_rows(store: StoreStatus) -> dict[str, str]:
         "vectors": ", ".join(vectors) or "none",
         "words": f"{store.words:,}",
         "links": f"{store.edges:,} between memories, {store.entity_edges:,} between names",
+        **({"index": format_index(store.index)} if store.index is not None else {}),
         "last change": format_age(store.last_change) or "never",
         **({"last backup": f"{format_age(backup.at)}, {backup.folder}"} if (backup := store.last_backup) else {}),
     }

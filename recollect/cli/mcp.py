@@ -102,7 +102,7 @@ def require_mcp() -> None:
     try:
         import mcp  # noqa: F401
     except ImportError:
-        raise InvalidInput("The MCP server needs the package mcp: pip install 'recollect[mcp]'.") from None
+        raise InvalidInput("The MCP server needs the package mcp: pip install '.[mcp]'.") from None
 
 
 def _install(
@@ -166,8 +166,8 @@ def _installed_db(options: GlobalOptions, folder: Path | None) -> str:
 
 
 def _common_options(options: GlobalOptions) -> list[str]:
-    given = (("--collection", options.collection), ("--embedder", options.embedder), ("--config", options.config))
-    listed = [part for name, value in given if value is not None for part in (name, value)]
+    common = (("--collection", options.collection), ("--embedder", options.embedder), ("--config", options.config))
+    listed = [part for name, value in common if value is not None for part in (name, value)]
     return [*listed, *(part for each in options.bound or [] for part in ("--bound", each))]
 
 

@@ -91,7 +91,7 @@ class GlobalOptions:
             bound=[*(outer.bound or []), *(self.bound or [])] or None,
             embedder=self.embedder or outer.embedder or os.environ.get("RECOLLECT_EMBEDDER"),
             json=self.json or outer.json,
-            config=self.config or outer.config or os.environ.get("RECOLLECT_CONFIG"),
+            config=self.config or outer.config or os.environ.get("RECOLLECT_CONFIG") or None,
             agent=self.agent or outer.agent,
         )
 
@@ -135,7 +135,9 @@ class GlobalOptions:
         return self.checked_config.chat if chat == "chat" else chat
 
     def check_db_exists(self) -> None:
-        """Only commands that write may create a file."""
+        """Only commands that write may create a file. A server says itself what is missing."""
+        if "://" in self.path:
+            return
         empty = os.path.isfile(self.path) and os.path.getsize(self.path) == 0
         if empty or not os.path.exists(self.path):
             problem = f"{self.path} is empty." if empty else f"There is no file {self.path}."
@@ -172,7 +174,15 @@ class GlobalOptions:
             collection = self.checked_config["recollect.collection"] or None
         bound: dict[str, Any] = self.bound_values()
         cache = self.checked_config["recollect.embeddingCache"]
-        return Mind(self.path, embedder=embedder, collection=collection, embedding_cache=cache, **bound)
+        search = self.checked_config["recollect.vectorSearch"]
+        return Mind(
+            self.path,
+            embedder=embedder,
+            collection=collection,
+            embedding_cache=cache,
+            vector_search=search,
+            **bound,
+        )
 
     def connect(self, *, embed: bool = False, create: bool = False) -> "Mind | Client":
         """The server at $RECOLLECT_URL, which has loaded its model already; a file if one is named, or without it."""
@@ -216,20 +226,20 @@ class MemoryOptions:
 
     def given_fields(self) -> dict[str, Any]:
         """The fields that were given. An empty text removes the current value."""
-        given = {name: value for name, value in self.values.items() if value is not None and value not in ([], ())}
-        for name, value in given.items():
+        fields = {name: value for name, value in self.values.items() if value is not None and value not in ([], ())}
+        for name, value in fields.items():
             kind = FIELDS[name].kind
             if kind == "list":
-                given[name] = [each for each in value if each]
+                fields[name] = [each for each in value if each]
             elif value == "" and FIELDS[name].optional and not FIELDS[name].assigned:
-                given[name] = None
+                fields[name] = None
             elif kind == "lines":
-                given[name] = parse_line_range(value)
+                fields[name] = parse_line_range(value)
             elif kind == "moment":
-                given[name] = parse_moment(value, f"--{name}")
+                fields[name] = parse_moment(value, f"--{name}")
             elif kind == "object":
-                given[name] = parse_json_object(value or "{}", f"--{name}", '{"task": {"success": true}}')
-        return given
+                fields[name] = parse_json_object(value or "{}", f"--{name}", '{"task": {"success": true}}')
+        return fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,10 +348,10 @@ class RecallOptions:
             f"{name}={json.dumps(value)}" for name, value in config.recipe_settings(recipe or "default").items()
         ]
         k = config["recollect.k"] if self.k is None else self.k
-        given = [
+        changed = [
             f"{each[:-4]}{json.dumps(config.chat)}" if each.endswith("=chat") else each for each in self.set_ or ()
         ]
-        return replace(self, k=k, recipe=recipe, set_=[*settings, *given])
+        return replace(self, k=k, recipe=recipe, set_=[*settings, *changed])
 
     def arguments(self, filters: FilterOptions, of: "Mind | Client") -> dict[str, Any]:
         """The keyword arguments of ``Mind.recall``, or of ``Client.recall``, which takes no finished recipe."""

@@ -6,8 +6,10 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from recollect.serve.backend import Backend
     from recollect.serve.settings import ServerSettings
     from recollect.serve.tokens import TokenFile
+    from recollect.serve.work import Services
+    from recollect.systems.openclaw.search import SearchSettings
 
 ACTIONS = ("create", "list", "revoke")
 EXPIRES = re.compile(r"(\d{1,5})([hdw])")
@@ -43,13 +47,15 @@ def serve(
     ] = None,
     max_body: Annotated[int, typer.Option(help="The largest body of a request, in bytes.")] = 16 << 20,
     rate: Annotated[float, typer.Option(help="Requests a second for each token.")] = 500.0,
-    workers: Annotated[int | None, typer.Option(help="Threads that do the work.", show_default=False)] = None,
+    workers: Annotated[
+        int, typer.Option(help="Processes that recall and write; each has the model and the memory open.")
+    ] = 1,
+    threads: Annotated[int | None, typer.Option(help="Threads of each process.", show_default=False)] = None,
 ) -> None:
     """Serve the memory over HTTP, and the page for a browser. Needs a token: recollect token create."""
     from recollect.serve.server import serve as run_server
     from recollect.serve.settings import ServerSettings
 
-    threads: dict[str, Any] = {} if workers is None else {"workers": workers}
     settings = ServerSettings(
         host=host,
         port=port,
@@ -59,7 +65,8 @@ def serve(
         allowed_hosts=tuple(allowed_host or ()),
         max_body_bytes=max_body,
         rate=rate,
-        **threads,
+        workers=workers,
+        **({} if threads is None else {"threads": threads}),
     )
 
     def on_start(backend: Backend, url: str) -> None:
@@ -165,13 +172,29 @@ def _open(options: GlobalOptions) -> Mind:
 
 
 def _backend_of(options: GlobalOptions, mind: Mind) -> Callable[[ServerSettings], Backend]:
-    from recollect.config.apply import search_settings
     from recollect.serve.backend import Backend
     from recollect.serve.tokens import TokenFile
 
+    tokens, configured = TokenFile.beside(mind.path), _service_settings(options)
+    return lambda server: Backend(mind, tokens, server, *configured, partial(_open_services, options))
+
+
+@contextmanager
+def _open_services(options: GlobalOptions) -> Iterator[Services]:
+    """The memory as a worker process opens it."""
+    from recollect.serve.work import Services
+
+    _log_requests()
+    with _open(options) as mind:
+        yield Services(mind, *_service_settings(options))
+
+
+def _service_settings(options: GlobalOptions) -> tuple[SearchSettings, dict[str, dict[str, Any]]]:
+    """What is configured for searching notes, and for recipes."""
+    from recollect.config.apply import search_settings
+
     config = options.checked_config
-    settings = {name: config.recipe_settings(name) for name in config["recollect.settings"]}
-    return lambda server: Backend(mind, TokenFile.beside(mind.path), server, search_settings(config), settings)
+    return search_settings(config), {name: config.recipe_settings(name) for name in config["recollect.settings"]}
 
 
 def _log_requests() -> None:

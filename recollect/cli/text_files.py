@@ -18,30 +18,19 @@ def read_text(file: str) -> str:
 
 def read_lines(file: str) -> Iterator[str]:
     """The lines of a file, or of stdin, without line breaks."""
-    with _open_input(file) as stream:
+    from recollect.ingest.imports.sources import open_source, source_name
+
+    with open_source(file) as stream:
         for number, line in enumerate(stream, 1):
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
                 byte, column = line[error.start], error.start + 1
                 raise InvalidInput(
-                    f"{display_name(file)}, line {number} is not UTF-8 text: byte {byte:#04x} at column {column}. "
+                    f"{source_name(file)}, line {number} is not UTF-8 text: byte {byte:#04x} at column {column}. "
                     "Nothing was written."
                 ) from None
             yield text.rstrip("\r\n")
-
-
-@contextmanager
-def _open_input(file: str) -> Iterator[IO[bytes]]:
-    if file == "-":
-        yield sys.stdin.buffer
-        return
-    try:
-        stream = open(file, "rb")  # noqa: SIM115
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror}.") from None
-    with stream:
-        yield stream
 
 
 def confirm_overwrite(file: str, db: str, ask: Callable[[str], bool]) -> bool:
@@ -65,7 +54,3 @@ def open_output(file: str) -> Iterator[IO[str]]:
         raise InvalidInput(f"{file} cannot be written: {error.strerror}.") from None
     with stream:
         yield stream
-
-
-def display_name(file: str) -> str:
-    return "stdin" if file == "-" else file

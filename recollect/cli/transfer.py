@@ -1,4 +1,4 @@
-"""The commands export, import and reembed."""
+"""The commands export, import, migrate and reembed."""
 
 from __future__ import annotations
 
@@ -195,6 +195,33 @@ def _print_problems(problems: Sequence[str], failed: int) -> None:
         print_line(f"  {problem}", stderr=True)
     if failed > MAX_SHOWN:
         print_line(f"  … and {failed - MAX_SHOWN:,} more", stderr=True)
+
+
+def migrate(
+    options: GlobalOptions,
+    source: Annotated[str, typer.Argument(help="The file or the URL of the memory to copy.", show_default=False)],
+    destination: Annotated[
+        str, typer.Argument(help="The file or URL to copy it to, which must be empty.", show_default=False)
+    ],
+) -> int:
+    """Copy a whole memory, with its history, vectors and folders, between files and PostgreSQL, and check the copy."""
+    from recollect.upkeep.copying import migrate
+
+    options.check_no_collection("migrate")
+    try:
+        with progress("Copying", "memories") as update:
+            done = migrate(source, destination, update)
+    except KeyboardInterrupt:
+        print_error(
+            "Stopped: what was copied is kept; the same command continues from here.", "Interrupted", options.json
+        )
+        raise
+    size = pluralize(done.counts.get("memories", 0), "memory", "memories")
+    print_result(options.json, done, ("Copied ", "green"), size, " to ", (done.destination, "bold"), ".")
+    if not options.json:
+        print_renderable(key_value_table({kind: f"{count:,}" for kind, count in done.counts.items()}))
+        print_line("Counts and checksums are the same in both.")
+    return 0
 
 
 def reembed(options: GlobalOptions) -> None:

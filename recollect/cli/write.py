@@ -1,13 +1,13 @@
-"""The commands that write memories and links: from remember to undo."""
+"""The commands that write memories and links, from remember to undo, and that derive some: consolidate and extract."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from recollect.cli.options import GlobalOptions, MemoryOptions
+from recollect.cli.options import FilterOptions, GlobalOptions, MemoryOptions
 from recollect.cli.recall import Id
 from recollect.cli.terminal import (
     format_age,
@@ -63,10 +63,10 @@ def _join(words: list[str]) -> str:
 
 
 def _remember_lines(options: GlobalOptions, fields: MemoryOptions, file: str) -> None:
-    given = fields.given_fields()
-    if "external_id" in given:
+    values = fields.given_fields()
+    if "external_id" in values:
         raise InvalidInput("--external-id names one memory, and --lines-from has many; give only one of them.")
-    items = [{**given, "text": line} for line in read_lines(file) if line.strip()]
+    items = [{**values, "text": line} for line in read_lines(file) if line.strip()]
     with (
         options.connect(embed=True, create=True) as mind,
         report_interrupt(mind, options.json),
@@ -212,10 +212,15 @@ def forget(
     return 0
 
 
-def undo(options: GlobalOptions) -> int:
+def undo(
+    options: GlobalOptions,
+    past_erasure: Annotated[
+        bool, typer.Option("--past-erasure", help="Undo the change before an erasure, which itself cannot be undone.")
+    ] = False,
+) -> int:
     """Undo the last operation."""
     with options.connect(embed=True) as mind:
-        undone = mind.undo()
+        undone = mind.undo(past_erasure=past_erasure)
     if undone is None:
         print_result(options.json, {"undone": None}, "There is nothing to undo.")
         return 1
@@ -224,4 +229,58 @@ def undo(options: GlobalOptions) -> int:
     parts += [f"{undone.erased:,} not restored, because it was erased"] if undone.erased else []
     details = f", {format_age(undone.at)}: {', '.join(parts) or 'no memories changed'}."
     print_result(options.json, {"undone": undone}, ("Undid ", "green"), (undone.verb, "bold"), details)
+    return 0
+
+
+Chat = Annotated[
+    str | None,
+    typer.Option(
+        help="A chat model instead of rules: 'URL MODEL' of an OpenAI-compatible service, such as "
+        "'http://localhost:11434/v1 qwen3:4b', or chat for the configured one. The texts are sent there.",
+        show_default=False,
+    ),
+]
+Deadline = Annotated[float, typer.Option(help="Seconds for the chat model; then the rules do the rest.", min=0.001)]
+
+
+def consolidate(
+    options: GlobalOptions,
+    filters: FilterOptions,
+    folder: Annotated[str, typer.Argument(help="Notes are written to consolidation/ in this folder.")],
+    period: Annotated[str, typer.Option(help="A note for each: daily, weekly or quarterly.")] = "daily",
+    chat: Chat = None,
+    deadline: Deadline = 120.0,
+) -> int:
+    """Write notes about days, weeks or quarters, which recipe abmind searches."""
+    chosen: Any = period
+    with options.open() as mind:
+        written = mind.consolidate(
+            folder, chosen, filter=filters.filter(), summarise=options.chat_model(chat), deadline=deadline
+        )
+    paths = [str(path) for path in written]
+    if options.json or not paths:
+        print_result(options.json, {"written": paths}, "All notes are up to date.")
+        return 0
+    for path in paths:
+        print_line(path)
+    return 0
+
+
+def extract(
+    options: GlobalOptions,
+    filters: FilterOptions,
+    chat: Chat = None,
+    deadline: Deadline = 120.0,
+) -> int:
+    """Fill in the names and the gist of memories that have none. undo takes it back."""
+    with options.open() as mind, progress("Reading memories", "memories") as update:
+        done = mind.extract(filters.filter(), extract=options.chat_model(chat), deadline=deadline, progress=update)
+    if options.json:
+        result = {"read": done.read, "changed": done.changed, "by_model": done.by_model, "failure": done.failure}
+        print_result(True, result, "")
+        return 0
+    by_model = f", {done.by_model:,} by the chat model" if chat else ""
+    print_line(f"{pluralize(done.read, 'memory', 'memories')} read{by_model}, {done.changed:,} changed.")
+    if done.failure:
+        print_line((f"The chat model failed, and rules did the rest. {done.failure}", "yellow"))
     return 0

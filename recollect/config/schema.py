@@ -250,6 +250,11 @@ RECOLLECT = {
     "embeddingCache": ConfigKey(
         BOOLEAN, None, "Cache vectors beside the memory; when not set, only those of services and GGUF models."
     ),
+    "vectorSearch": ConfigKey(
+        one_of("auto", "exact", "approximate"),
+        "auto",
+        "How vectors are searched; auto: exactly up to 50,000 in scope.",
+    ),
     "chat": ConfigKey(
         CHAT, None, "The chat model of settings and options that are 'chat': an address and a model.", guard="always"
     ),

@@ -1,4 +1,4 @@
-"""The embedder protocols, and checks of what an embedder returns."""
+"""The embedder protocols, checks of what an embedder returns, and whether it was trained on a language."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from recollect.errors import EmbeddingError
 from recollect.model.limits import limit, limit_message
 from recollect.protocols import supports
+from recollect.text.languages import NAMES
 
 Vectors = NDArray[np.float32]
 
@@ -249,3 +250,19 @@ def unit_vectors(embedder: Embedder, texts: Sequence[str], vectors: Vectors) -> 
 def _normalised(vectors: Vectors) -> Vectors:
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths == 0, 1, lengths), dtype=np.float32)
+
+
+def knows_language(embedder: Embedder | None, language: str) -> bool:
+    """Whether an embedder was trained on a language; assumed where it cannot say."""
+    aware: object = embedder
+    return not supports(aware, LanguageAwareEmbedder) or aware.knows_language(language)
+
+
+def language_note(embedder: Embedder | None, language: str) -> str:
+    """A sentence about a language that the embedder was not trained on; empty where it was."""
+    if embedder is None or knows_language(embedder, language):
+        return ""
+    return (
+        f"{embedder.name} was not trained on {NAMES[language]}, so words count more than its vectors. For "
+        f"{NAMES[language]} texts use a multilingual embedder, for example ollama:bge-m3 (see docs/embedders.md)."
+    )

@@ -229,5 +229,10 @@ def _rows(vectors: Vectors) -> list[bytes]:
     return [row.astype("<f4").tobytes() for row in vectors]
 
 
+def text_hashes(text: str) -> list[bytes]:
+    """By what the entries of a text of a memory are found."""
+    return [_hash(kind, text) for kind in (VECTOR, VECTOR_AND_SKETCH)]
+
+
 def _hash(kind: bytes, text: str) -> bytes:
     return hashlib.sha256(kind + text.encode("utf-8", "surrogatepass")).digest()

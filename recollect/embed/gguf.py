@@ -59,9 +59,7 @@ class GgufEmbedder:
         self.tokens = min(longest, MAX_TOKENS if tokens is None else check.integer(tokens, "tokens", low=8))
         self._prefixes = check.string(text_prefix, "text_prefix"), check.string(query_prefix, "query_prefix")
         if find_spec(PACKAGE) is None:
-            raise InvalidInput(
-                f"The model {self.path.name} needs the package llama-cpp-python: pip install 'recollect[gguf]'."
-            )
+            raise InvalidInput(f"The model {self.path.name} needs the package llama-cpp-python: pip install '.[gguf]'.")
         settings = json.dumps([self._pooling, self.tokens, self._prefixes]).encode()
         self.fingerprint = hashlib.sha256(sample_file(self.path) + b"\0" + settings).hexdigest()
         self.name = name or f"gguf:{self.path.stem}-{self.fingerprint[:8]}"

@@ -344,8 +344,8 @@ def _heading(line: str) -> tuple[int, str] | None:
 
 def _common_path(path: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     """The deeper of two heading paths if one contains the other, else their common beginning."""
-    for shared, (mine, theirs) in enumerate(zip(path, other, strict=False)):
-        if mine != theirs:
+    for shared, (heading, other_heading) in enumerate(zip(path, other, strict=False)):
+        if heading != other_heading:
             return path[:shared]
     return max(path, other, key=len)
 

@@ -18,6 +18,7 @@ from recollect.errors import InvalidInput
 from recollect.ingest.chunking import ChunkSize
 from recollect.ingest.markdown import find_date, parse_markdown, split_lines, split_text
 from recollect.ingest.scan import FoundFile
+from recollect.ingest.secrets import SecretsPolicy, clean_value
 from recollect.model import Memory
 from recollect.model import validation as check
 from recollect.store.base import FileState
@@ -73,13 +74,16 @@ def _from_nanoseconds(nanoseconds: int) -> datetime | None:
         return None
 
 
-def parse_chunks(parsed: ParsedFile, file: FoundFile, text: str, chunk_size: ChunkSize) -> str:
-    """Split a text into the chunks of the parsed file; returns what was wrong with the text."""
-    return (_parse_turns if file.kind == "transcript" else _parse_notes)(parsed, text, chunk_size)
+def parse_chunks(
+    parsed: ParsedFile, file: FoundFile, text: str, chunk_size: ChunkSize, secrets: SecretsPolicy = "store"
+) -> str:
+    """Split a text into the chunks of the parsed file; returns what was wrong with the text. An InvalidInput if it
+    contains secrets that are refused: they are found before it is split, because a key may be longer than a chunk."""
+    return (_parse_turns if file.kind == "transcript" else _parse_notes)(parsed, text, chunk_size, secrets)
 
 
-def _parse_notes(parsed: ParsedFile, text: str, chunk_size: ChunkSize) -> str:
-    document = parse_markdown(text, chunk_size)
+def _parse_notes(parsed: ParsedFile, text: str, chunk_size: ChunkSize, secrets: SecretsPolicy) -> str:
+    document = parse_markdown(clean_value(text, "it", secrets), chunk_size)
     date = document.date or find_date(Path(parsed.state.path).name)
     for chunk in document.chunks:
         headings = chunk.headings
@@ -98,7 +102,7 @@ def _parse_notes(parsed: ParsedFile, text: str, chunk_size: ChunkSize) -> str:
     return document.problem
 
 
-def _parse_turns(parsed: ParsedFile, text: str, chunk_size: ChunkSize) -> str:
+def _parse_turns(parsed: ParsedFile, text: str, chunk_size: ChunkSize, secrets: SecretsPolicy) -> str:
     transcript = parse_transcript(text, session=Path(parsed.state.path).stem)
     for position, turn in enumerate(transcript.turns):
         fields: dict[str, Any] = {
@@ -107,7 +111,7 @@ def _parse_turns(parsed: ParsedFile, text: str, chunk_size: ChunkSize) -> str:
             "role": turn.role,
             "position": position,
         }
-        for part in split_text(turn.text, chunk_size):
+        for part in split_text(clean_value(turn.text, "it", secrets), chunk_size):
             parsed.add_chunk(part, (turn.line, turn.line), created=turn.at, **fields)
     invalid = transcript.invalid_lines
     return f"{invalid} of its lines {'is' if invalid == 1 else 'are'} not valid JSON" if invalid else ""

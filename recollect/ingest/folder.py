@@ -21,6 +21,7 @@ from recollect.errors import InvalidInput, NotFound
 from recollect.ingest.chunking import ChunkSize
 from recollect.ingest.markdown import split_lines
 from recollect.ingest.scan import FoundFile, IndexedPath, Scanner, ScanResult, is_within, read_file
+from recollect.ingest.secrets import SecretsPolicy, clean_value
 from recollect.ingest.sync import FolderSync, OnEvent, SyncConflict, SyncEvent, SyncReport
 from recollect.model import JsonObject
 from recollect.model import validation as check
@@ -105,19 +106,26 @@ class Folder:
         return Scanner(str(self.root), self.settings.indexed_paths(self.root), self.settings.ignore)
 
     def sync(
-        self, store: Store, embedder: Embedder | None, clock: Clock, on_event: OnEvent | None = None
+        self,
+        store: Store,
+        embedder: Embedder | None,
+        clock: Clock,
+        on_event: OnEvent | None = None,
+        secrets: SecretsPolicy = "store",
     ) -> SyncReport:
         """Update the collection from the files. Starts again after a conflict with another process."""
         report_event = on_event or (lambda event: None)
         for _ in range(RETRIES):
             try:
-                return self._sync(store, embedder, clock, report_event)
+                return self._sync(store, embedder, clock, report_event, secrets)
             except SyncConflict:
                 if self.collection not in store.folders():
                     raise
-        return self._sync(store, embedder, clock, report_event)
+        return self._sync(store, embedder, clock, report_event, secrets)
 
-    def _sync(self, store: Store, embedder: Embedder | None, clock: Clock, on_event: OnEvent) -> SyncReport:
+    def _sync(
+        self, store: Store, embedder: Embedder | None, clock: Clock, on_event: OnEvent, secrets: SecretsPolicy
+    ) -> SyncReport:
         started = time.perf_counter()
         chunk_size = ChunkSize(self.settings.tokens, self.settings.overlap)
         model = embedder if self.settings.vectors else None
@@ -133,7 +141,7 @@ class Folder:
             report.rebuilt, rebuild = True, False
         target = f"{self.collection}~{_fingerprint(self.settings.identity)}" if rebuild else self.collection
         self._delete_rebuilds(store, keep=target)  # left over from an interrupted rebuild with other settings
-        FolderSync(self, store, model, chunk_size, target, rebuild, report, on_event).run(scan, clock)
+        FolderSync(self, store, model, chunk_size, target, rebuild, report, on_event, secrets).run(scan, clock)
         if rebuild:
             self._switch(store, target)
             report.rebuilt = True
@@ -219,15 +227,23 @@ def indexed_path(root: Path, path: str) -> str:
     return PurePath(os.path.relpath(absolute, root) if is_within(absolute, str(root)) else absolute).as_posix()
 
 
-def read_lines(folder: Folder, path: str, state: FileState | None, first: int, count: int | None) -> JsonObject:
-    """Lines of a file from ``first`` on (all when ``count`` is None), if it is indexed and still inside the folder."""
+def read_lines(
+    folder: Folder,
+    path: str,
+    state: FileState | None,
+    first: int,
+    count: int | None,
+    secrets: SecretsPolicy = "store",
+) -> JsonObject:
+    """Lines of a file from ``first`` on (all when ``count`` is None), if it is indexed and still inside the folder;
+    without secrets, if the index has none."""
     if state is None:
         if os.path.isabs(path):
             raise InvalidInput(f"{path} is outside of {folder.root} and its extra paths.")
         raise NotFound(f"{path} is not in the index; give a path as search results have it.")
     if not state.hash:
         raise InvalidInput(f"{path} is not indexed: {state.problem}.")
-    lines = split_lines(_read_text(folder, path))
+    lines = split_lines(clean_value(_read_text(folder, path), "it", secrets))
     if first > len(lines):
         raise InvalidInput(
             f"{path} has {len(lines)} {'line' if len(lines) == 1 else 'lines'}; there is no line {first}."

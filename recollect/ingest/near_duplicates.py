@@ -50,16 +50,16 @@ def find_near_duplicate(store: Store, memory: Memory, now: datetime) -> NearDupl
 def find_redundant(memories: Sequence[Memory]) -> dict[str, NearDuplicate]:
     """The memories that another one of these makes redundant, by id. Those that stay say more, or are more certain."""
     texts = {memory.id: Paraphrase(memory.text) for memory in memories}
-    kept: list[Memory] = []
+    distinct: list[Memory] = []
     redundant: dict[str, NearDuplicate] = {}
     for memory in sorted(memories, key=_precedence, reverse=True):
-        for other in kept:
+        for other in distinct:
             reason = texts[memory.id].says_the_same(texts[other.id])
             if reason and covers(other, memory):
                 redundant[memory.id] = NearDuplicate(other, reason)
                 break
         else:
-            kept.append(memory)
+            distinct.append(memory)
     return redundant
 
 

@@ -12,10 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from recollect.embed import Embedder, TokenEmbedder, embed_accepted, preferred_batch_size
-from recollect.errors import EmbeddingError, RecollectError, StoreError
+from recollect.errors import EmbeddingError, InvalidInput, RecollectError, StoreError
 from recollect.ingest.chunking import ChunkSize
 from recollect.ingest.documents import ParsedFile, parse_chunks, shared_fields
 from recollect.ingest.scan import FileContent, FoundFile, ScanResult, read_file
+from recollect.ingest.secrets import SecretsPolicy
 from recollect.ingest.writer import BATCH_SIZE, UnembeddedError, embed_missing_vectors
 from recollect.model import JsonObject, Memory
 from recollect.model.memory import Clock
@@ -94,6 +95,8 @@ class FolderSync:
     hidden: bool
     report: SyncReport
     on_event: OnEvent
+    secrets: SecretsPolicy = "store"
+    read_all: bool = False  # what happens to secrets has changed since the last sync
     vectors_missing: bool = False  # a new chunk has no vector, and the embedder did not refuse its text
     refused: set[bytes] = field(default_factory=set)  # digests of texts that the embedder refuses for good
     embedder_failed: bool = False  # the next sync tries again
@@ -102,11 +105,12 @@ class FolderSync:
     def run(self, scan: ScanResult, clock: Clock) -> None:
         """Read, embed and write what differs between the files and the index."""
         stored = self.store.folders().get(self.collection, {})
+        self.read_all = bool(stored) and stored.get("secrets", "store") != self.secrets
         known = self.store.files(self.collection)
         deleted = {path for path in known if path not in scan.files and not scan.may_exist(path)}
         changed = []
         for path, file in sorted(scan.files.items()):
-            if _is_unchanged(file, known.get(path)):
+            if not self.read_all and _is_unchanged(file, known.get(path)):
                 self.report.unchanged += 1
                 self._report_problem(path, known[path].problem, indexed=True)
             else:
@@ -169,7 +173,8 @@ class FolderSync:
             self._skip(file.path, f"it cannot be read: {error.strerror}")
             return None
         state = _file_state(file, content)
-        if known is not None and known.hash == content.hash and (known.hash or known.problem == content.problem):
+        same = known is not None and known.hash == content.hash and (known.hash or known.problem == content.problem)
+        if known is not None and same and not self.read_all:
             touched.append(replace(state, problem=known.problem))
             self.report.unchanged += 1
             self._report_problem(file.path, known.problem, bool(known.hash))
@@ -179,7 +184,16 @@ class FolderSync:
             "renamed" if old_path else "added" if known is None else "changed"
         )
         parsed = ParsedFile(state, what, old_path or file.path, shared_fields(file, self.collection, self.hidden))
-        problems = (state.problem, parse_chunks(parsed, file, content.text, self.chunk_size))
+        try:
+            problems = (state.problem, parse_chunks(parsed, file, content.text, self.chunk_size, self.secrets))
+        except InvalidInput as error:  # as a file that is too large, it is in the index without its text
+            refused = replace(state, hash=b"", problem=str(error))
+            if known is not None and (known.hash, known.problem) == (refused.hash, refused.problem):
+                touched.append(refused)
+                self.report.unchanged += 1
+                self._report_problem(file.path, refused.problem, indexed=False)
+                return None
+            return ParsedFile(refused, what, parsed.stored_path, parsed.shared_fields)
         parsed.state = replace(state, problem="; ".join(filter(None, problems)))
         return parsed
 
@@ -225,14 +239,14 @@ class FolderSync:
         stored: dict[bytes, list[StoredChunk]] = {}
         for chunk in files.chunks(self.collection, parsed.stored_path):
             stored.setdefault(chunk.digest, []).append(chunk)
-        kept: list[tuple[StoredChunk, Memory]] = []
+        unchanged: list[tuple[StoredChunk, Memory]] = []
         new: list[tuple[bytes, Memory]] = []
         for digest, memories in parsed.chunks.items():
             known = stored.get(digest, [])
-            kept += zip(known, memories, strict=False)
+            unchanged += zip(known, memories, strict=False)
             new += [(digest, memory) for memory in memories[len(known) :]]
             stored[digest] = known[len(memories) :]
-        for chunk, memory in kept:
+        for chunk, memory in unchanged:
             transaction.revise(chunk.id, partial(_with_file_fields, memory))
         digests = [digest for digest, _ in new]
         rows = [transaction.remember(memory).row for _, memory in new]
@@ -240,7 +254,7 @@ class FolderSync:
         if self.embedder is not None:
             self._embed(transaction, rows, digests, vectors)
         self.report.chunks_added += len(new)
-        self.report.chunks_kept += len(kept)
+        self.report.chunks_kept += len(unchanged)
         return [chunk.row for chunks in stored.values() for chunk in chunks]
 
     def _embed(self, transaction: Transaction, rows: list[int], digests: list[bytes], vectors: VectorsByDigest) -> None:
@@ -329,6 +343,7 @@ class FolderSync:
                 "stands_in_for": self.folder.collection if self.hidden else "",
                 "synced": synced.isoformat() if synced else stored.get("synced"),
                 "model": model if synced else None,
+                "secrets": self.secrets if synced else stored.get("secrets", self.secrets),
                 "busy": time.time() if busy else 0.0,
             }
             transaction.files.set_folder(self.collection, record)

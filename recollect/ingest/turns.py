@@ -5,20 +5,20 @@ The turns are stored first: whatever the callable answers, or if it fails, no tu
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
+from recollect.chat import ChatModel, chat_messages, chat_model, json_values
 from recollect.errors import InvalidInput
 from recollect.ingest.writer import Writer
 from recollect.model import Memory
 from recollect.model import validation as check
-from recollect.model.memory import make_edge
+from recollect.model.memory import lowest_trust, make_edge
 from recollect.recall.history import message_text
-from recollect.store.base import Transaction, WriteResult
+from recollect.store.base import Transaction, Version, WriteResult
 
 log = logging.getLogger("recollect")
 Messages = Iterable[Mapping[str, Any] | tuple[str, str] | str | Memory]
@@ -49,40 +49,35 @@ class RememberedTurns:
 
 
 class FactExtractor:
-    """Extracts facts with any chat model: ``complete`` takes chat messages and returns the text of the reply.
+    """Extracts facts with a chat model: a ``ChatModel``, its address and name, "chat" for the configured one, or any
+    function that takes chat messages and returns the text of the reply.
 
+    >>> extract = FactExtractor("http://localhost:11434/v1 qwen3:4b")
     >>> extract = FactExtractor(lambda messages: client.chat.completions.create(
     ...     model="gpt-5-mini", messages=messages).choices[0].message.content)
     """
 
-    def __init__(self, complete: Complete, instructions: str = INSTRUCTIONS) -> None:
-        self.complete = complete
+    def __init__(self, model: ChatModel | str | Complete, instructions: str = INSTRUCTIONS) -> None:
+        self.model = chat_model(model, "model") if isinstance(model, ChatModel | str) else model
         self.instructions = instructions
 
     def __call__(self, messages: list[dict[str, str]]) -> list[str | Mapping[str, Any]]:
-        numbered = [{"number": number, **message} for number, message in enumerate(messages, 1)]
-        request = json.dumps({"turns": numbered}, ensure_ascii=False)
-        prompt = [{"role": "system", "content": self.instructions}, {"role": "user", "content": request}]
-        return parse_facts(self.complete(prompt))
+        request = {"turns": [{"number": number, **message} for number, message in enumerate(messages, 1)]}
+        if isinstance(self.model, ChatModel):
+            return parse_facts(self.model.reply(self.instructions, request))
+        return parse_facts(self.model(chat_messages(self.instructions, request)))
 
 
 def parse_facts(reply: object) -> list[str | Mapping[str, Any]]:
     """The last ``{"facts": […]}`` in a reply, whatever text is around it: models reason aloud first."""
     if not isinstance(reply, str):
         raise InvalidInput(f"The model must reply with a text, not {check.short_repr(reply)}.")
-    decoder, tail = json.JSONDecoder(), reply[-REPLY_TAIL:]
     found: list[str | Mapping[str, Any]] | None = None
-    at = tail.find("{")
-    while at >= 0:
-        try:
-            value, end = decoder.raw_decode(tail, at)
-        except RecursionError:  # thousands of brackets
-            break
-        except ValueError:
-            end = at + 1
-        else:
-            found = value["facts"] if isinstance(value.get("facts"), list) else found
-        at = tail.find("{", end)
+    after = 0
+    for begin, end, value in json_values(reply, REPLY_TAIL):
+        if begin >= after:  # not a part of the value before
+            after = end
+            found = value["facts"] if isinstance(value, dict) and isinstance(value.get("facts"), list) else found
     if found is None:
         raise InvalidInput(f'The reply has no JSON with a list "facts": {check.short_repr(reply, 200)}.')
     return found
@@ -96,7 +91,7 @@ class TurnWriter:
     make: Callable[
         [Any, Mapping[str, Any]], Memory
     ]  # from a text and fields, a checked memory within the bound of the mind
-    find: Callable[[Mapping[str, Any]], Sequence[Memory]]  # the memories that pass a filter
+    last_position: Callable[[Memory], tuple[int, Version]]  # in the session of a memory, and of which version that is
 
     def write(self, messages: Messages, extract: ExtractFacts | None, details: Mapping[str, Any]) -> RememberedTurns:
         if extract is not None and not callable(extract):
@@ -108,7 +103,8 @@ class TurnWriter:
         turns = self._turns([(text, each) for text, each in fields if text.strip()], details)
         if not turns:
             return RememberedTurns(str(details.get("session", "")), ())
-        written = self.writer.write("remember", turns)
+        prepare = self._numbering(turns[0]) if turns[0].position is None else None
+        written = self.writer.write("remember", turns, prepare=prepare)
         stored = self.writer.store.get([each.id for each in written])
         session = stored[0].session
         if extract is None:
@@ -124,15 +120,24 @@ class TurnWriter:
     def _turns(self, fields: Sequence[tuple[str, Mapping[str, Any]]], details: Mapping[str, Any]) -> list[Memory]:
         """The turns in order: they continue the session that is given, or are a session of their own."""
         first = self.make("-", {"kind": "turn", **details})
-        session, start = first.session or str(uuid4()), first.position
-        if start is None:
-            owner = {"collection": first.collection, "user": first.user, "agent": first.agent, "session": session}
-            known = [memory.position or 0 for memory in self.find(owner)] if first.session else []
-            start = max(known, default=0) + 1
-        own = {"kind": "turn", **details, "session": session}
+        own = {"kind": "turn", **details, "session": first.session or str(uuid4())}
+        start = first.position
         return [
-            self.make(text, {**own, **each, "position": start + place}) for place, (text, each) in enumerate(fields)
+            self.make(text, {**own, **each, "position": None if start is None else start + place})
+            for place, (text, each) in enumerate(fields)
         ]
+
+    def _numbering(self, first: Memory) -> Callable[[Transaction, Sequence[Memory]], Sequence[Memory]]:
+        """Gives turns the next positions of their session, inside the transaction: no two writers use the same."""
+        last, version = self.last_position(first)
+
+        def number(transaction: Transaction, turns: Sequence[Memory]) -> Sequence[Memory]:
+            nonlocal last
+            begin = max(last, transaction.last_position(first, version)) + 1
+            last = begin + len(turns) - 1
+            return [replace(turn, position=begin + place) for place, turn in enumerate(turns)]
+
+        return number
 
     def _facts(
         self, found: Sequence[object], turns: Sequence[Memory], shared: Mapping[str, Any]
@@ -152,7 +157,7 @@ class TurnWriter:
             listed = numbers if isinstance(numbers, list) else []
             sources = [turn for at, turn in enumerate(turns, 1) if at in listed] or list(turns)
             try:
-                trust = _lowest_trust(sources)
+                trust = lowest_trust(sources)
                 memory = self.make(text, {**shared, **own, "kind": "fact", "trust": trust})
             except InvalidInput as error:
                 problems.append(f"fact {number}: {error}")
@@ -205,12 +210,6 @@ def _turn_fields(number: int, message: object) -> tuple[str, dict[str, Any]]:
 def _message(turn: Memory) -> dict[str, str]:
     message = {"role": turn.role or "user", "content": turn.text}
     return {**message, "name": turn.speaker} if turn.speaker else message
-
-
-def _lowest_trust(turns: Sequence[Memory]) -> int | None:
-    """The lowest trust of the turns; none at all is the lowest."""
-    values = [turn.trust for turn in turns if turn.trust is not None]
-    return min(values) if len(values) == len(turns) else None
 
 
 def _report(problem: str) -> str:

@@ -12,19 +12,23 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, overload
 
 from recollect.embed import Embedder, TokenEmbedder, embed_accepted, preferred_batch_size
 from recollect.errors import EditConflict, EmbeddingError, InvalidInput, RecollectError, StoreError
+from recollect.ingest.secrets import SecretsPolicy, clean_fields, clean_memory
 from recollect.model import Edge, Memory, Use
 from recollect.model import validation as check
 from recollect.model.memory import check_validity_period, edit_memory, make_edge
 from recollect.protocols import supports
 from recollect.store.base import EncodedText, Space, Store, Transaction, UndoResult, WriteResult
+from recollect.store.retrying import retry
 from recollect.store.text_fields import embedding_text
 
 log = logging.getLogger("recollect")
 Progress = Callable[[int, int], None]  # how many are done, of how many
+PreparedMemories = Callable[[Transaction, Sequence[Memory]], Sequence[Memory]]  # as they are to be written
 ExtraWrites = Callable[[Transaction, Sequence[WriteResult]], None]  # in the same transaction
 VectorsByText = dict[str, EncodedText]
 BATCH_SIZE = 256  # texts an embedder gets at a time; rows read at a time
@@ -53,6 +57,30 @@ class WriteSummary:
     forgotten: int = 0  # left as they are, because they were forgotten here
 
 
+class CheckedItems(Sequence[Memory]):
+    """Items as memories that are made when they are needed: all are checked at once, and only a batch is in memory."""
+
+    def __init__(self, items: Sequence[Any], make: Callable[[int, Any], Memory]) -> None:
+        self._items, self._make = items, make
+        for number, item in enumerate(items, 1):
+            make(number, item)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, at: int) -> Memory: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Memory]: ...
+
+    def __getitem__(self, at: int | slice) -> Memory | list[Memory]:
+        if isinstance(at, int):
+            return self._make(at + 1, self._items[at])
+        first = at.indices(len(self._items))[0]
+        return [self._make(number, item) for number, item in enumerate(self._items[at], first + 1)]
+
+
 def summarize(results: Sequence[WriteResult]) -> WriteSummary:
     counts = Counter(each.action for each in results)
     return WriteSummary([each.id for each in results], counts["added"], counts["changed"], counts["same"])
@@ -75,11 +103,12 @@ class _ChangedMeanwhile(Exception):
 
 
 class Writer:
-    """Writes to a store, with vectors when there is an embedder."""
+    """Writes to a store, with vectors when there is an embedder; ``secrets`` are stored, refused or redacted."""
 
-    def __init__(self, store: Store, embedder: Embedder | None) -> None:
+    def __init__(self, store: Store, embedder: Embedder | None, secrets: SecretsPolicy = "store") -> None:
         self.store = store
         self.embedder = embedder
+        self.secrets = secrets
         self.embedder_works = False  # the last time it was called
         self._may_lack_vectors = True  # until a check finds none
         self._refused: set[str] = set()  # ids of memories whose texts the embedder refuses
@@ -89,6 +118,10 @@ class Writer:
         assert self.embedder is not None
         return Space(self.embedder.name, self.embedder.dim)
 
+    def clean(self, memory: Memory) -> Memory:
+        """The memory without its secrets, if they are redacted; an InvalidInput if they are refused."""
+        return clean_memory(memory, self.secrets)
+
     # Writing.
 
     def write(
@@ -97,26 +130,48 @@ class Writer:
         memories: Sequence[Memory],
         progress: Progress | None = None,
         also: ExtraWrites | None = None,
+        prepare: PreparedMemories | None = None,
     ) -> list[WriteResult]:
-        """Write memories: all of them or none, in one transaction, up to ATOMIC_LIMIT; more are one operation."""
+        """Write memories: all of them or none, in one transaction, up to ATOMIC_LIMIT; more are one operation.
+
+        ``prepare`` changes the memories of a transaction before they are written, where nobody else can write; not
+        what is embedded.
+        """
         results: list[WriteResult] = []
         operation: int | None = None
         for start in range(0, max(len(memories), 1), ATOMIC_LIMIT):
-            batch = memories[start : start + ATOMIC_LIMIT]
+            batch: Sequence[Memory] = [self.clean(each) for each in memories[start : start + ATOMIC_LIMIT]]
             vectors = self.embed([embedding_text(memory) for memory in batch], _shifted(progress, start, len(memories)))
-            with self.store.transaction(verb, operation=operation) as transaction:
-                written = [
-                    (verb == "remember" and _count_mention(transaction, memory)) or transaction.remember(memory)
-                    for memory in batch
-                ]
-                self.write_vectors_and_use(transaction, batch, written, vectors)
-                results += written
-                if also is not None and len(results) == len(memories):
-                    also(transaction, results)
-                if len(results) < len(memories) and transaction.changed:
-                    operation = transaction.operation
+            write = partial(self._write_batch, verb, batch, vectors, results, len(memories), operation, also, prepare)
+            results, operation = retry(write)
         self.embed_some_missing()
         return results
+
+    def _write_batch(
+        self,
+        verb: str,
+        batch: Sequence[Memory],
+        vectors: VectorsByText,
+        earlier: list[WriteResult],
+        total: int,
+        operation: int | None,
+        also: ExtraWrites | None,
+        prepare: PreparedMemories | None,
+    ) -> tuple[list[WriteResult], int | None]:
+        """One transaction of ``write``: all results so far, and the operation to continue."""
+        with self.store.transaction(verb, operation=operation) as transaction:
+            batch = batch if prepare is None else prepare(transaction, batch)
+            written = [
+                (verb == "remember" and _count_mention(transaction, memory)) or transaction.remember(memory)
+                for memory in batch
+            ]
+            self.write_vectors_and_use(transaction, batch, written, vectors)
+            results = [*earlier, *written]
+            if also is not None and len(results) == total:
+                also(transaction, results)
+            if len(results) < total and transaction.changed:
+                operation = transaction.operation
+        return results, operation
 
     def write_vectors_and_use(
         self,
@@ -139,6 +194,11 @@ class Writer:
 
     def edit(self, id: str, changes: Mapping[str, Any], expected: Memory | None = None) -> WriteResult:
         """Change a memory; a new text and its vector are written together."""
+        return retry(lambda: self._edit(id, changes, expected))
+
+    def _edit(self, id: str, changes: Mapping[str, Any], expected: Memory | None) -> WriteResult:
+        if self.secrets != "store":
+            changes = {**changes, **clean_fields(_changed(self.store.get([id])[0], changes), self.secrets)}
         for _ in range(ATTEMPTS):
             stored = self.store.get([id])[0]
             text = embedding_text(_changed(stored, changes))
@@ -156,8 +216,13 @@ class Writer:
             return result
         raise StoreError(f"{id} was not edited: other processes keep changing it. Try again.")
 
-    def undo(self, operation: int | None = None) -> UndoResult | None:
-        """Undo the last operation, or this one; restored texts and their vectors are written together."""
+    def undo(self, operation: int | None = None, past_erasure: bool = False) -> UndoResult | None:
+        """Undo the last operation, or this one; restored texts and their vectors are written together.
+
+        After an erasure it refuses, unless the operation before it is meant."""
+        return retry(lambda: self._undo(operation, past_erasure))
+
+    def _undo(self, operation: int | None, past_erasure: bool) -> UndoResult | None:
         for _ in range(ATTEMPTS):
             texts = self.store.undo_texts(operation)
             vectors = self.embed(list(texts.values()))
@@ -166,6 +231,8 @@ class Writer:
                     if transaction.undo_texts(operation) != texts:
                         raise _ChangedMeanwhile
                     result = transaction.undo(operation)
+                    if operation is None and not past_erasure:
+                        self._check_no_erasure(result)
                     encoded = {transaction.row(id): vectors[text] for id, text in texts.items() if text in vectors}
                     if encoded:
                         transaction.embed([*encoded], [*encoded.values()], self.space)
@@ -174,6 +241,22 @@ class Writer:
             self.embed_some_missing()
             return result
         raise StoreError("Nothing was undone: other processes keep writing. Try again.")
+
+    def _check_no_erasure(self, undone: UndoResult | None) -> None:
+        """Nobody who undoes an erasure by mistake means the change before it."""
+        receipts = self.store.receipts() if undone is None else []
+        erased_at = undone.erasure if undone is not None else receipts[-1].at if receipts else None
+        if erased_at is None:
+            return
+        earlier = (
+            "There is no earlier change that could be undone."
+            if undone is None
+            else f"To undo the change before it ({undone.verb}), give past_erasure=True (--past-erasure)."
+        )
+        raise InvalidInput(
+            f"The last change here is the erasure of {erased_at.isoformat(timespec='seconds')}, which cannot be "
+            f"undone. Nothing was changed. {earlier}"
+        )
 
     def supersede(self, old: str, memory: Memory, now: datetime) -> str:
         """Write a memory that replaces another, from its valid_from or now on; returns its id."""
@@ -295,7 +378,7 @@ def _count_mention(transaction: Transaction, memory: Memory) -> WriteResult | No
     if not _is_statement(memory):
         return None
     for stored in transaction.find_equal(memory):
-        fields = {**dict(_given_fields(memory)), **{name: getattr(memory, name) for name in COMPARED_FIELDS}}
+        fields = {**dict(_changed_fields(memory)), **{name: getattr(memory, name) for name in COMPARED_FIELDS}}
         if all(getattr(stored, name) == value for name, value in fields.items()):
             return transaction.revise(stored.id, lambda stored: replace(stored, mentions=stored.mentions + 1))
     return None
@@ -308,7 +391,7 @@ def _is_statement(memory: Memory) -> bool:
     return not any(named) and timed == (None, None, None) and memory.kind != "perception"
 
 
-def _given_fields(memory: Memory) -> Iterator[tuple[str, Any]]:
+def _changed_fields(memory: Memory) -> Iterator[tuple[str, Any]]:
     """The fields that are not at their default."""
     for each in fields(Memory):
         default = each.default_factory() if each.default_factory is not MISSING else each.default

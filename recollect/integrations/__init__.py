@@ -1,4 +1,4 @@
-"""Adapters for frameworks; each module needs the extra of its name: ``pip install 'recollect[langgraph]'``.
+"""Adapters for frameworks; each module needs the extra of its name: ``pip install '.[langgraph]'``.
 
 They call the public verbs of a Mind and nothing below it.
 """
@@ -11,5 +11,5 @@ def missing_package(extra: str, error: ImportError) -> ImportError:
     module = extra.replace("-", "_")
     return ImportError(
         f"recollect.integrations.{module} needs a package that is not installed ({error}). "
-        f"Install it with: pip install 'recollect[{extra}]'"
+        f"Install it with: pip install '.[{extra}]'"
     )

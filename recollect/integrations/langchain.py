@@ -168,8 +168,8 @@ class RecollectVectorStore(VectorStore):
         import numpy as np
 
         vectors = self.mind.embedder.embed([document.page_content for document in found])
-        (asked,) = np.asarray(self.mind.embedder.embed([query], query=True))
-        return [found[at] for at in maximal_marginal_relevance(asked, list(np.asarray(vectors)), lambda_mult, k)]
+        (query_vector,) = np.asarray(self.mind.embedder.embed([query], query=True))
+        return [found[at] for at in maximal_marginal_relevance(query_vector, list(np.asarray(vectors)), lambda_mult, k)]
 
 
 class RecollectRetriever(BaseRetriever):

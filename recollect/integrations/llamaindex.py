@@ -82,8 +82,8 @@ class RecollectMemoryBlock(BaseMemoryBlock[str]):
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """The first lines, as many as still fit: the best memories come first."""
-        kept = content[: max(0, len(content) - 4 * tokens_to_truncate)].rpartition("\n")[0]
-        return kept or None
+        shortened = content[: max(0, len(content) - 4 * tokens_to_truncate)].rpartition("\n")[0]
+        return shortened or None
 
 
 def _by_session(messages: list[ChatMessage]) -> dict[str, list[dict[str, str]]]:

@@ -27,7 +27,11 @@ class Limit:
 
 
 LIMITS: dict[str, Limit] = {
-    "memory_bytes": Limit(131_072, "All texts of a memory in UTF-8: text, original, title, summary, lists, context."),
+    "memory_bytes": Limit(
+        131_072,
+        "All texts of a memory in UTF-8: text, original, title, summary, lists, context. "
+        "What the context repeats of the text counts once.",
+    ),
     "name_bytes": Limit(10_000, "An id, or a keyword field such as collection, user, session, topic or path."),
     "list_items": Limit(1_000, "The items of a list of a memory: tags, keywords, entities, files, flags."),
     "json_depth": Limit(100, "How deep objects and lists of a context or a filter are nested."),

@@ -110,11 +110,11 @@ def _match_path(context: Mapping[str, Any], path: str, wanted: Any) -> Answer:
         return any_of(match_context(context, alternative) for alternative in wanted)
     value = value_at(context, path)
     if has_operators(wanted):
-        return all_of(_apply(name, value, operand) for name, operand in wanted.items())
+        return all_of(apply_operator(name, value, operand) for name, operand in wanted.items())
     return equal(value, wanted)
 
 
-def _apply(name: str, value: Any, operand: Any) -> Answer:
+def apply_operator(name: str, value: Any, operand: Any) -> Answer:
     """Of a missing value only $ne, $in and $exists are decided."""
     match name:
         case "$ne":
@@ -154,14 +154,23 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def match_near(context: Mapping[str, Any], near: Near) -> Answer:
-    """Are the coordinates within the distance? Rounding is forgiven: 1.3 − 1.2 is a little more than 0.1."""
-    apart = distance(context, near)
+    """Are the coordinates within the distance?"""
+    return is_near(value_at(context, near.field), near)
+
+
+def is_near(value: Any, near: Near) -> Answer:
+    """Is a point within the distance? Rounding is forgiven: 1.3 − 1.2 is a little more than 0.1."""
+    apart = _distance(value, near)
     return None if apart is None else apart <= near.within or math.isclose(apart, near.within)
 
 
 def distance(context: Mapping[str, Any], near: Near) -> float | None:
     """Euclidean distance √Σ(aᵢ − tᵢ)², or None without usable coordinates of the same dimension."""
-    point = coordinates(value_at(context, near.field))
+    return _distance(value_at(context, near.field), near)
+
+
+def _distance(value: Any, near: Near) -> float | None:
+    point = coordinates(value)
     if point is None or len(point) != len(near.target):
         return None
     return math.dist(point, near.target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import datetime
 from operator import attrgetter
@@ -278,9 +278,21 @@ def check_size(memory: Memory) -> Memory:
     texts = [*_texts_of(memory), *(item for items in lists for item in items)]
     context = json.dumps(memory.context, ensure_ascii=False) if memory.context else ""
     if (sum(map(len, texts)) + len(context)) * 4 > limit("memory_bytes"):  # a character has at most four bytes
-        size = sum(len(text.encode()) for text in (*texts, context))
+        size = sum(len(text.encode()) for text in (*texts, context)) - _repeated_bytes(memory.text, memory.context)
         check_limit("memory_bytes", size, f"The memory has {size:,} bytes")
     return memory
+
+
+def _repeated_bytes(text: str, value: object) -> int:
+    """The bytes of long strings in a context that the text has, too: adapters store a message beside its text."""
+    match value:
+        case str():
+            return len(value.encode()) if len(value) >= 1_000 and value.strip() in text else 0
+        case Mapping():
+            return sum(_repeated_bytes(text, each) for each in value.values())
+        case list() | tuple():
+            return sum(_repeated_bytes(text, each) for each in value)
+    return 0
 
 
 def check_validity_period(memory: Memory) -> Memory:
@@ -383,6 +395,13 @@ class EntityEdge:
     classification: int = 0
     source: str = ""
     created: datetime | None = None
+
+
+def lowest_trust(memories: Iterable[Memory]) -> int | None:
+    """The trust of what is made of these memories: that of the least trusted one; unknown if one of them has none."""
+    values = [memory.trust for memory in memories]
+    known = [value for value in values if value is not None]
+    return min(known) if known and len(known) == len(values) else None
 
 
 def make_edge(source: object, target: object, kind: object, weight: object) -> Edge:

@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.recall.answer_evidence import WordMatch, missing_value
 from recollect.recall.bm25 import Bm25Query, TermScores, score
 from recollect.recall.cues.tokens import TokensCue
 from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import cosines
 from recollect.store.base import Rows, Term
+from recollect.text.asked_value import asked_value
 from recollect.text.classify import count_statements
 from recollect.text.entity_names import find_names
+from recollect.text.patterns import lazy_pattern
 from recollect.text.trigrams import edit_distance, word_trigrams
-from recollect.text.words import is_spaceless, stems, words
+from recollect.text.words import SPACELESS, is_spaceless, stems, words
 
 ALIKE = 0.8  # token similarity from which on a word counts as found
 UNLIKE = 0.45  # token similarity below which nothing resembles a word
 COMMON_TRIGRAMS, LONG_WORD = 0.4, 6  # the share of 3-grams, and the letters of a word in which two edits are a typo
 MAX_FOUND, MAX_MISSING, MAX_STATEMENTS = 4, 5, 3
+SOME_WORDS = 0.3  # of the query, weighted by idf
 MAX_SIZE = 1000  # memories
 MAX_SPELLINGS = 12  # words that are compared by their spelling; the trigrams cue looks up no more
 CAPITALISED_NOUNS = frozenset({"de"})  # languages in which a capital letter does not tell a name
 MAX_NAME_CHARACTERS = 2_000  # of a query in which names are looked for
 CANNOT_TELL = 0.5
+WEEKDAY = lazy_pattern(
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|diens|donners|frei|sams|sonn)tags?\b|\bmittwochs?\b"
+    r"|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天]",
+    re.IGNORECASE,
+)
 
 
 # What speaks for and against the first hits, and how much: see ``Confidence``.
@@ -37,17 +47,33 @@ WITH_VECTORS: Mapping[str, float] = {
     "found": 0.18,  # words of the query that a first hit has, in any form or meaning
     "missing": -0.47,  # words of the query that no memory has in any form, and that nothing in the first hits resembles
     "unknown name": -1.1,  # 1 if one of the words that no memory has is a name
-    "in time": 1.7,  # 1 if a first hit is of the time that the query names
+    "in time": 1.7,  # 1 if a first hit is of the time that the query names, ½ where that is only a weekday
     "statements": 0.64,  # sentences of a message after the first
     "size": -0.64,  # ln of the number of memories that were searched
+    # From 0 to 1: the subject is known, and nothing that is about it has what is asked for (``missing_value``).
+    "no amount": -9.0,  # of money
+    "no attribute": -4.5,  # “the registration number of the van”
+    "no choice": -2.5,  # “which hotel”: a memory with the answer may have its name alone
     "bias": -0.11,
 }
 WORDS_ALONE: Mapping[str, float] = {
-    "covered": 8.1,  # the share of the query's words, weighted by idf, that one of the first hits has
-    "missing": -0.55,
+    "covered": 2.4,  # the share of the query's words, weighted by idf, that one of the first hits has
+    "missing": -0.85,
+    "in time": 0.9,
+    "statements": 0.1,
+    "no amount": -6.0,
+    "no attribute": -3.5,
+    "no choice": -1.8,
+    "bias": 0.65,
+}
+# In Chinese and Japanese, where words are not separated and most terms are pairs of characters.
+PAIRS_ALONE: Mapping[str, float] = {
+    "covered": 13.0,
     "in time": 1.9,
     "statements": 0.12,
-    "bias": -1.8,
+    "no amount": -9.0,
+    "no attribute": -6.0,
+    "bias": -1.75,
 }
 
 
@@ -63,14 +89,17 @@ class Confidence:
     similarity), and, for a follow-up, the words of its subject. In a small collection less evidence is needed, as it is
     likely to be about what is asked; of a message of several sentences only some words can be expected.
 
-    The coefficients were chosen by ``bench/confidence_fit.py``: that many questions put to another haystack are
-    recognised, while at least 95% of the answerable questions of every set stay above the threshold. So the threshold
-    is where withholding an answer is rarely wrong, not where both errors are equally frequent. Questions about
-    something else are recognised well, questions on the topic without an answer badly: docs/quality.md has the figures.
+    The coefficients were chosen with ``bench/confidence_fit.py``: that many questions without an answer are recognised,
+    while at least 95% of the answerable questions of a set stay above the threshold. So the threshold is where
+    withholding an answer is rarely wrong, not where both errors are equally frequent. Those of what is asked for
+    ("no amount", "no attribute", "no choice") and of "in time" were chosen on the everyday questions, with the others
+    unchanged. Questions about something else are recognised well. Of those about something known, the ones that name
+    what is missing are: a price, a phone number. docs/quality.md has the figures.
     """
 
     with_vectors: Mapping[str, float] = field(default_factory=lambda: WITH_VECTORS)
     words_alone: Mapping[str, float] = field(default_factory=lambda: WORDS_ALONE)
+    pairs_alone: Mapping[str, float] = field(default_factory=lambda: PAIRS_ALONE)
     first: int = 5  # hits that are judged
     threshold: float = 0.2
     tokens: TokensCue = TokensCue()  # by which words are compared, where the embedder has token vectors
@@ -87,11 +116,14 @@ class Confidence:
             run.log("cannot tell", "the embedder was not trained on the script of the first results")
             return CANNOT_TELL
         matches = QueryWords.of(run, rows)
-        similarity = self._word_similarity(run, rows)
+        by_hit = self._word_similarity(run, rows)
+        similarity = {word: float(np.nanmax(values)) for word, values in by_hit.items()}
         alike = {word for word, value in similarity.items() if value >= ALIKE}
         found = alike | (matches.found - similarity.keys())  # where it is known, the similarity tells more
-        unknown = [word for word in matches.unknown if word not in alike]
+        speakers = {part for memory in run.memories(rows) for part in words(memory.speaker)}
+        unknown = [word for word in matches.unknown if word not in alike and not _is_spelled_like(word, speakers)]
         missing = [word for word in unknown if similarity.get(word, 0.0) < UNLIKE]
+        whole = matches.whole(by_hit)
         run.log("words missing", ", ".join(missing[:MAX_MISSING]) or "none")
         evidence: dict[str, float] = {} if cosine is None else {"cosine": cosine}
         evidence |= {
@@ -99,16 +131,22 @@ class Confidence:
             "found": min(len(found), MAX_FOUND),
             "missing": min(len(missing), MAX_MISSING),
             "unknown name": _has_name(run, unknown),
-            "in time": _in_time(run, rows),
+            "in time": _in_time(run, rows, whole),
+            **_missing_value(run, rows, whole),
             "statements": min(max(count_statements(run.query.text) - 1, 0), MAX_STATEMENTS),
             "size": math.log(min(run.scope.count, MAX_SIZE)),
         }
-        coefficients = self.words_alone if cosine is None else self.with_vectors
+        coefficients = self._coefficients(run, cosine)
         x = coefficients["bias"]
         for name, value in evidence.items():
             run.log(name, round(value, 4) if isinstance(value, float) else value)
             x += coefficients.get(name, 0.0) * value
         return _logistic(x)
+
+    def _coefficients(self, run: Run, cosine: float | None) -> Mapping[str, float]:
+        if cosine is not None:
+            return self.with_vectors
+        return self.pairs_alone if SPACELESS.search(run.query.text) else self.words_alone
 
     def _cosine(self, run: Run, rows: Rows) -> float | None:
         if "vectors" not in run.found or not len(run.found["vectors"].keys) or not run.embedder_reads_query():
@@ -120,18 +158,18 @@ class Confidence:
         known = similarity[~np.isnan(similarity)]
         return float(known.max()) if len(known) else None
 
-    def _word_similarity(self, run: Run, rows: Rows) -> dict[str, float]:
-        """By content word of the query: its highest token similarity to the first hits; empty without token vectors."""
+    def _word_similarity(self, run: Run, rows: Rows) -> dict[str, NDArray[np.float64]]:
+        """By content word of the query: its token similarity to each of the first hits; empty without token vectors."""
         if "tokens" not in run.found or not len(run.found["tokens"].keys):
             return {}
         language = run.query.language
         forms = {form: term.word for term in run.query.terms for form in stems(term.word, language)}
-        highest: dict[str, float] = {}
+        highest: dict[str, NDArray[np.float64]] = {}
         for word, similarity in self.tokens.word_similarity(run, rows):
             term = next((forms[form] for form in stems(word, language) if form in forms), None)
             value = similarity.mean(axis=1)
             if term is not None and not np.isnan(value).all():
-                highest[term] = max(highest.get(term, 0.0), float(np.nanmax(value)))
+                highest[term] = np.fmax(highest.get(term, 0.0), value)
         return highest
 
 
@@ -143,6 +181,7 @@ class QueryWords:
     subject: Sequence[TermScores]  # of a follow-up
     by_hit: dict[str, NDArray[np.bool_]]  # by word: which of the first hits have it in any form
     unknown: list[str]  # whole words that no memory in scope has in any form
+    whole_words: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, run: Run, rows: Rows) -> QueryWords:
@@ -158,7 +197,7 @@ class QueryWords:
         main = [match for match in matches if match.term.match != "compound" and not match.term.part_of]
         subject = {term.word for term in run.query.subject}.difference(run.query.words)
         own = [match for match in main if match.term.word not in subject]
-        whole = set(words(run.query.text, whole=True))  # without the bigrams by which Chinese is looked up
+        whole = frozenset(words(run.query.text, whole=True))  # without the bigrams by which Chinese is looked up
         absent = [
             word
             for match in own
@@ -168,11 +207,19 @@ class QueryWords:
         similar = _similar_spellings(run, absent, rows)
         by_hit |= similar
         unknown = [word for word in absent if word not in similar]
-        return cls(own, [match for match in main if match.term.word in subject], by_hit, unknown)
+        return cls(own, [match for match in main if match.term.word in subject], by_hit, unknown, whole)
 
     @property
     def found(self) -> set[str]:
         return {word for word, hits in self.by_hit.items() if hits.any()}
+
+    def whole(self, similarity: Mapping[str, NDArray[np.float64]]) -> list[WordMatch]:
+        """The query's own words, without the pairs of characters by which Chinese is looked up."""
+        return [
+            WordMatch(word, match.idf, self.by_hit[word], similarity.get(word))
+            for match in self.terms
+            if (word := match.term.word) in self.whole_words or not is_spaceless(word)
+        ]
 
     def covered(self) -> float:
         """The highest share of the words, weighted by idf, that one hit has; for a follow-up also of its subject."""
@@ -209,6 +256,10 @@ def _spelled_alike(word: str, other: str) -> bool:
     return len(own & others) >= COMMON_TRIGRAMS * len(own | others)
 
 
+def _is_spelled_like(word: str, others: Iterable[str]) -> bool:
+    return any(_spelled_alike(word, other) for other in others)
+
+
 def _has_name(run: Run, unknown: Sequence[str]) -> bool:
     if not unknown or run.query.language in CAPITALISED_NOUNS:
         return False
@@ -216,10 +267,27 @@ def _has_name(run: Run, unknown: Sequence[str]) -> bool:
     return not named.isdisjoint(unknown)
 
 
-def _in_time(run: Run, rows: Rows) -> bool:
-    """Whether a first hit is of the time that the query names."""
+def _in_time(run: Run, rows: Rows, matches: Sequence[WordMatch]) -> float:
+    """1 if a first hit is of the time that the query names; ½ if that is a weekday and the hit has few of the words:
+    something happens on every Tuesday, which says little about what is asked."""
     found = run.found.get("time")
-    return found is not None and bool(run.query.times) and bool(np.isin(rows, found.keys).any())
+    of_that_time = np.isin(rows, [] if found is None or not run.query.times else found.keys)
+    if not of_that_time.any():
+        return 0.0
+    if not WEEKDAY.search(run.trace.query[:MAX_NAME_CHARACTERS]):
+        return 1.0
+    idf = sum(match.idf for match in matches)
+    share = sum((match.idf * match.strength() for match in matches), np.zeros(len(rows)))
+    return 1.0 if share[of_that_time].max() >= SOME_WORDS * idf else 0.5
+
+
+def _missing_value(run: Run, rows: Rows, matches: Sequence[WordMatch]) -> dict[str, float]:
+    """By the kind of value that the query asks for, as one of its words: how much speaks against a hit that has it."""
+    missing = dict.fromkeys(("no amount", "no attribute", "no choice"), 0.0)
+    asked = None if run.query.subject else asked_value(run.query.text, run.query.language)
+    if asked is not None and matches:
+        missing[f"no {asked.kind}"] = missing_value(asked, matches, run.texts(rows), run.query.language)
+    return missing
 
 
 def _logistic(x: float) -> float:

@@ -1,6 +1,6 @@
 """The default recipe: words, meaning and time, blended; then stages for conversations, times, links and changed facts.
 
-    query ─▶ language ─▶ list? ─▶ spelling ─▶ time ─▶ content words ─▶ compounds ─▶ follow-up?
+    query ─▶ language ─▶ list? ─▶ spelling ─▶ time ─▶ content words ─▶ compounds, related words ─▶ follow-up?
       ├─▶ time ──────┐
       ├─▶ words ─────┤
       ├─▶ trigrams ──┤
@@ -8,7 +8,8 @@
       ├─▶ history ───┤
       └─▶ tokens ────┘
 
-The language of the query decides about stop words, stems and compounds. Trigrams look up only words that no memory
+The language of the query decides about stop words, stems, compounds, and whether words of the same everyday topic are
+looked up along with its own. Trigrams look up only words that no memory
 has: typos and parts of words. Tokens compare word by word in
 meaning, including the memories just before and after. The weights depend on the kind of text: short or long texts,
 code, the look-up of a name or a query in a language that the embedder was not trained on, or a query in such a script.
@@ -23,11 +24,12 @@ from recollect.recall.followups import FollowUp, HistoryCue
 from recollect.recall.fusion import Blend, BlendByTextKind, CueWeight
 from recollect.recall.identifiers import IdentifierFactor, IdentifierReader
 from recollect.recall.language_readers import CompoundParts, DetectLanguage
-from recollect.recall.query_parsing import ContentWords, ListQuestion, Spelling
+from recollect.recall.query_parsing import ContentWords, ListQuestion, RelatedWords, Spelling
 from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
     AnswerLikelihood,
     AssistantReplies,
+    Confirmations,
     ContinuedConversation,
     Contradictions,
     Coverage,
@@ -73,6 +75,7 @@ def default(
             TimeReader(),
             ContentWords(),
             CompoundParts(),
+            RelatedWords(),
             IdentifierReader(),
             FollowUp((DetectLanguage(), ContentWords())),
         ],
@@ -97,6 +100,7 @@ def default(
         stages=[
             SpeakerFactor(check.fraction(speaker, "speaker")),
             AssistantReplies(),
+            Confirmations(),
             RoleFactor(dict.fromkeys(("assistant", "system", "tool"), check.fraction(assistant, "assistant"))),
             TimeFactor(),
             IdentifierFactor(),

@@ -32,7 +32,7 @@ OPERATORS: dict[str, Operator] = {
 MAX_TERMS = 4  # of a summary
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Explanation:
     """A number, its label, and the parts it was computed from.
 
@@ -59,7 +59,7 @@ class Explanation:
 
         ``'charging' and 'dock' match; meaning 0.17. Lowered by status: superseded (×0.50).``
         """
-        found = list(self._nodes())
+        found = self._nodes()
         terms: dict[str, float] = {}
         for node in found:
             if node.role == "term" and node.value > 0:
@@ -111,15 +111,22 @@ class Explanation:
             lines += part._lines(rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
         return lines
 
-    def _nodes(self) -> Iterator[Explanation]:
-        """Every node that adds to the score; what is multiplied by 0 does not."""
-        yield self
-        for part in self.parts if self.value else ():
-            yield from part._nodes()
+    def _nodes(self) -> list[Explanation]:
+        """Every node that adds to the score; what is multiplied by 0 does not. From the top down, left to right."""
+        found, waiting = [], [self]
+        while waiting:
+            node = waiting.pop()
+            found.append(node)
+            if node.parts and node.value:
+                waiting += node.parts[::-1]
+        return found
+
+    def _has_role(self) -> bool:
+        return bool(self.role) or (bool(self.value) and any(part._has_role() for part in self.parts))
 
     def _base(self) -> Explanation | None:
         """The part of a product or a quotient that has the components; the others are factors."""
-        return next((part for part in self.parts if any(node.role for node in part._nodes())), None)
+        return next((part for part in self.parts if part._has_role()), None)
 
     def _factors(self) -> Iterator[Explanation]:
         """What follows the score in products; what precedes it is a weight."""
@@ -170,10 +177,15 @@ class Expression:
         return self
 
     def at(self, place: int) -> Explanation:
-        label, name = (each if isinstance(each, str) else each(place) for each in (self.label, self.name))
-        parts = tuple(part.at(place) for part in self.parts)
-        value = float(self.values) if self.values.ndim == 0 else float(self.values[place])
-        return Explanation(value, label, self.operation, parts, self.role, name)
+        values, label, name = self.values, self.label, self.name  # written for speed: a recall has hundreds of these
+        return Explanation(
+            values.item(place) if values.ndim else values.item(),
+            label if isinstance(label, str) else label(place),
+            self.operation,
+            tuple([part.at(place) for part in self.parts]) if self.parts else (),
+            self.role,
+            name if isinstance(name, str) else name(place),
+        )
 
     def take(self, places: NDArray[np.int64]) -> Expression:
         """The numbers at these places, in this order."""

@@ -28,7 +28,6 @@ def fence(memory: Memory, why: str = "", notes: Iterable[str] = ()) -> str:
 
     ``why`` and ``notes`` are those of a result. A text that seems to instruct a model has a warning.
     """
-    warnings = [each.reason for each in find_suspicions(memory.text) if each.rule != "secret"]
     attributes = {
         "id": memory.id,
         "source": memory.source or memory.path or "unknown",
@@ -38,7 +37,7 @@ def fence(memory: Memory, why: str = "", notes: Iterable[str] = ()) -> str:
         "status": memory.status if memory.status != "active" else "",
         "why": why,
         "note": "; ".join(notes),
-        "warning": "; ".join(dict.fromkeys(warnings)),
+        "warning": _warning(memory.text),
     }
     shown = " ".join(f'{name}="{_one_line(value)}"' for name, value in attributes.items() if value)
     return f"<{FENCE} {shown}>\n{escape(memory.text, quote=False)}\n</{FENCE}>"
@@ -46,7 +45,14 @@ def fence(memory: Memory, why: str = "", notes: Iterable[str] = ()) -> str:
 
 def fence_text(text: str) -> str:
     """A text of several memories as one element."""
-    return f"{PREFACE}\n<{FENCE}>\n{escape(text, quote=False)}\n</{FENCE}>"
+    warning = _warning(text)
+    begin = f'{FENCE} warning="{_one_line(warning)}"' if warning else FENCE
+    return f"{PREFACE}\n<{begin}>\n{escape(text, quote=False)}\n</{FENCE}>"
+
+
+def _warning(text: str) -> str:
+    """Why a text seems to instruct a model; empty if it does not."""
+    return "; ".join(dict.fromkeys(each.reason for each in find_suspicions(text) if each.rule != "secret"))
 
 
 def _one_line(value: str) -> str:

@@ -83,9 +83,9 @@ class HistoryCue:
 
     name: str = "history"
     anchors: int = 5
-    step: float = 0.85
-    answered: float = 0.6
-    reach: int = 4  # turns
+    step: float = 0.9
+    answered: float = 0.2
+    reach: int = 6  # turns
     pool: int = 10  # candidates for anchors, by words and by meaning each
 
     def find(self, run: Run) -> Candidates:
@@ -142,7 +142,7 @@ class HistoryCue:
             run.log("by words alone", str(skip))
             vector = None
         if vector is not None:
-            rows = np.unique(np.append(rows, nearest(run.snapshot, vector, run.scope, self.pool)[0]))
+            rows = np.unique(np.append(rows, nearest(run.snapshot, vector, run.scope, self.pool).rows))
         by_words = score(run.snapshot, run.scope, query, rows).scores
         similarity = by_words / max(by_words.max(initial=0.0), 1e-9)
         if vector is not None:

@@ -120,8 +120,8 @@ def apply(operation: HitOperation, hits: Hits) -> tuple[Hits, DroppedHits | None
             return Hits(hits.keys, score, hits.page, hits.ordered), None
         case Add(keys, score):
             pages = np.full(len(keys), hits.page.min(initial=0))
-            kept = np.flatnonzero(~np.isin(hits.keys, keys))
-            hits = hits if len(kept) == len(hits) else hits.take(kept)
+            remaining = np.flatnonzero(~np.isin(hits.keys, keys))
+            hits = hits if len(remaining) == len(hits) else hits.take(remaining)
             return Hits(
                 np.concatenate([hits.keys, keys]),
                 concatenate(hits.score, score),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.embed.languages import language_note
+from recollect.embed.base import language_note
 from recollect.recall.bm25 import frequencies
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.store.base import Term

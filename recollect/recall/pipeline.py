@@ -10,7 +10,7 @@ from datetime import datetime
 import numpy as np
 
 from recollect.embed import Embedder
-from recollect.errors import InvalidInput
+from recollect.errors import DamagedIndex, InvalidInput
 from recollect.model import Memory
 from recollect.model import validation as check
 from recollect.model.filter import AllOf, FilterExpression
@@ -64,6 +64,13 @@ def recall(store: Store, request: Request) -> Recall:
 def search(store: Store, request: Request, start: float) -> SearchOutcome:
     """Search, without recording any use."""
     query, k = check_request(request)
+    try:
+        return _search_snapshot(store, request, query, k, start)
+    except DamagedIndex:  # it is built again
+        return _search_snapshot(store, request, query, k, start)
+
+
+def _search_snapshot(store: Store, request: Request, query: str, k: int, start: float) -> SearchOutcome:
     with store.snapshot() as snapshot:
         run = _begin(request, query, k, snapshot, start, store.bound.values)
         hits = _search(run)
@@ -74,6 +81,7 @@ def search(store: Store, request: Request, start: float) -> SearchOutcome:
         with run.step("fetch", "memories") as step:
             memories = run.memories(shown.keys)
             step.after = len(memories)
+    run.release()
     return SearchOutcome(run, shown, memories, confidence)
 
 
@@ -235,4 +243,6 @@ def _why_not(store: Store, request: Request, run: Run, shown: Hits, id: str) -> 
         again = _begin(request, run.query.text, run.k, snapshot, time.perf_counter(), run.bound)
         again.deadline = None
         again.query, again.found = run.query, run.found
+        for tree, fields in run.excluded:
+            again.exclude(tree, fields)
         return explain_absence(run, again, shown, full_id)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from recollect.embed import VocabularyEmbedder
+from recollect.embed.base import knows_language
 from recollect.protocols import supports
 from recollect.recall.bm25 import frequencies
 from recollect.store.base import Term
@@ -15,8 +16,10 @@ from recollect.store.text_fields import TEXT_FIELDS
 from recollect.text.classify import asks_about_assistant, is_lookup, is_message
 from recollect.text.polarity import asks_for_negative
 from recollect.text.question_kinds import asks_for_all, strip_list_frame
+from recollect.text.question_time import order_words
 from recollect.text.stopwords import stop_words
 from recollect.text.times import TimeSpan
+from recollect.text.topics import related_words
 from recollect.text.trigrams import edit_distance
 from recollect.text.words import stems, visible, words
 
@@ -69,6 +72,7 @@ class ContentWords:
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
         every, stop = tuple(dict.fromkeys(words(query.text))), stop_words(query.language)
+        stop |= order_words(query.text)  # “which did I buy first?” is not about what has the word first
         about = tuple(word for word in every if word not in stop) or every
         run.log("words", _listed(about) or "none")
         if len(about) < len(every):
@@ -80,6 +84,29 @@ class ContentWords:
             looked_up = known[: self.max_words]
         terms = tuple(Term(word, language=query.language) for word in looked_up)
         return replace(query, words=every, terms=terms)
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedWords:
+    """In a language that the embedder was not trained on: looks up the other words of an everyday topic along with a
+    word of it (“Restaurant” finds what tells of a lunch).
+
+    They count ``weight`` of a word of the query. A message, and the look-up of a name, have enough words of their own.
+    """
+
+    weight: float = 0.5
+
+    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
+        if run.embedder_reads(query.text) and knows_language(run.embedder, query.language):
+            return query
+        if is_lookup(query.text, query.language) or is_message(query.text, query.language):
+            return query
+        related = related_words([term.word for term in query.terms], query.language)
+        if not related:
+            return query
+        run.log("related", _listed([f"{word} ({source})" for word, source in related.items()]))
+        added = (Term(word, self.weight, language=query.language, part_of=source) for word, source in related.items())
+        return replace(query, terms=(*query.terms, *added))
 
 
 @dataclass(frozen=True, slots=True)

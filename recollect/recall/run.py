@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.embed import Embedder, ScriptAwareEmbedder, TokenVectors, embed_with_tokens
-from recollect.embed.languages import knows_language
+from recollect.embed.base import knows_language
 from recollect.errors import DamagedFile, InvalidInput
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
@@ -28,6 +30,7 @@ from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import Cue, Recipe
 from recollect.recall.trace import Step, Trace
 from recollect.store.base import EdgeArrays, Rows, Scope, Snapshot
+from recollect.text.query_language import QueryTree
 from recollect.text.slugs import path_or_name
 from recollect.threads import run_in_thread
 
@@ -69,6 +72,14 @@ class StepTimer:
         return True
 
 
+def _weakly(scope: Scope) -> Callable[[], Scope | None]:
+    """The scope as long as others use it; always, if it cannot be referred to weakly."""
+    try:
+        return ref(scope)
+    except TypeError:
+        return lambda: scope
+
+
 @dataclass(slots=True)
 class Run:
     """The state that the steps of one recall share."""
@@ -87,11 +98,13 @@ class Run:
     k_is_default: bool = False  # the caller gave none: a step may raise it
     history: tuple[HistoryTurn, ...] = ()  # the turns before the query, oldest first
     bound: Mapping[str, str] = field(default_factory=dict)  # of the store: what is read beside it must be within, too
+    excluded: list[tuple[QueryTree, Mapping[str, float]]] = field(default_factory=list)  # see exclude
     found: dict[str, Candidates] = field(default_factory=dict)  # by the name of the cue
     notes: dict[int, list[str]] = field(default_factory=dict)  # by key: what stages say about a hit
     external: list[Memory] = field(default_factory=list)  # results that are not stored memories
     cache: dict[str, Any] = field(default_factory=dict)  # values that a step computes once
     current_step: Step | None = None
+    _released_scope: Callable[[], Scope | None] | None = None
     _query_vectors: QueryVectors | None = None
     _pending_vectors: Future[QueryVectors] | None = None  # the same, while a thread computes them
     _embedder_failed: bool = False  # it is not called again in this recall
@@ -102,6 +115,30 @@ class Run:
     def step(self, kind: str, name: str, before: int | None = None) -> StepTimer:
         """Log a step. A Skip or a failure of a cue, a stage or an after ends that step, not the recall."""
         return StepTimer(self, Step(kind, name, before=before))
+
+    def exclude(self, tree: QueryTree, fields: Mapping[str, float]) -> None:
+        """Leave out the memories that match: the query names them after NOT."""
+        self.excluded.append((tree, fields))
+        self.scope = self.snapshot.excluding(tree, fields, self.scope)
+
+    def release(self) -> None:
+        """Drop the snapshot and what belongs to it, after the search: a result that is kept must not keep an index."""
+        self._released_scope = _weakly(self.scope)
+        del self.snapshot, self.scope
+        self.cache.clear()
+
+    def repeated(self, snapshot: Snapshot, trace: Trace, now: datetime, keys: Rows) -> tuple[Run, list[Memory]]:
+        """A finished run as that of the same query at another moment, and the memories of its hits at that moment."""
+        run = copy(self)
+        run.snapshot, run.trace, run.now, run._memories = snapshot, trace, now, {}
+        memories = run.memories(keys)
+        del run.snapshot
+        return run, memories
+
+    @property
+    def released_scope(self) -> Scope | None:
+        """The scope of a finished search, as long as the index of its version is in use."""
+        return None if self._released_scope is None else self._released_scope()
 
     def log(self, name: str, value: Any) -> None:
         """Add a detail to the trace of the current step."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,7 @@ from recollect.store.base import Floats, Rows, Scope, Snapshot, TokenSketches
 
 STEPS = np.float32(2**16)  # steps to 1; a float32 adds them without error up to 2^24, and Σ|q| is at most √n
 BLOCK = 8192  # tokens that are summed at a time: their sums should stay in the cache
+SMALL_PRODUCT = 1 << 18  # multiplications: OpenBLAS computes up to so many in the calling thread
 BYTES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)  # the bits of each byte
 
 
@@ -24,12 +27,39 @@ def cosines(snapshot: Snapshot, vector: NDArray[np.float32], rows: Rows) -> Floa
     return np.asarray(np.einsum("ij,j->i", vectors.astype(np.float64), vector.astype(np.float64)))
 
 
-def nearest(snapshot: Snapshot, vector: NDArray[np.float32], scope: Scope, n: int) -> tuple[Rows, Floats]:
-    """The n rows in scope with the highest cosine, and their cosines; ties by creation and id."""
-    rows = snapshot.nearest(vector, scope, n).rows
-    similarity = cosines(snapshot, vector, rows)
-    best = best_first(snapshot, rows, similarity, n)
-    return rows[best], similarity[best]
+@dataclass(frozen=True, slots=True)
+class NearestRows:
+    """Rows by descending cosine, and their cosines."""
+
+    rows: Rows
+    cosines: Floats
+    approximate: bool  # one of the nearest may be missing
+    stable: bool  # searching for more never changes the first
+
+
+def nearest(snapshot: Snapshot, vector: NDArray[np.float32], scope: Scope, n: int) -> NearestRows:
+    """The n rows in scope with the highest cosine; ties by creation and id."""
+    proposal = snapshot.nearest(vector, scope, n)
+    similarity = cosines(snapshot, vector, proposal.rows)
+    best = best_first(snapshot, proposal.rows, similarity, n)
+    return NearestRows(proposal.rows[best], similarity[best], proposal.approximate, proposal.stable)
+
+
+def pairwise_products(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The product of each vector with each other one.
+
+    In pieces that BLAS computes in one thread: on a busy machine its threads wait for one another, and a product of
+    100 vectors takes 17 ms instead of 0.2.
+    """
+    count, dim = vectors.shape
+    columns = max(1, min(count, SMALL_PRODUCT // (4 * dim)))
+    rows = max(1, SMALL_PRODUCT // (columns * dim))
+    products = np.empty((count, count), dtype=np.float32)
+    for left in range(0, count, columns):
+        others = vectors[left : left + columns].T
+        for top in range(0, count, rows):
+            products[top : top + rows, left : left + columns] = vectors[top : top + rows] @ others
+    return products
 
 
 def token_similarity(query: NDArray[np.float32], sketches: TokenSketches) -> NDArray[np.float32]:

@@ -6,7 +6,7 @@ It is used to put the present value first (``stages/statements.py``) and to repo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
@@ -14,16 +14,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.recall.similarity import pairwise_products
 from recollect.store.base import Floats, Rows, Snapshot
 from recollect.text.entity_names import find_names
 from recollect.text.polarity import is_negative
-from recollect.text.residence import find_residence
+from recollect.text.residence import ResidenceQuestion, find_residence
 from recollect.text.statements import (
     find_values,
     is_correction,
     is_opinion,
     is_question,
     tells_change,
+    tells_end,
     value_kinds,
 )
 from recollect.text.stopwords import STOP
@@ -37,7 +39,9 @@ MINUTE = 60e6  # microseconds
 DAY_WORDS = frozenset("yesterday today tomorrow tonight gestern heut heute morgen 昨天 今天 明天 前天".split())
 OWNER_FIELDS = ("collection", "user", "speaker")
 
-Difference = Literal["value", "name"]  # what differs between two statements of the same thing
+MAX_OTHER_WORDS = 2  # by which a sentence that tells of a change differs from the earlier one
+
+Difference = Literal["value", "name", "end", "word"]  # what differs between two statements of the same thing
 ConflictRule = Literal["correction", "change", "value", "polarity"]
 CONFLICT_REASONS: Mapping[ConflictRule, str] = {
     "correction": "the newer one corrects what was said shortly before",
@@ -86,14 +90,22 @@ class Statements:
         """The statement with the highest score."""
         return next((at for at in np.argsort(-scores, kind="stable").tolist() if self.stated[at]), None)
 
-    def residences(self, scores: Floats) -> list[int]:
-        """The statements of where one person lives: that of the highest score, and the others about the same person."""
-        ranked = [at for at in np.argsort(-scores, kind="stable").tolist() if self.stated[at]]
-        homes = [(at, home) for at in ranked if (home := find_residence(self.texts[at])) is not None]
-        if not homes:
-            return []
-        first, best = homes[0]
-        return [at for at, home in homes if home.subject == best.subject and self.owners[at] == self.owners[first]]
+    def residences(self, scores: Floats, question: ResidenceQuestion) -> dict[int, str]:
+        """Where one person lives, by statement: that of the highest score, and the others about the same person."""
+        homes: dict[int, str] = {}
+        whose: tuple[object, ...] | None = None
+        for at in np.argsort(-scores, kind="stable").tolist():
+            text, owner = self.texts[at], self.owners[at]
+            home = find_residence(text) if self.stated[at] else None
+            person = question.person(home, text, owner[-1]) if home is not None else None
+            if home is not None and person is not None:
+                whose = whose or (person, owner)
+                homes |= {at: home.place} if whose == (person, owner) else {}
+        return homes
+
+    def corrections(self, members: Sequence[int]) -> dict[int, int]:
+        """The corrections of some of the statements, and what each corrects."""
+        return {at: member for member in members for at in range(len(self.texts)) if self.corrects(at, member)}
 
     def difference(self, at: int, other: int) -> Difference | None:
         """What differs, if both state the same thing at different times; None if they do not.
@@ -101,23 +113,43 @@ class Statements:
         Within a session nobody tells of a change: two values there are of two things, or one is a correction.
         """
         near = float(self.nearness[at, other])
-        if not self._comparable(at, other) or self.sessions[at] == self.sessions[other] != "":
+        if near < self.near or not self.may_differ(at, other):
             return None
         (values, names, content), (other_values, other_names, other_content) = self._parts(at), self._parts(other)
         if content.isdisjoint(other_content) and near < self.very_near:
             return None
-        if values and other_values and values != other_values:
+        if values != other_values and not _comparable_kinds(values).isdisjoint(_comparable_kinds(other_values)):
             return "value"
-        return "name" if names - other_names and other_names - names else None
+        if names - other_names and other_names - names:
+            return "name"
+        newer, older = (at, other) if self.moments[at] > self.moments[other] else (other, at)
+        if names & other_names and tells_end(self.texts[newer]) and not tells_end(self.texts[older]):
+            return "end"
+        return "word" if self._other_word(at, other) else None
+
+    def _other_word(self, at: int, other: int) -> bool:
+        """Does the newer tell of a change, in the words of the older but for one or two? (tea, and now coffee)"""
+        newer, older = (at, other) if self.moments[at] > self.moments[other] else (other, at)
+        now, before = self._parts(newer)[2], self._parts(older)[2]
+        return (
+            tells_change(self.texts[newer])
+            and float(self.nearness[at, other]) >= (self.very_near if len(now & before) < 2 else self.near + 0.1)
+            and not now.isdisjoint(before)
+            and 0 < len(before - now) <= MAX_OTHER_WORDS
+            and 0 < len(now - before) <= MAX_OTHER_WORDS
+        )
+
+    def may_differ(self, at: int, other: int) -> bool:
+        """Are both statements of the same owner, of different times and sessions?"""
+        return self._comparable(at, other) and not self.sessions[at] == self.sessions[other] != ""
 
     def _comparable(self, at: int, other: int) -> bool:
-        """Are both statements of the same owner, of different times, and near in meaning?"""
+        """Are both statements of the same owner and of different times?"""
         return (
             self.stated[at]
             and self.stated[other]
             and self.owners[at] == self.owners[other]
             and bool(self.moments[at] != self.moments[other])
-            and bool(self.nearness[at, other] >= self.near)
         )
 
     def conflict(self, newer: int, older: int) -> ConflictRule | None:
@@ -125,7 +157,7 @@ class Statements:
         if self.corrects(newer, older):
             return "correction"
         near = float(self.nearness[newer, older])
-        if not self._comparable(newer, older):
+        if near < self.near or not self._comparable(newer, older):
             return None
         (values, names, content), (old_values, old_names, old_content) = self._parts(newer), self._parts(older)
         common = len((content & old_content) - values - old_values - DAY_WORDS)
@@ -133,6 +165,8 @@ class Statements:
         changed = tells_change(self.texts[newer])
         other_name = values.isdisjoint(old_values) and names - old_names and old_names - names
         if changed and common and near >= (0.35 if common > 1 else 0.4) and (other_value or other_name):
+            return "change"
+        if near >= 0.6 and values == old_values and self._other_word(newer, older):
             return "change"
         restated = values.isdisjoint(old_values) or old_values <= values  # nothing but the old value in common
         if common > 1 and near >= 0.6 and other_value and restated:
@@ -170,12 +204,17 @@ class Statements:
         )
 
 
+def _comparable_kinds(values: frozenset[str]) -> frozenset[str]:
+    """The kinds of values, where a number is one kind whether in digits or as a word: a day is no newer amount."""
+    return frozenset("number" if kind == "word" else kind for kind in value_kinds(values))
+
+
 def nearness(vectors: NDArray[np.float32], median: float | None = None) -> NDArray[np.float64]:
     """By pair: (cosine − median) ÷ (1 − median); −1 where one has no vector. The median is that of these, or given."""
     count = len(vectors)
     if not vectors.size:
         return np.full((count, count), -1.0)
-    cosines = (vectors @ vectors.T).astype(np.float64)
+    cosines = pairwise_products(vectors).astype(np.float64)
     if median is None:
         median = median_cosine(cosines)
     near = (cosines - median) / (1 - median)
@@ -185,7 +224,7 @@ def nearness(vectors: NDArray[np.float32], median: float | None = None) -> NDArr
 def usual_cosine(snapshot: Snapshot, rows: Rows) -> float | None:
     """The usual cosine of two of these memories, from a sample (it differs by language); None without vectors."""
     vectors = snapshot.vectors(rows[:: max(1, len(rows) // SAMPLE)])
-    return median_cosine((vectors @ vectors.T).astype(np.float64)) if vectors.size else None
+    return median_cosine(pairwise_products(vectors).astype(np.float64)) if vectors.size else None
 
 
 def median_cosine(cosines: NDArray[np.float64]) -> float:

@@ -44,17 +44,17 @@ class TimeReader:
     long: int = 3  # sentences
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
-        asked = self._questions(query.text[:MAX_QUERY_CHARACTERS])
+        questions = self._questions(query.text[:MAX_QUERY_CHARACTERS])
         found = find_times(query.text[:MAX_QUERY_CHARACTERS], run.as_of)
-        times = [each for each in found if any(each.begin < end and start < each.end for start, end in asked)]
+        times = [each for each in found if any(each.begin < end and start < each.end for start, end in questions)]
         if not times or (asks_for_advice(query.text) and all(_is_to_come(each.span, run.as_of) for each in times)):
             return query
-        text, kept = query.text, 0
+        text, end_of_last = query.text, 0
         parts = []
         for each in times:
-            parts.append(text[kept : each.begin])
-            kept = each.end
-        rest = " ".join("".join([*parts, text[kept:]]).split())
+            parts.append(text[end_of_last : each.begin])
+            end_of_last = each.end
+        rest = " ".join("".join([*parts, text[end_of_last:]]).split())
         only_time = frames_only(rest, query.language)
         spans = tuple(each.span for each in times)
         run.log("time", "; ".join(f"“{each.text}”: {format_span(each.span)}" for each in times))
@@ -152,7 +152,7 @@ class TimeCue:
         """The nearest by words and by meaning, alternating."""
         lists: list[list[int]] = []
         with suppress(Skip):
-            lists.append(nearest(run.snapshot, run.vector(), scope, n)[0].tolist())
+            lists.append(nearest(run.snapshot, run.vector(), scope, n).rows.tolist())
         with suppress(Skip):
             lists.append(search(run.snapshot, scope, WordsCue().query(run), n).rows.tolist())
         alternating = [each[at] for at in range(n) for each in lists if at < len(each)]
@@ -170,12 +170,15 @@ class TimeFactor:
 
     People often tell of an event some days later: × soon for what was created within ``soon_days`` after that time and
     tells of no other. Of a time that is over, × announced for what was told before it: a plan is not what happened.
+    What was told before a long time, and tells of no other, may still have held during it: × since.
     """
 
     outside: float = 0.25
     soon: float = 0.6
     announced: float = 0.8
     soon_days: float = 7.0
+    since: float = 0.6
+    long_days: float = 300.0  # a year
     name: str = "time match"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
@@ -185,19 +188,23 @@ class TimeFactor:
         inside = _during(run).contains(hits.keys) | np.isnan(created)  # of external results the time is unknown
         if not inside[hits.page == hits.page.min(initial=0)].any():
             raise Skip("no candidate is of that time")
-        soon = np.zeros(len(hits), dtype=np.bool_)
-        for _, end in as_intervals(run.query.times):
+        soon, since = (np.zeros(len(hits), dtype=np.bool_) for _ in range(2))
+        for start, end in as_intervals(run.query.times):
             soon |= (created >= end) & (created < end + self.soon_days * DAY)
-        soon &= [not told for told in run.snapshot.told_times(hits.keys)]
+            since |= (created < start) & (self.long_days * DAY <= end - start < np.inf)
+        tells_no_time = np.array([not spans for spans in run.snapshot.told_times(hits.keys)], dtype=np.bool_)
+        soon &= tells_no_time
+        since &= tells_no_time
         times = " or ".join(map(format_span, run.query.times))
         announced = inside & _announced(run, created)
 
         def label(at: int) -> str:
             if inside[at]:
                 return f"{'told before' if announced[at] else 'of'} the time: {times}"
-            return f"{'soon after' if soon[at] else 'of another time than'}: {times}"
+            return f"{'soon after' if soon[at] else 'before' if since[at] else 'of another time than'}: {times}"
 
-        factor = np.where(inside, np.where(announced, self.announced, 1.0), np.where(soon, self.soon, self.outside))
+        outside = np.where(soon, self.soon, np.where(since, self.since, self.outside))
+        factor = np.where(inside, np.where(announced, self.announced, 1.0), outside)
         return [Rescore(product("after time", hits.score, leaf(factor, label)))]
 
 

@@ -23,11 +23,15 @@ def explain_absence(run: Run, again: Run, shown: Hits, id: str) -> Verdict:
         rank = int(ranked[0]) + 1
         score = float(shown.score.values[ranked[0]])
         return Verdict(id, True, "", f"It was returned, at rank {rank} with a score of {score:.4f}.", score)
-    if again.snapshot.version != run.trace.version and not run.scope.knows(row):
+    changed = again.snapshot.version != run.trace.version
+    scope = run.released_scope or again.scope
+    if changed and not scope.knows(row):
         return Verdict(id, False, "filter", "It was added or changed after this recall; recall again.")
-    exclusion = run.scope.exclusion(row)
+    exclusion = None if scope is again.scope and _is_in_trace(run, row) else scope.exclusion(row)
     if exclusion is not None:
         reason = f"Left out before the search: {exclusion.reason}."
+        if changed and scope is again.scope:
+            reason += " (As the memories are now: some were changed since this recall.)"
         return Verdict(id, False, "filter", reason, exclusion.value, exclusion.threshold)
     cues = {cue.name: _opinion(again, cue, row) for cue in run.recipe.cues.cues()}
     for step in run.trace.steps:
@@ -40,7 +44,18 @@ def explain_absence(run: Run, again: Run, shown: Hits, id: str) -> Verdict:
                 if step.kind == "cut":
                     reason += _gap(step.hits, shown, row)
                 return Verdict(id, False, step.name, reason + ".", value, dropped.threshold, cues)
-    return Verdict(id, False, "cues", "No cue has it among its candidates.", cues=cues)
+    reason = "No cue has it among its candidates."
+    if changed and scope is again.scope:
+        reason = "No step of this recall had it. Memories were changed since: if it was one of them, recall again."
+    return Verdict(id, False, "cues", reason, cues=cues)
+
+
+def _is_in_trace(run: Run, row: int) -> bool:
+    """Did a step have it among its hits? Then it was in scope, whatever has changed since."""
+    found = [each.keys for each in run.found.values()] + [
+        each.keys for step in run.trace.steps for each in step.dropped
+    ]
+    return any(row in keys for keys in found)
 
 
 def _gap(hits: Hits | None, shown: Hits, row: int) -> str:

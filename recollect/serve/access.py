@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from recollect.errors import AccessDenied
+from recollect.errors import AccessDenied, LimitExceeded, StoreError
 from recollect.serve.settings import ServerSettings
 from recollect.serve.tokens import Access, TokenFile
 
+log = logging.getLogger("recollect.serve")
 CODE_SECONDS = 120.0  # in which a one-time code must be used
-MAX_SESSIONS = 1_000
+MAX_SESSIONS = 1_000  # of browsers, and one-time codes that are not used yet
+MAX_SESSIONS_EACH = 50  # of one token
 UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
+AGAIN = "Run recollect ui again: it opens the page in a new session."
 LOCAL_ID = "local"  # of the access of whoever started the server with recollect ui
 
 
@@ -36,6 +41,9 @@ class AccessControl:
     def make_code(self, access: Access) -> str:
         """A code that opens a session in a browser once, within two minutes."""
         self._forget_old(self._codes)
+        if sum(entry.access.id == access.id for entry in self._codes.values()) >= MAX_SESSIONS_EACH:
+            problem = LimitExceeded(f"There are {MAX_SESSIONS_EACH} one-time codes of this token that were not used.")
+            raise problem.advise(f"Use one of them, or wait: each expires after {CODE_SECONDS:g} seconds.")
         code = secrets.token_urlsafe(24)
         self._codes[_key(code)] = _Entry(access, time.monotonic() + CODE_SECONDS)
         return code
@@ -47,13 +55,19 @@ class AccessControl:
         if entry is None:
             raise AccessDenied("This code was used before or has expired; run recollect ui again.")
         self._forget_old(self._sessions)
+        own = [key for key, each in self._sessions.items() if each.access.id == entry.access.id]
+        for key in own[: max(0, len(own) - MAX_SESSIONS_EACH + 1)]:  # the oldest ones end
+            del self._sessions[key]
         id = secrets.token_urlsafe(32)
         self._sessions[_key(id)] = _Entry(entry.access, time.monotonic() + self.settings.session_hours * 3600)
         return id
 
     def is_valid(self, access: Access) -> bool:
         """Does the token behind an access still hold? For what goes on after its request was accepted."""
-        return access.id == LOCAL_ID or self.tokens.is_valid(access.id, datetime.now(UTC))
+        if access.id == LOCAL_ID:
+            return True
+        with _without_path():
+            return self.tokens.is_valid(access.id, datetime.now(UTC))
 
     def close_session(self, id: str) -> None:
         self._sessions.pop(_key(id), None)
@@ -65,7 +79,8 @@ class AccessControl:
             scheme, _, token = header.partition(" ")
             if scheme.lower() != "bearer" or not token.strip():
                 raise AccessDenied("Give the token as a header: Authorization: Bearer rct_…")
-            return self.tokens.verify(token.strip(), datetime.now(UTC))
+            with _without_path():
+                return self.tokens.verify(token.strip(), datetime.now(UTC))
         if cookie in cookies:
             return self._access_of_session(cookies[cookie], method, headers)
         raise AccessDenied(
@@ -75,12 +90,14 @@ class AccessControl:
     def _access_of_session(self, id: str, method: str, headers: Mapping[str, str]) -> Access:
         entry = self._sessions.get(_key(id))
         if entry is None or entry.until < time.monotonic():
-            raise AccessDenied("The session has ended; run recollect ui again.")
+            raise AccessDenied("The session has ended.").advise(AGAIN)
         if method in UNSAFE and "origin" not in headers:  # where there is one, the guard has checked it
-            raise AccessDenied("A change from a browser needs the header Origin.")
+            raise AccessDenied("A change from a browser needs the header Origin.").advise(
+                "Use the page itself, or send a token instead of the cookie."
+            )
         if not self.is_valid(entry.access):
             self.close_session(id)
-            raise AccessDenied("The token behind this session was revoked or has expired.")
+            raise AccessDenied("The token behind this session was revoked or has expired.").advise(AGAIN)
         return entry.access
 
     @staticmethod
@@ -90,6 +107,18 @@ class AccessControl:
             del entries[key]
         while len(entries) >= MAX_SESSIONS:
             del entries[next(iter(entries))]
+
+
+@contextmanager
+def _without_path() -> Iterator[None]:
+    """A damaged file of tokens is named in the log only: whoever calls has shown no valid token yet."""
+    try:
+        yield
+    except StoreError as problem:
+        log.error("%s", problem)
+        raise StoreError("The server cannot check tokens.").advise(
+            "Whoever runs the server finds the reason in its log."
+        ) from None
 
 
 def _key(secret: str) -> str:

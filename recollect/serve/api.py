@@ -8,8 +8,7 @@ import os
 import queue
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import asdict
-from hashlib import sha256
+from dataclasses import asdict, replace
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -20,17 +19,20 @@ from recollect import errors
 from recollect.errors import AccessDenied, InvalidInput, LimitExceeded, NotFound
 from recollect.model import JsonObject
 from recollect.serve.backend import Backend
-from recollect.serve.events import MAX_STREAMS, sse
+from recollect.serve.events import ChangeFeed, sse
 from recollect.serve.guard import Refusal
-from recollect.serve.limits import Answer
 from recollect.serve.openapi import EVENTS, build_openapi, schema_type
 from recollect.serve.router import Router, read_json, read_query
 from recollect.serve.tokens import Access
+from recollect.serve.work import Answer, OutcomeUnknown, to_bytes
 from recollect.service import SCOPES, Operation, all_operations
 from recollect.service.errors import error_json
-from recollect.service.records import content_tag
 
+SMALL_BODY = 64 << 10  # bytes that are read at once, without waiting for a thread
 EXPORT_LINES = 256  # that are made at a time
+ROUTES = "GET /v1/openapi.json lists every route."
+RETRY = "Wait as many seconds as the header Retry-After says, and call again."
+CANCELLED = "The request ended before it was answered; it is not known whether it was stored."
 MAX_KEY = 200  # characters of an idempotency key
 
 
@@ -71,8 +73,9 @@ class Api:
             others = {method for method, each in self.further if each == path}
             if allowed or others:
                 methods = ", ".join(sorted({*allowed, *others}))
-                raise Refusal(405, InvalidInput(f"{request.method} is not allowed here; {methods} is."), allow=methods)
-            raise NotFound(f"There is no route /v1/{path[:200]}; see /v1/openapi.json.")
+                problem = InvalidInput(f"{request.method} is not allowed here; {methods} is.")
+                raise Refusal(405, problem.advise(f"Use {methods}; {ROUTES}"), allow=methods)
+            raise NotFound(f"There is no route /v1/{path[:200]}.").advise(f"Check the path; {ROUTES}")
         state["operation"] = operation.name
         if not _includes(access, operation):
             raise AccessDenied(
@@ -93,7 +96,7 @@ class Api:
         wait = self.backend.rate.take(access.id)
         if wait:
             problem = LimitExceeded(f"More than {self.backend.settings.rate:g} requests a second with one token.")
-            raise Refusal(429, problem, retry_after=str(max(1, round(wait))))
+            raise Refusal(429, problem.advise(RETRY), retry_after=str(max(1, round(wait))))
         return access
 
     def access(self, request: Request) -> Access:
@@ -104,9 +107,13 @@ class Api:
             return self.backend.control.access_of(request.method, request.headers, request.cookies, self.cookie)
         except AccessDenied as problem:
             if failures.is_empty(address):  # valid tokens of the same address still work
-                raise Refusal(429, LimitExceeded("Too many calls without a valid token."), retry_after="5") from None
+                limit = LimitExceeded("Too many calls without a valid token.").advise(RETRY)
+                raise Refusal(429, limit, retry_after="5") from None
             failures.take(address)
-            raise Refusal(401, problem, www_authenticate='Bearer realm="recollect"') from None
+            hint = problem.hint or (
+                "Send a valid token in the header Authorization: Bearer rct_…; recollect token create makes one."
+            )
+            raise Refusal(401, problem.advise(hint), www_authenticate='Bearer realm="recollect"') from None
 
     # Arguments.
 
@@ -114,21 +121,26 @@ class Api:
         """The arguments of an operation: from the path, and from the query string or the body."""
         parameters = {each.name: each for each in operation.parameters if each.name not in values}
         if operation.method in ("GET", "DELETE"):
-            given: Any = read_query(request.scope["query_string"], parameters, schema_type)
+            arguments: Any = read_query(request.scope["query_string"], parameters, schema_type)
         else:
             if request.scope["query_string"]:
                 raise InvalidInput("The arguments of this route are in its body, not in the query string.")
             body = await read_body(request, self.backend.settings.max_body_bytes, self.backend.settings.body_seconds)
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if body and kind != "application/json":
-                raise Refusal(415, InvalidInput(f"Content-Type must be application/json, not {kind[:100]!r}."))
-            given = await self.backend.pool.run(read_json, body) if body else {}
-        if not isinstance(given, dict):
+                problem = InvalidInput(f"Content-Type must be application/json, not {kind[:100]!r}.")
+                hint = "Send the arguments as a JSON object, with the header Content-Type: application/json."
+                raise Refusal(415, problem.advise(hint))
+            if len(body) <= SMALL_BODY:
+                arguments = read_json(body) if body else {}
+            else:
+                arguments = await self.backend.pool.run(read_json, body)
+        if not isinstance(arguments, dict):
             raise InvalidInput("The body must be a JSON object of arguments.")
-        clash = next((name for name in given if name in values), None)
+        clash = next((name for name in arguments if name in values), None)
         if clash is not None:
             raise InvalidInput(f"{clash} is in the path; leave it out of the arguments.")
-        return {**given, **values, **self._precondition(request, operation)}
+        return {**arguments, **values, **self._precondition(request, operation)}
 
     @staticmethod
     def _precondition(request: Request, operation: Operation) -> JsonObject:
@@ -144,34 +156,32 @@ class Api:
     async def _call(self, request: Request, access: Access, operation: Operation, arguments: JsonObject) -> Answer:
         key = request.headers.get("idempotency-key")
         if key is None or operation.scope == "read":
-            pool = self.backend.pool if operation.scope == "read" else self.backend.writers
-            return await pool.run(self._run, request, access, operation, arguments)
+            return await self._run(request, access, operation, arguments)
         if not 0 < len(key) <= MAX_KEY:
             raise InvalidInput(f"Idempotency-Key must have between 1 and {MAX_KEY} characters, not {len(key)}.")
         content = json.dumps([operation.name, arguments], sort_keys=True).encode()
-        earlier = await self.backend.keys.begin(access.id, key, sha256(content).digest())
+        earlier = await self.backend.keys.begin(access.id, key, content)
         if earlier is not None:
-            return Answer(earlier.status, earlier.body, (*earlier.headers, ("idempotency-replayed", "true")))
+            if earlier.body is None:  # a memory
+                show = all_operations()["show"]
+                shown = await self._run(request, access, show, {"id": earlier.memory})
+                earlier = replace(shown, status=earlier.status)
+            return replace(earlier, headers=(*earlier.headers, ("idempotency-replayed", "true")))
         answer = None
         try:
-            answer = await self.backend.writers.run(self._run, request, access, operation, arguments)
+            answer = await self._run(request, access, operation, arguments)
             return answer
+        except (OutcomeUnknown, asyncio.CancelledError) as problem:  # sent again, it might be stored twice
+            known = problem if isinstance(problem, OutcomeUnknown) else OutcomeUnknown(CANCELLED)
+            error = error_json(known, request.scope["state"]["request_id"])
+            answer = Answer(503, to_bytes({"error": error}), storable=True)
+            raise
         finally:
             self.backend.keys.finish(access.id, key, answer)
 
-    def _run(self, request: Request, access: Access, operation: Operation, arguments: JsonObject) -> Answer:
-        """Call an operation, in a thread."""
-        service = self.backend.service(access)
-        output = operation.run(service, arguments)
-        if operation.name == "erase" and not output["dry_run"]:
-            self.backend.keys.clear()  # earlier answers may have the texts that were erased
-        headers: list[tuple[str, str]] = []
-        if operation.returns == {"$ref": "#/$defs/Memory"}:
-            tag = f'"{content_tag(output)}"'
-            headers.append(("etag", tag))
-            if operation.name == "show" and tag in request.headers.get("if-none-match", ""):
-                return Answer(304, b"", tuple(headers))
-        return Answer(201 if operation.creates else 200, to_bytes(output), tuple(headers))
+    async def _run(self, request: Request, access: Access, operation: Operation, arguments: JsonObject) -> Answer:
+        known_tags = request.headers.get("if-none-match", "")
+        return await self.backend.answer(request.scope["state"]["request_id"], access, operation, arguments, known_tags)
 
     async def _export(self, access: Access) -> Response:
         pool = self.backend.pool
@@ -187,6 +197,8 @@ class Api:
 
         async def lines() -> AsyncIterator[bytes]:
             while chunk := await pool.run(some_lines):
+                if not self.backend.control.is_valid(access):  # the connection is cut: what arrived is not the whole
+                    raise AccessDenied("The token was revoked or has expired during an export.")
                 yield chunk
 
         headers = {"content-disposition": 'attachment; filename="recollect.jsonl"'}
@@ -200,8 +212,11 @@ class Api:
         left = False
 
         def progress(done: int, total: int) -> None:
+            if not self.backend.control.is_valid(access):
+                raise AccessDenied("The work was stopped: the token was revoked or has expired.")
             if left or self.backend.stopping.is_set():
-                raise errors.ServerUnavailable("The work was stopped: the caller left, or the server is stopping.")
+                problem = errors.ServerUnavailable("The work was stopped: the caller left, or the server is stopping.")
+                raise problem.advise("Call again once the server answers.")
             reports.put((done, total))
 
         def work() -> Any:
@@ -230,9 +245,7 @@ class Api:
     # Further routes.
 
     async def _events(self, request: Request, access: Access) -> Response:
-        if self.backend.feed.subscribers >= MAX_STREAMS:
-            raise LimitExceeded(f"There are {MAX_STREAMS} streams of events already.")
-        return StreamingResponse(self.backend.feed.stream(access), media_type=EVENTS)
+        return EventStream(self.backend.feed, access)
 
     async def _login_code(self, request: Request, access: Access) -> Response:
         return Response(to_bytes({"code": self.backend.control.make_code(access)}), media_type="application/json")
@@ -277,12 +290,20 @@ class Api:
         return Response(to_bytes(summary), media_type="application/json")
 
 
+class EventStream(StreamingResponse):
+    """A stream of events, which has its place among those of its token from its beginning to its end."""
+
+    def __init__(self, feed: ChangeFeed, access: Access) -> None:
+        super().__init__(feed.stream(access), media_type=EVENTS)
+        self._slot = feed.slots.take(access.id)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._slot:
+            await super().__call__(scope, receive, send)
+
+
 def _includes(access: Access, operation: Operation) -> bool:
     return SCOPES.index(operation.scope) <= SCOPES.index(access.scope)
-
-
-def to_bytes(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 async def read_body(request: Request, most: int, seconds: float) -> bytes:
@@ -291,7 +312,8 @@ async def read_body(request: Request, most: int, seconds: float) -> bytes:
 
 async def read_chunks(request: Request, most: int, seconds: float) -> AsyncIterator[bytes]:
     """The body in pieces: at most so many bytes, within so many seconds."""
-    too_large = Refusal(413, LimitExceeded(f"The body is larger than {most:,} bytes."), connection="close")
+    problem = LimitExceeded(f"The body is larger than {most:,} bytes.").advise("Send it in several smaller requests.")
+    too_large = Refusal(413, problem, connection="close")
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > most:
         raise too_large
@@ -304,8 +326,9 @@ async def read_chunks(request: Request, most: int, seconds: float) -> AsyncItera
         except StopAsyncIteration:
             return
         except TimeoutError:
-            problem = LimitExceeded(f"The request took longer than {seconds:g} seconds to arrive.")
-            raise Refusal(408, problem, connection="close") from None
+            slow = LimitExceeded(f"The request took longer than {seconds:g} seconds to arrive.")
+            hint = "Send it again on a new connection, in smaller parts if the line is slow."
+            raise Refusal(408, slow.advise(hint), connection="close") from None
         except ClientDisconnect:
             raise Refusal(400, InvalidInput("The connection was closed before the body had arrived.")) from None
         size += len(chunk)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect.errors import AccessDenied, InvalidInput, LimitExceeded, NotFound, RecollectError
-from recollect.serve.api import Api
+from recollect.serve.api import RETRY, ROUTES, Api
 from recollect.serve.backend import Backend
 from recollect.serve.guard import Guard, Refusal
-from recollect.serve.mcp.http import McpEndpoint
 from recollect.serve.metrics import CONTENT_TYPE
+
+if TYPE_CHECKING:
+    from recollect.serve.mcp.http import McpEndpoint
 
 PAGE = Path(__file__).parent / "page"
 MEDIA_TYPES = {
@@ -50,19 +53,20 @@ def build_app(backend: Backend, page: Path = PAGE) -> ASGIApp:
     async def metrics(request: Request) -> Response:
         access = api.access(request)
         if not access.is_unbound_admin:  # it counts the requests of all callers
-            raise AccessDenied("/metrics needs a token with the scope 'admin' and without a bound.")
+            problem = AccessDenied("/metrics needs a token with the scope 'admin' and without a bound.")
+            raise problem.advise("Create one: recollect token create NAME --scope admin.")
         return _named(request, "metrics", Response(backend.metrics.text(), headers={"content-type": CONTENT_TYPE}))
 
     async def login(request: Request) -> Response:
         """A one-time code becomes a cookie that scripts and other sites cannot use."""
         address = request.client.host if request.client else "unknown"
         if backend.failures.is_empty(address):
-            raise Refusal(429, LimitExceeded("Too many wrong codes."), retry_after="5")
+            raise Refusal(429, LimitExceeded("Too many wrong codes.").advise(RETRY), retry_after="5")
         try:
             session = backend.control.open_session(request.query_params.get("code", ""))
         except AccessDenied as problem:
             backend.failures.take(address)
-            raise Refusal(401, problem) from None
+            raise Refusal(401, problem.advise("Run recollect ui again: it opens the page with a new code.")) from None
         response = RedirectResponse("/", 303)
         secure = request.url.scheme == "https"
         age = int(backend.settings.session_hours * 3600)
@@ -81,7 +85,8 @@ def build_app(backend: Backend, page: Path = PAGE) -> ASGIApp:
             return
         request = Request(scope, receive)
         if request.method not in ("GET", "HEAD"):
-            raise Refusal(405, InvalidInput(f"{request.method} is not allowed here; GET is."), allow="GET, HEAD")
+            refused = InvalidInput(f"{request.method} is not allowed here; GET is.")
+            raise Refusal(405, refused.advise(f"Use GET for the page; {ROUTES}"), allow="GET, HEAD")
         handler = handlers.get(scope["path"])
         if handler is None:
             response = _named(request, "page", page_file(page, scope["path"].removeprefix("/")))
@@ -95,6 +100,8 @@ def build_app(backend: Backend, page: Path = PAGE) -> ASGIApp:
 def _mcp_endpoint(backend: Backend, api: Api) -> McpEndpoint | None:
     """MCP over HTTP, if the package mcp is installed."""
     try:
+        from recollect.serve.mcp.http import McpEndpoint
+
         backend.mcp = McpEndpoint(backend, api.limited_access)
     except ImportError:
         return None
@@ -108,12 +115,13 @@ def _named(request: Request, operation: str, response: Response) -> Response:
 
 def page_file(folder: Path, name: str) -> Response:
     """A file of the page. Only files with known endings inside the folder are served."""
-    if "\0" in name:
-        raise NotFound("There is no page with a NUL character in its name.")
     path = folder / (name or "index.html")
     media_type = MEDIA_TYPES.get(path.suffix)
-    inside = path.resolve().is_relative_to(folder.resolve())
     hidden = any(part.startswith(".") for part in Path(name).parts)
-    if media_type is None or not inside or hidden or not path.is_file():
-        raise NotFound(f"There is no page {name[:200]!r}.")
+    try:
+        found = path.resolve().is_relative_to(folder.resolve()) and path.is_file()
+    except (OSError, ValueError):  # a name that is too long, or with a NUL character
+        found = False
+    if media_type is None or hidden or not found:
+        raise NotFound(f"There is no page {name[:200]!r}.").advise(f"The page is at /; {ROUTES}")
     return Response(path.read_bytes(), headers={"content-type": media_type, "cache-control": "no-cache"})

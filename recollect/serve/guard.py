@@ -34,6 +34,7 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+PROBES = ("/healthz", "/readyz")  # called by address, in the clear, by whatever watches the server
 HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -76,8 +77,8 @@ class Guard:
             return
         start, metrics = time.perf_counter(), self.backend.metrics
         headers = Headers(scope=scope)
-        given = headers.get("x-request-id", "")
-        request_id = given if REQUEST_ID.fullmatch(given) else token_hex(8)
+        header = headers.get("x-request-id", "")
+        request_id = header if REQUEST_ID.fullmatch(header) else token_hex(8)
         state: dict[str, Any] = scope.setdefault("state", {})
         state |= {"request_id": request_id, "operation": "other", "caller": "-"}
         status = 0
@@ -117,17 +118,20 @@ class Guard:
             )
 
     def _check_origin(self, scope: Scope, headers: Headers) -> None:
+        if scope["path"] in PROBES:
+            return
         settings = self.backend.settings
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not settings.accepts_host(hosts[0]):
             named = hosts[0] if hosts else ""
-            problem = errors.AccessDenied(
-                f"This server is not {named[:200]!r}; start it with --allowed-host for that name."
-            )
-            raise Refusal(421, problem)
+            problem = errors.AccessDenied(f"This server is not {named[:200]!r}.")
+            hint = "Call it by a name that it accepts, or start it with --allowed-host and this name."
+            raise Refusal(421, problem.advise(hint))
         origin = headers.get("origin")
         if origin is not None and not settings.accepts_origin(origin, hosts[0]):
-            raise Refusal(403, errors.AccessDenied(f"Pages of {origin[:200]!r} may not call this server."))
+            problem = errors.AccessDenied(f"Pages of {origin[:200]!r} may not call this server.")
+            hint = "Open the page at the server's own address; other programs send no Origin."
+            raise Refusal(403, problem.advise(hint))
         if settings.trusted_proxy is not None and not settings.is_loopback and scope["scheme"] != "https":
             problem = errors.AccessDenied("This server is reached by its proxy only, with TLS.")
-            raise Refusal(403, problem)
+            raise Refusal(403, problem.advise("Call the address of the proxy, with https."))

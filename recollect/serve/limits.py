@@ -1,22 +1,19 @@
-"""What one caller may use: requests a second, threads of the server, and idempotency keys."""
+"""What one caller may use: requests a second, open streams, and threads of the server."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
 from typing import TypeVar
 
-from recollect.errors import InvalidInput, LimitExceeded
+from recollect.errors import LimitExceeded
 
 T = TypeVar("T")
 MAX_BUCKETS = 10_000
-KEY_SECONDS = 24 * 3600.0
-MAX_KEYS = 10_000
-MAX_KEY_BYTES = 64 << 20  # of remembered answers
 
 
 class RateLimit:
@@ -43,16 +40,43 @@ class RateLimit:
         return left + (time.monotonic() - at) * self.rate < 1
 
 
-class WorkerPool:
+class Slots:
+    """How much may be open at once: in all, and by one caller."""
+
+    def __init__(self, what: str, most: int, most_each: int) -> None:
+        self.what, self.most, self.most_each = what, most, most_each
+        self._taken: Counter[str] = Counter()
+
+    @property
+    def taken(self) -> int:
+        return self._taken.total()
+
+    @contextmanager
+    def take(self, caller: str) -> Iterator[None]:
+        """One of them, for as long as the block lasts; LimitExceeded if there is none left."""
+        own = self._taken[caller]
+        if own >= self.most_each or self.taken >= self.most:
+            of = f"{own} {self.what} with this token" if own >= self.most_each else f"{self.taken} {self.what}"
+            raise LimitExceeded(f"There are {of} already.").advise("Close one of them first.")
+        self._taken[caller] += 1
+        try:
+            yield
+        finally:
+            self._taken[caller] -= 1
+            if not self._taken[caller]:
+                del self._taken[caller]
+
+
+class ThreadPool:
     """A bounded number of threads for the work, and a bounded number of requests that wait for one."""
 
-    def __init__(self, workers: int, queue: int) -> None:
-        self.workers, self.queue = workers, queue
+    def __init__(self, threads: int, queue: int) -> None:
+        self.capacity, self.queue = threads, queue
         self.active = 0  # running or waiting
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="recollect-serve")
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="recollect-serve")
 
     async def run(self, function: Callable[..., T], *arguments: object) -> T:
-        if self.active >= self.workers + self.queue:
+        if self.active >= self.capacity + self.queue:
             raise LimitExceeded(f"The server is busy: {self.active:,} requests are waiting.")
         self.active += 1
         future = asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
@@ -64,60 +88,3 @@ class WorkerPool:
 
     def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A finished response: what is sent, and what is sent again for the same idempotency key."""
-
-    status: int
-    body: bytes
-    headers: tuple[tuple[str, str], ...] = ()
-
-
-class IdempotencyKeys:
-    """Answers by caller and key, for a day and as long as this server runs. A key belongs to one request."""
-
-    def __init__(self) -> None:
-        self._entries: OrderedDict[tuple[str, str], tuple[float, bytes, asyncio.Future[Answer]]] = OrderedDict()
-        self._bytes = 0
-
-    async def begin(self, caller: str, key: str, request: bytes) -> Answer | None:
-        """The earlier answer to this request, awaited if it is not finished; None if this is the first one."""
-        self._expire()
-        entry = self._entries.get((caller, key))
-        if entry is None:
-            self._entries[caller, key] = (time.monotonic(), request, asyncio.get_running_loop().create_future())
-            return None
-        if entry[1] != request:
-            raise InvalidInput("Idempotency-Key was used for another request; use a new one for each request.")
-        return await asyncio.shield(entry[2])
-
-    def finish(self, caller: str, key: str, answer: Answer | None) -> None:
-        """Remember the answer; None when there is none that would be the same again, such as after an error."""
-        entry = self._entries.get((caller, key))
-        if entry is None or entry[2].done():
-            return
-        if answer is None:
-            del self._entries[caller, key]
-            entry[2].set_exception(LimitExceeded("The request with this Idempotency-Key failed; send it again."))
-            entry[2].exception()  # nobody has to wait for it
-        else:
-            self._bytes += len(answer.body)
-            entry[2].set_result(answer)
-
-    def clear(self) -> None:
-        """Drop all answers that are finished."""
-        for key, (_, _, future) in list(self._entries.items()):
-            if future.done():
-                self._entries.pop(key, None)
-        self._bytes = 0
-
-    def _expire(self) -> None:
-        oldest = time.monotonic() - KEY_SECONDS
-        while self._entries:
-            key, (at, _, future) = next(iter(self._entries.items()))
-            if (at > oldest and len(self._entries) < MAX_KEYS and self._bytes < MAX_KEY_BYTES) or not future.done():
-                return
-            self._bytes -= len(future.result().body)
-            del self._entries[key]

@@ -56,12 +56,25 @@ def _head(name: str, kind: str, help: str) -> list[str]:
     return [f"# HELP {name} {help}", f"# TYPE {name} {kind}"]
 
 
-def resident_bytes() -> float:
-    """The memory of this process now; where the system does not tell, the most that it had."""
+def cpu_seconds(process: int) -> float:
+    """The CPU time of another process; 0 where the system does not tell."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+            user, system = file.read().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError):
+        return 0.0
+
+
+def resident_bytes(process: int | None = None) -> float:
+    """The memory of a process now, by default of this one; where the system does not tell, the most that this one had,
+    and 0 for others."""
+    try:
+        with open(f"/proc/{process or 'self'}/statm", encoding="ascii") as file:
             return float(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
+        if process is not None:
+            return 0.0
         try:
             import resource
         except ImportError:  # Windows

@@ -8,6 +8,7 @@ import errno
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from threading import Thread
@@ -16,6 +17,7 @@ from typing import Any
 
 from recollect.errors import InvalidInput, RecollectError, StoreError
 from recollect.serve.backend import Backend
+from recollect.serve.processes import SWITCH_SECONDS
 from recollect.serve.settings import ServerSettings
 
 try:
@@ -25,7 +27,7 @@ try:
     from recollect.serve.app import build_app
 except ImportError as error:  # pragma: no cover (the tests have it)
     raise InvalidInput(
-        f"The server needs further packages ({error.name} is missing): pip install 'recollect[server]'"
+        f"The server needs further packages ({error.name} is missing): pip install '.[server]'"
     ) from None
 
 log = logging.getLogger("recollect.serve")
@@ -66,6 +68,8 @@ class RecollectServer(uvicorn.Server):
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         async with contextlib.AsyncExitStack() as stack:
+            if self.backend.processes is not None:
+                await stack.enter_async_context(self.backend.processes.running())
             if self.backend.mcp is not None:
                 await stack.enter_async_context(self.backend.mcp.running())
             await super().serve(sockets)
@@ -128,6 +132,7 @@ def serve(
     on_start: Callable[[Backend, str], None],
 ) -> None:
     """Serve until a signal ends it. ``on_start`` gets the address, once the port is known."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     listener = open_socket(settings)
     port = listener.getsockname()[1]
     actual = replace(settings, port=port)

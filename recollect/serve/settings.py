@@ -31,7 +31,8 @@ class ServerSettings:
     burst: int = 1_000  # requests at once
     failed_rate: float = 5.0  # wrong tokens a second from one address
     failed_burst: int = 30
-    workers: int = max(2, min(8, os.cpu_count() or 2))  # threads that do the work
+    workers: int = 1  # processes that do the work; 1: the server itself
+    threads: int = max(2, min(8, os.cpu_count() or 2))  # of each worker, that read
     queue: int = 512  # requests that wait for a thread; further ones are refused
     session_hours: float = 12.0  # of a browser
     shutdown_seconds: float = 10.0  # for requests that are being answered
@@ -44,6 +45,9 @@ class ServerSettings:
                 f"host {self.host!r} can be reached from other machines, where tokens must not travel in the clear: "
                 "give --tls-cert and --tls-key, or --trusted-proxy with the address of a proxy that does TLS."
             )
+        for name in ("workers", "threads"):
+            if not 1 <= getattr(self, name) <= 64:
+                raise InvalidInput(f"{name} must be between 1 and 64, not {getattr(self, name)}.")
         if not 0 <= self.port <= 65535:
             raise InvalidInput(f"port must be between 0 and 65535, not {self.port}.")
 

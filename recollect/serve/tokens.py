@@ -10,6 +10,7 @@ import contextlib
 import hmac
 import json
 import os
+import re
 import secrets
 import time
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from recollect.errors import AccessDenied, InvalidInput, NotFound, StoreError
 from recollect.model import validation as check
@@ -74,7 +76,9 @@ class TokenFile:
 
     @classmethod
     def beside(cls, database: str | os.PathLike[str]) -> TokenFile:
-        return cls(f"{os.fspath(database)}-tokens.json")
+        """For a database on a server: in the current folder, named by the database, its schema and a hash of where."""
+        path = os.fspath(database)
+        return cls(f"{_name_of_url(path) if '://' in path else path}-tokens.json")
 
     def records(self) -> dict[str, TokenRecord]:
         """All tokens, by id; those that have expired, too."""
@@ -147,8 +151,11 @@ class TokenFile:
     def _read(self) -> dict[str, TokenRecord]:
         try:
             stored: list[dict[str, Any]] = json.loads(self.path.read_text("utf-8"))["tokens"]
-            return {each["id"]: TokenRecord(**each) for each in stored}
-        except (OSError, ValueError, TypeError, KeyError) as error:
+            records = {each["id"]: TokenRecord(**each) for each in stored}
+            for record in records.values():
+                record.is_expired(datetime.now(UTC))  # its date can be read
+            return records
+        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
             raise StoreError(f"{self.path} cannot be read as a file of tokens: {error}. Move it away.") from None
 
     @contextlib.contextmanager
@@ -185,6 +192,19 @@ def _locked(path: Path) -> Iterator[None]:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
+
+
+def _name_of_url(url: str) -> str:
+    """A name for files about a database on a server. User and password are no part of it, hosts and ports are."""
+    parts = urlsplit(url)
+    query = dict(parse_qsl(parts.query))
+    database = unquote(parts.path.strip("/")) or query.get("dbname") or parts.username or "memory"
+    schema = query.get("schema", "recollect")
+    hosts = unquote(parts.netloc.rpartition("@")[2]).split(",")
+    where = [each if re.search(r":\d+$", each) else f"{each}:5432" for each in hosts]
+    where += [query.get(name, "") for name in ("host", "hostaddr", "port")]
+    digest = sha256(json.dumps([where, database, schema]).encode()).hexdigest()[:8]
+    return "-".join(re.sub(r"[^\w.-]", "_", name) for name in (database, schema, digest))
 
 
 def _hash(secret: str) -> str:

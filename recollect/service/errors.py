@@ -31,11 +31,11 @@ def error_json(error: BaseException, request_id: str = "") -> JsonObject:
         message, name = "The call failed because of an error in Recollect; nothing was half-written.", INTERNAL
         hint = f"The log has the details{f', under request {request_id}' if request_id else ''}."
     else:
-        message, name, hint = str(error), kind.__name__, HINTS[kind]
+        message, name, hint = str(error), kind.__name__, getattr(error, "hint", "") or HINTS[kind]
     return {"type": name, "message": message, "hint": hint, "request_id": request_id}
 
 
 def error_from_json(shown: JsonObject) -> RecollectError:
     """The exception that an error in JSON was made from."""
     kind = KINDS.get(str(shown.get("type")), RecollectError)
-    return kind(str(shown.get("message") or "The call failed."))
+    return kind(str(shown.get("message") or "The call failed.")).advise(str(shown.get("hint") or ""))

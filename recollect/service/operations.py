@@ -47,6 +47,7 @@ class Operation:
     idempotent: bool = False  # a second call with the same arguments changes nothing more
     creates: bool = False  # HTTP 201
     long: bool = False  # reports progress
+    shown: tuple[str, ...] = ()  # the arguments that agents see, whose context is small; empty: all of them
 
     @property
     def read_only(self) -> bool:
@@ -81,10 +82,10 @@ class Operation:
 
     @cached_property
     def tool_schema(self) -> JsonObject:
-        """The JSON schema of the input as agents see it: without the arguments that they rarely need, which are
-        accepted nevertheless."""
+        """The JSON schema of the input as agents see it: the arguments that are shown; others are accepted, too."""
         schema = {**self.input_object}
-        schema["properties"] = {each.name: each.tool_schema for each in self.parameters if not each.advanced}
+        parameters = {each.name: each for each in self.parameters}
+        schema["properties"] = {name: parameters[name].tool_schema for name in self.shown or parameters}
         return with_definitions(schema)
 
     @cached_property
@@ -127,13 +128,14 @@ def operation(
     idempotent: bool = False,
     creates: bool = False,
     long: bool = False,
+    shown: tuple[str, ...] = (),
 ) -> Callable[[Handler], Handler]:
     """Enter a function into the table, under its own name."""
 
     def enter(function: Handler) -> Handler:
         name = function.__name__.rstrip("_")
         OPERATIONS[name] = Operation(
-            name, function, scope, returns, method, path, tools, destructive, idempotent, creates, long
+            name, function, scope, returns, method, path, tools, destructive, idempotent, creates, long, shown
         )
         return function
 

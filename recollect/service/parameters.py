@@ -25,18 +25,6 @@ MAX_TEXT = LIMITS["memory_bytes"].default  # characters of a memory's text
 MAX_ITEMS = 10_000  # memories, ids or tags in one call
 MAX_RESULTS = 1_000  # results of a recall, memories of a page
 MAX_BUDGET = 200_000  # tokens of a context
-TOOL_FIELDS = (
-    "title",
-    "tags",
-    "entities",
-    "kind",
-    "topic",
-    "session",
-    "importance",
-    "created",
-    "valid_from",
-    "expires",
-)
 SETTINGS_OF_SERVER = {  # settings of recipes that take paths, callables, services or records: never of a remote call
     "abmind": ("notes", "translate"),
     "jeffsbrain": ("reranker", "trigram_chunks"),
@@ -51,7 +39,6 @@ class Parameter:
     help: str
     schema: JsonObject
     check: Check
-    advanced: bool = False  # accepted, but not offered to agents, whose context is small
     name: str = ""
     default: Any = REQUIRED
 
@@ -71,10 +58,6 @@ class Parameter:
         """As agents see it: a filter is any object, as its help says enough."""
         schema = self.json_schema
         return {"type": ["object", "null"], "description": self.help} if "Filter" in str(schema) else schema
-
-    def rarely(self) -> Parameter:
-        """This parameter, not offered to agents."""
-        return replace(self, advanced=True)
 
 
 def text(help: str, *, most: int = MAX_QUERY, least: int = 0) -> Parameter:
@@ -233,7 +216,7 @@ def field_parameter(name: str) -> Parameter:
             _check_list(value, name, 0, MAX_ITEMS)  # not the keys of an object
         return field.check(_whole(value) if field.kind == "integer" else value, name)
 
-    return Parameter(field.help, field_schema(field), checked, name not in TOOL_FIELDS, name, default=None)
+    return Parameter(field.help, field_schema(field), checked, name, default=None)
 
 
 def memory_parameters(kind: type) -> list[Parameter]:

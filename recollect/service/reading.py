@@ -32,7 +32,7 @@ from recollect.service.records import (
 )
 
 if TYPE_CHECKING:
-    from recollect.store.base import Rows, Scope, Snapshot
+    from recollect.store.base import Rows, Scope, Snapshot, StoreStatus
 
 SORTS = ("newest", "oldest", "uses", "access_count", "return_count", "recall_count", "last_accessed", "last_recalled")
 LISTED = tuple(status for status in STATUSES if status != "forgotten")
@@ -97,8 +97,9 @@ def _place_of(cursor: str, sort: str, snapshot: Snapshot, rows: Rows) -> int:
     """Where the next page begins: after the last memory of the page before, or where that would be."""
     try:
         of, place, created, id = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii")))
-        place, created, id = check.count(place, "cursor"), int(created), check.string(id, "cursor")
-    except (ValueError, TypeError):
+        place = check.integer(place, "cursor", 0, 1 << 62)
+        created, id = check.integer(created, "cursor", -(1 << 62), 1 << 62), check.string(id, "cursor")
+    except (ValueError, TypeError, RecursionError):
         raise InvalidInput("cursor is not one that this server made; begin again without it.") from None
     if of != sort:
         raise InvalidInput(f"cursor belongs to a list that is sorted by {of!r}, not by {sort!r}.")
@@ -314,7 +315,8 @@ def doctor(service: Service) -> JsonObject:
     from recollect.upkeep.doctor import Doctor
 
     if service.mind.bound.values:
-        raise AccessDenied("doctor examines the whole file, beyond what this access is bound to.")
+        problem = AccessDenied("doctor examines the whole file, beyond what this access is bound to.")
+        raise problem.advise("Use a token without a bound, or run recollect doctor where the memory is stored.")
     report = Doctor(service.mind.path, service.mind.embedder, service.mind.clock).diagnose()
     names = ("name", "level", "what", "means", "fix")
     findings = [
@@ -339,6 +341,9 @@ STATUS = record(
     scope=TEXT,
     readonly=FLAG,
     version=TEXT,
+    bytes=nullable(COUNT),
+    index=nullable(record(state=TEXT, bytes=COUNT, segments=COUNT, memories=COUNT, changed=COUNT)),
+    last_backup=nullable(MOMENT),
 )
 
 
@@ -367,4 +372,17 @@ def memory_status(service: Service) -> JsonObject:
         "scope": service.scope,
         "readonly": store.readonly,
         "version": __version__,
+        **_file_state(store, bounded=bool(service.mind.bound.values)),
+    }
+
+
+def _file_state(store: StoreStatus, bounded: bool) -> JsonObject:
+    """The file as a whole, which a caller with a bound is not told of (B18)."""
+    if bounded:
+        return {"bytes": None, "index": None, "last_backup": None}
+    index, names = store.index, ("state", "bytes", "segments", "memories", "changed")
+    return {
+        "bytes": store.bytes,
+        "index": None if index is None else {name: getattr(index, name) for name in names},
+        "last_backup": None if store.last_backup is None else store.last_backup.at.isoformat(),
     }

@@ -44,26 +44,27 @@ from recollect.service.records import (
 )
 
 K = Annotated[int | None, whole("How many results.")]
-RecipeName = Annotated[str, text("The recipe that ranks; see recipes.", most=100, least=1).rarely()]
-Settings = Annotated[Mapping[str, Any] | None, mapping("Settings of the recipe, by name.").rarely()]
+RecipeName = Annotated[str, text("The recipe that ranks; see recipes.", most=100, least=1)]
+Settings = Annotated[Mapping[str, Any] | None, mapping("Settings of the recipe, by name.")]
 FilterArgument = Annotated[Any, FILTER]
 History = Annotated[list[Any] | None, HISTORY]
 AsOf = Annotated[str | None, moment("Recall what was valid at this moment: an ISO date.")]
-Now = Annotated[str | None, moment("The moment of the query, if not now: an ISO date.").rarely()]
-Zone = Annotated[str | None, text("The time zone in which days begin, such as Europe/Berlin.", most=100).rarely()]
-Track = Annotated[bool, flag("Whether to count the use of the results.").rarely()]
+Now = Annotated[str | None, moment("The moment of the query, if not now: an ISO date.")]
+Zone = Annotated[str | None, text("The time zone in which days begin, such as Europe/Berlin.", most=100)]
+Track = Annotated[bool, flag("Whether to count the use of the results.")]
 Abstain = Annotated[
     bool | float,
     one_of(
         "Return nothing when the confidence is below the recipe's threshold (true), or below a number from 0 to 1.",
         flag(""),
         number(""),
-    ).rarely(),
+    ),
 ]
-Deadline = Annotated[float | None, number("Seconds; steps that would start later are skipped.", 0.0, 600.0).rarely()]
-Explain = Annotated[bool, flag("Whether each result has the whole tree of its score.").rarely()]
-WithTrace = Annotated[bool, flag("Whether to return what each step did, and whom it left out.").rarely()]
-LeftOut = Annotated[int, whole("How many left-out memories each step of the trace lists.", 0, 1_000).rarely()]
+Deadline = Annotated[float | None, number("Seconds; steps that would start later are skipped.", 0.0, 600.0)]
+Explain = Annotated[bool, flag("Whether each result has the whole tree of its score.")]
+WithTrace = Annotated[bool, flag("Whether to return what each step did, and whom it left out.")]
+LeftOut = Annotated[int, whole("How many left-out memories each step of the trace lists.", 0, 1_000)]
+SHOWN = ("k", "filter", "history", "as_of", "now", "tz")  # to agents, beside what each operation has of its own
 
 
 def _options(recipe: str, settings: Mapping[str, Any] | None, **options: Any) -> dict[str, Any]:
@@ -76,7 +77,14 @@ def _options(recipe: str, settings: Mapping[str, Any] | None, **options: Any) ->
     return {**options, "history": history or (), "recipe": recipe, **chosen}
 
 
-@operation("POST", "/recall", scope="read", returns=RECALL, tools=("basic", "robot"))
+@operation(
+    "POST",
+    "/recall",
+    scope="read",
+    returns=RECALL,
+    tools=("basic", "robot"),
+    shown=("query", *SHOWN, "budget", "abstain"),
+)
 def recall(
     service: Service,
     query: Query,
@@ -135,7 +143,9 @@ CONTEXT = record(
 )
 
 
-@operation("POST", "/context", scope="read", returns=CONTEXT, tools=("more",))
+@operation(
+    "POST", "/context", scope="read", returns=CONTEXT, tools=("more",), shown=("query", "budget", *SHOWN[1:], "abstain")
+)
 def context(
     service: Service,
     query: Query,
@@ -181,7 +191,7 @@ def context(
 WHY = record(id=TEXT, score=NUMBER, summary=TEXT, shares=array(ref("Share")), explanation=ref("Explanation"), text=TEXT)
 
 
-@operation("POST", "/why", scope="read", returns=WHY, tools=("more",))
+@operation("POST", "/why", scope="read", returns=WHY, tools=("more",), shown=("query", "id", *SHOWN))
 def why(
     service: Service,
     query: Query,
@@ -211,7 +221,7 @@ def why(
     }
 
 
-@operation("POST", "/why-not", scope="read", returns=ref("Verdict"), tools=("more",))
+@operation("POST", "/why-not", scope="read", returns=ref("Verdict"), tools=("more",), shown=("query", "id", *SHOWN))
 def why_not(
     service: Service,
     query: Query,

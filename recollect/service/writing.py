@@ -13,6 +13,7 @@ from recollect.service.operations import Service, operation
 from recollect.service.parameters import (
     MAX_TEXT,
     Id,
+    flag,
     memory_parameters,
     nullable,
     number,
@@ -41,7 +42,18 @@ Kind = Annotated[
 ]
 
 
-@operation("POST", "/memories", scope="write", returns=ref("Memory"), tools=("basic", "robot"), creates=True)
+FACT = ("tags", "entities", "source", "session", "speaker", "user", "created", "valid_from", "expires", "confidence")
+
+
+@operation(
+    "POST",
+    "/memories",
+    scope="write",
+    returns=ref("Memory"),
+    tools=("basic", "robot"),
+    creates=True,
+    shown=("text", *FACT, "external_id"),
+)
 def remember(service: Service, text: Text, **details: Unpack[Details]) -> JsonObject:
     """Store a memory and return it.
 
@@ -52,8 +64,11 @@ def remember(service: Service, text: Text, **details: Unpack[Details]) -> JsonOb
     return memory_json(service.mind.remember(text, **details))
 
 
+_item_fields = {each.name: each for each in memory_parameters(Details)}
+
+
 def _item_schema() -> JsonObject:
-    fields = {each.name: each.schema for each in memory_parameters(Details)}
+    fields = {name: each.schema for name, each in _item_fields.items()}
     text_schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT, "pattern": r"\S"}
     return {**record(fields, text=text_schema)}
 
@@ -61,7 +76,7 @@ def _item_schema() -> JsonObject:
 def _check_item(value: object, name: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{name} must be an object with a text, not {check.short_repr(value)}.")
-    known = {each.name: each for each in memory_parameters(Details)}
+    known = _item_fields
     if "text" not in value:
         raise InvalidInput(f"{name} has no text.")
     for field in value:
@@ -96,13 +111,20 @@ def remember_many(
 
 
 @operation(
-    "PATCH", "/memories/{id}", scope="write", returns=ref("Memory"), tools=("basic",), destructive=True, idempotent=True
+    "PATCH",
+    "/memories/{id}",
+    scope="write",
+    returns=ref("Memory"),
+    tools=("basic",),
+    destructive=True,
+    idempotent=True,
+    shown=("id", "text", "tags", "entities", "confidence", "valid_to", "expires"),
 )
 def update(
     service: Service,
     id: Id,
     text: Annotated[str | None, text("The new text.", most=MAX_TEXT, least=1)] = None,
-    etag: Annotated[str | None, text("Only if the memory still has this ETag.", most=200).rarely()] = None,
+    etag: Annotated[str | None, text("Only if the memory still has this ETag.", most=200)] = None,
     **changes: Unpack[Changes],
 ) -> JsonObject:
     """Change fields of a memory in place.
@@ -118,7 +140,15 @@ def update(
     return memory_json(service.mind.edit(id, text=text, expected=expected, **changes))
 
 
-@operation("POST", "/memories/{old}/supersede", scope="write", returns=ref("Memory"), tools=("basic",), creates=True)
+@operation(
+    "POST",
+    "/memories/{old}/supersede",
+    scope="write",
+    returns=ref("Memory"),
+    tools=("basic",),
+    creates=True,
+    shown=("old", "new", "valid_from", "source"),
+)
 def supersede(service: Service, old: Id, new: Text, **details: Unpack[Details]) -> JsonObject:
     """Replace a memory by a newer one; both are kept, and the old one counts less from then on.
 
@@ -231,16 +261,23 @@ def decay(
     return {"faded": service.mind.decay(rate)}
 
 
-UNDONE = record(verb=TEXT, at=MOMENT, removed=COUNT, restored=COUNT, ids=array(TEXT), erased=COUNT)
+UNDONE = record(
+    verb=TEXT, at=MOMENT, removed=COUNT, restored=COUNT, ids=array(TEXT), erased=COUNT, erasure=nullable(MOMENT)
+)
 
 
 @operation("POST", "/undo", scope="write", returns=record(undone=nullable(UNDONE)), tools=("more",), destructive=True)
-def undo(service: Service) -> JsonObject:
+def undo(
+    service: Service,
+    past_erasure: Annotated[bool, flag("Undo the change before an erasure, which itself cannot be undone.")] = False,
+) -> JsonObject:
     """Take back the last operation; ``undone`` is null when there is nothing to undo.
 
-    Use it right after a mistake: it reverts the last change, whichever it was.
+    Use it right after a mistake: it reverts the last change, whichever it was. After an erasure it is refused.
     """
-    undone = service.mind.undo()
+    undone = service.mind.undo(past_erasure=past_erasure)
     if undone is None:
         return {"undone": None}
-    return {"undone": {**asdict(undone), "at": undone.at.isoformat(), "ids": list(undone.ids)}}
+    erasure = undone.erasure and undone.erasure.isoformat()
+    moments = {"at": undone.at.isoformat(), "erasure": erasure}
+    return {"undone": {**asdict(undone), **moments, "ids": list(undone.ids)}}

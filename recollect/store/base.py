@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import EmbeddingError
+from recollect.errors import EmbeddingError, InvalidInput
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import Filter, FilterExpression
 from recollect.store.erasing import Erasure, Purge, Receipt
@@ -54,6 +54,13 @@ class Bound:
         values: dict[str, Any] = {**self.values}
         return Filter(**values) if values else None
 
+    def narrowed(self, bound: Bound) -> Bound:
+        """Limited to another bound, too."""
+        values = {**self.values, **bound.values}
+        if any(values[name] != value for name, value in self.values.items()):
+            raise InvalidInput(f"A store bound to {self.describe()} cannot be bound to {bound.describe()}.")
+        return Bound(**values)
+
     def contains(self, memory: Memory) -> bool:
         return all(getattr(memory, name) == value for name, value in self.values.items())
 
@@ -73,12 +80,12 @@ class Space:
     dim: int
 
 
-def check_space(stored: Space | None, given: Space, path: str) -> None:
+def check_space(stored: Space | None, wanted: Space, path: str) -> None:
     """Raise an EmbeddingError if the vectors of a model cannot be compared with the stored ones."""
-    if stored is not None and (stored.name != given.name or given.dim not in (0, stored.dim)):
+    if stored is not None and (stored.name != wanted.name or wanted.dim not in (0, stored.dim)):
         raise EmbeddingError(
-            f"The vectors in {path} were made by {stored.name!r} ({stored.dim} dimensions), not by {given.name!r} "
-            f"({given.dim}). Open it with that embedder, or with embedder=None (words only), or make all vectors "
+            f"The vectors in {path} were made by {stored.name!r} ({stored.dim} dimensions), not by {wanted.name!r} "
+            f"({wanted.dim}). Open it with that embedder, or with embedder=None (words only), or make all vectors "
             "again with Mind.reembed(path, embedder=…) or 'recollect reembed'."
         )
 
@@ -98,7 +105,7 @@ class Term:
     weight: float = 1.0
     match: Literal["stem", "exact", "prefix", "compound", "phrase"] = "stem"
     language: str = "en"  # code of ISO 639-1; English stems for languages without a stemmer
-    part_of: str = ""  # the word of the query that this is a part of, for explanations
+    part_of: str = ""  # the word of the query that this is a part of, or stands for
 
 
 def leaf_term(leaf: Leaf) -> Term:
@@ -147,6 +154,8 @@ class Proposal:
 
     rows: Rows
     total: int  # how many matched before the cut
+    approximate: bool = False  # one of the best may be missing
+    stable: bool = True  # proposing more never changes the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,6 +413,10 @@ class Transaction(Protocol):
         """The active memories with its text, kind, collection, user and agent, and without session, position and
         external id; the oldest first."""
 
+    def last_position(self, memory: Memory, since: Version) -> int:
+        """The highest position in its session, of memories with its collection, user and agent; 0 if there is none.
+        Only those that were written after this version are certainly looked at."""
+
     def remember(self, memory: Memory) -> WriteResult:
         """Add a memory, or update the one with its id or external id; equal content changes nothing."""
 
@@ -421,10 +434,14 @@ class Transaction(Protocol):
     def row_with(self, id: str, text: str) -> int | None:
         """The row of a memory, if this is still the text that is embedded for it."""
 
-    def set_use(self, row: int, use: Use) -> None: ...
+    def set_use(self, row: int, use: Use, by_day: Mapping[int, int] | None = None) -> None:
+        """``by_day``: also how often it was used on each day, see use_days.py."""
 
     def add_history(self, row: int, memory: Memory, until: datetime) -> None:
         """An earlier version of a memory that this transaction adds, and when it ended; the oldest first."""
+
+    def add_receipt(self, receipt: Receipt) -> None:
+        """The receipt of an erasure in another store, of which this one is a copy. One in a transaction."""
 
     def embed(self, rows: Sequence[int], texts: Sequence[EncodedText], space: Space) -> None: ...
 
@@ -460,6 +477,7 @@ class UndoResult:
     restored: int  # memories and edges that are as before
     ids: tuple[str, ...] = ()  # of the restored memories
     erased: int = 0  # memories of that operation that were erased since, and cannot be restored
+    erasure: datetime | None = None  # when something was last erased after it: what the last change really was
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,6 +486,18 @@ class LastBackup:
 
     at: datetime
     folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """The index files of a store that keeps some beside its database."""
+
+    folder: str
+    state: Literal["none", "usable", "unusable"]
+    bytes: int = 0
+    segments: int = 0  # files
+    memories: int = 0  # in these files
+    changed: int = 0  # memories that were added or changed since: a recall reads them from the database
 
 
 @dataclass(frozen=True, slots=True)
@@ -487,6 +517,7 @@ class StoreStatus:
     without_vector: int = 0
     last_change: datetime | None = None
     last_backup: LastBackup | None = None  # as far as the store knows
+    index: IndexStatus | None = None  # of a store that has index files, without a bound
 
 
 class Store(Protocol):
@@ -547,6 +578,9 @@ class Store(Protocol):
     def chunk_ids(self, collection: str) -> list[str]:
         """The ids of the memories that are chunks of a folder's files."""
 
+    def chunks(self, collection: str) -> dict[str, list[StoredChunk]]:
+        """The chunks of a folder's files, by path, oldest first."""
+
     def embedded(self, digests: Sequence[bytes]) -> set[bytes]:
         """Which of these digests have a vector that another chunk can copy."""
 
@@ -575,6 +609,10 @@ class Store(Protocol):
 
     def record_use(self, use: UseRecord) -> None:
         """Record a use; it may be written a little later, and never fails a recall."""
+
+    def change_count(self) -> int | None:
+        """A number that changes after each change, by whomever it was made, and costs nothing to read; None where the
+        version of a snapshot must be compared instead."""
 
     def status(self) -> StoreStatus: ...
 

@@ -9,17 +9,22 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
 
 HASH_BYTES = 16
 CODE_LENGTH = 10  # characters
-Purge = Callable[[], int]  # removes what caches beside the store hold of its texts; how many things there were
+
+
+class Purge(Protocol):
+    def __call__(self, kept: Iterable[str] = ()) -> int:
+        """Remove what caches beside the store have, except for these texts, which remain; how many entries there
+        were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +87,23 @@ def hash_id(salt: bytes, id: str) -> str:
     return hmac.digest(salt, id.encode("utf-8", "surrogatepass"), "sha256")[:HASH_BYTES].hex()
 
 
-def confirmation_code(salt: bytes, ids: Sequence[str], relations: Sequence[Sequence[str]]) -> str:
-    """A short code for the erasure of exactly these memories and relations of this store."""
-    chosen = json.dumps([sorted(ids), sorted(map(list, relations))]).encode()
+def confirmation_code(
+    salt: bytes, ids: Sequence[str], relations: Sequence[Sequence[str]], versions: Sequence[object] = ()
+) -> str:
+    """A short code for the erasure of exactly these memories and relations of this store.
+
+    ``versions`` say of each memory when it last changed, so that the code does not confirm what was edited since. They
+    are no hash of a content, because codes may be stored beside receipts."""
+    memories = sorted(zip(ids, map(str, versions), strict=True)) if versions else sorted(ids)
+    chosen = json.dumps([memories, sorted(map(list, relations))]).encode()
     return hmac.new(salt, b"erase" + chosen, hashlib.sha256).hexdigest()[:CODE_LENGTH]
 
 
-def check_code(given: str | None, code: str) -> None:
-    if given is not None and not hmac.compare_digest(check.string(given, "code").encode(), code.encode()):
+def check_code(entered: str | None, code: str) -> None:
+    if entered is not None and not hmac.compare_digest(check.string(entered, "code").encode(), code.encode()):
         raise InvalidInput(
-            f"The code {given!r} does not belong to what would be erased now: memories were added, changed or removed "
-            "since the dry run, or the selection differs. Nothing was erased; do another dry run."
+            f"The code {entered!r} does not belong to what would be erased now: memories were added, changed or "
+            "removed since the dry run, or the selection differs. Nothing was erased; do another dry run."
         )
 
 

@@ -89,8 +89,9 @@ def filter_conditions(filter: FilterExpression | None, now: datetime) -> list[Co
         case Filter():
             if filter.expired not in (None, True, False):
                 raise InvalidInput(f"expired must be true or false, not {check.short_repr(filter.expired)}.")
-            given = filter.confidence_decay
-            decay = 1.0 if given is None else check.fraction(given, "confidence_decay")
+            decay = (
+                1.0 if filter.confidence_decay is None else check.fraction(filter.confidence_decay, "confidence_decay")
+            )
             return [
                 Condition(name, _checked(name, value), now, f"{name}={_shown(value)}", decay=decay)
                 for name, value in conditions_of(filter)

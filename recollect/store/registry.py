@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from typing import Protocol
 
 from recollect.errors import InvalidInput
 from recollect.model.memory import Clock
 from recollect.store.base import Store
 
-StoreFactory = Callable[[str, Clock], Store]  # opens the store at what follows the scheme
-BUILT_IN = {"memory": ("recollect.store.reference", "open_reference_store")}
+
+class StoreFactory(Protocol):
+    """Opens the store at what follows the scheme. With ``readonly`` it must exist, and is not written to."""
+
+    def __call__(self, location: str, clock: Clock, *, readonly: bool = False) -> Store: ...
+
+
+BUILT_IN = {
+    "memory": ("recollect.store.reference", "open_reference_store"),
+    "postgresql": ("recollect.store.postgres", "open_postgres_store"),
+    "postgres": ("recollect.store.postgres", "open_postgres_store"),
+}
 ENTRY_POINTS = "recollect.stores"  # the group under which other packages register a store factory
 SCHEME = re.compile(r"([a-z][a-z0-9+]+):(?://)?(.*)", re.DOTALL)  # two letters at least: C: is a drive
 
@@ -33,6 +43,16 @@ def find_store(url: str) -> tuple[StoreFactory | None, str]:
         known = ", ".join(["sqlite", *BUILT_IN, *_plugins()])
         raise InvalidInput(f"There is no store for {scheme}: in {url!r}; there are: {known}. A path opens a file.")
     return _plugins()[scheme], location
+
+
+def open_store(url: str, clock: Clock, readonly: bool = False) -> Store:
+    """The store at a path or URL. With ``readonly`` it must exist, and is not written to."""
+    factory, location = find_store(url)
+    if factory is not None:
+        return factory(location, clock, readonly=readonly)
+    from recollect.store.sqlite import SqliteStore
+
+    return SqliteStore(location, clock, readonly=readonly)
 
 
 @cache

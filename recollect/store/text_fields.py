@@ -50,4 +50,8 @@ def clear_word_caches() -> None:
 
 def embedding_text(memory: Memory) -> str:
     """The text of a memory that is embedded."""
-    return f"{memory.title}\n{memory.text}" if memory.title else memory.text
+    return join_title(memory.title, memory.text)
+
+
+def join_title(title: str, text: str) -> str:
+    return f"{title}\n{text}" if title else text

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from recollect.text.patterns import lazy_pattern
 from recollect.text.stopwords import STOP, stop_words
 from recollect.text.words import words
 
@@ -25,6 +28,7 @@ OBLIGATION = """
     muss musst müssen müsst sollte solltest sollten soll sollst sollen brauche brauchen fällig
     必须 必須 需要 应该 應該 要
 """
+HAVE_TO = lazy_pattern(r"\b(?:have|has|had|got) to\b|\bzu (?:tun|erledigen|machen)\b|得(?:做|办|辦|交)", re.IGNORECASE)
 SPEECH_WORDS = frozenset(SPEECH.split())
 OBLIGATION_WORDS = frozenset(OBLIGATION.split())
 FRAMING_WORDS = SPEECH_WORDS | frozenset(OTHERS.split())
@@ -35,12 +39,13 @@ def frames_only(text: str, language: str = "en") -> bool:
 
     >>> [frames_only(each) for each in ("What did we talk about?", "What did we say about the boiler?")]
     [True, False]
-    >>> frames_only("What must I do?")
-    False
+    >>> [frames_only(each) for each in ("What must I do?", "What do I have to do?")]
+    [False, False]
     """
     frame = STOP | stop_words(language) | FRAMING_WORDS
     every = words(text, whole=True)
-    return OBLIGATION_WORDS.isdisjoint(every) and all(word in frame for word in every)
+    obliged = not OBLIGATION_WORDS.isdisjoint(every) or HAVE_TO.search(text) is not None
+    return not obliged and all(word in frame for word in every)
 
 
 def asks_what_was_said(text: str) -> bool:

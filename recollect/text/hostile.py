@@ -38,6 +38,11 @@ def _rule(name: str, reason: str, pattern: str, flags: int = FLAGS) -> TextRule:
     return TextRule(name, reason, re.compile(pattern, flags))
 
 
+# German compounds, too: WLAN-Passwort, Gerätekennwort.
+_PASSWORD = (
+    r"\b(?:password|passphrase|api[ _-]?key|secret key|access token|(?:[\w-]{0,20})(?:passwort|kennwort|zugangscode))"
+)
+_MIXED = r"(?=\S{0,99}\d)(?=\S{0,99}[a-z])|(?=[^\s\"'`]{1,99}[!$%&*#@^~][\w!$%&*#@^~])"
 RULES: tuple[TextRule, ...] = (
     _rule(
         "instruction",
@@ -76,7 +81,8 @@ RULES: tuple[TextRule, ...] = (
     _rule(
         "secret",
         "it looks like a key or a password",
-        r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36,}\b"
+        r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----(?:[^-]*+(?:-(?!----)[^-]*+)*+-----END (?:[A-Z]+ )?PRIVATE KEY-----)?"
+        r"|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36,}\b"
         r"|\bgithub_pat_\w{40,}\b|\bsk-(?:proj-|ant-)?[A-Za-z0-9_-]{20,}\b|\bxox[abprs]-[A-Za-z0-9-]{10,}\b"
         r"|\bAIza[0-9A-Za-z_-]{35}\b|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}\b"
         r"|\b[a-z][a-z0-9+]{2,12}://[^\s:/@]{1,64}:[^\s:/@]{3,64}@",
@@ -85,8 +91,20 @@ RULES: tuple[TextRule, ...] = (
     _rule(
         "secret",
         "it states a password",
-        r"\b(?:password|passwort|passphrase|api[ _-]?key|secret key|access token)\s*(?:is|ist|[:=])\s*[\"'`]?"
-        r"(?=\S*\d)(?=\S*[a-z])[^\s\"'`]{8,}",
+        # Letters with digits, or with a sign within. In a sentence shorter ones count, too, and any word in quotes.
+        rf"{_PASSWORD}\s*(?:is|ist|lautet|[:=])[\s:]*[\"'`]?(?:{_MIXED})[^\s\"'`]{{8,}}"
+        rf"|{_PASSWORD}\s+(?:is|ist|lautet):?\s+(?:[\"'`]?(?:{_MIXED})[^\s\"'`]{{6,}}"
+        r"|[\"'`„“‚«][^\s\"'`„“”‚‘«»]{4,64}[\"'`“”‘»])",
+    ),
+    _rule(
+        "secret",
+        "it states a password",
+        # A single word at the end of a sentence, which is a noun: what else a password "ist" is no noun.
+        r"\b(?:[\w-]{0,20})(?:passwort|kennwort)\s*(?:ist|war|[:=])\s*(?!(?:Pflicht|Standard|Vorschrift|Geheimsache|"
+        r"Unsinn|Mist)\b)(?-i:[A-ZÄÖÜ])[\w-]{3,63}(?=\s*(?:[.!]|$))"
+        r"|\b(?:[\w-]{0,20})(?:passwort|kennwort)\s+lautet:?\s+(?!(?:anders|nicht|immer|jetzt|unver\w+)\b)"
+        r"[\w-]{4,64}(?=\s*(?:[.!,;]|$))",
+        FLAGS | re.MULTILINE,
     ),
 )
 HIDDEN = re.compile(
@@ -119,10 +137,10 @@ def _mixes_scripts(word: str) -> bool:
 
 
 def redact_secrets(text: str) -> str:
-    """The text with its secrets replaced by [redacted]."""
+    """The text with its secrets replaced by [redacted]; its lines keep their numbers."""
     for rule in RULES:
         if rule.name == "secret":
-            text = rule.pattern.sub("[redacted]", text)
+            text = rule.pattern.sub(lambda match: "[redacted]" + "\n" * match[0].count("\n"), text)
     return text
 
 

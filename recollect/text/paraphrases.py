@@ -138,10 +138,10 @@ class ComparedWord:
     def equals(self, other: ComparedWord) -> bool:
         if self.text == other.text:
             return True
-        mine, others = stem(self.text), stem(other.text)
-        if mine in SYNONYMS and SYNONYMS[mine] == SYNONYMS.get(others):
+        own_stem, other_stem = stem(self.text), stem(other.text)
+        if own_stem in SYNONYMS and SYNONYMS[own_stem] == SYNONYMS.get(other_stem):
             return _same_tense(self.text, other.text)
-        return mine == others and not (self.capital or other.capital) and _same_tense(self.text, other.text)
+        return own_stem == other_stem and not (self.capital or other.capital) and _same_tense(self.text, other.text)
 
 
 def _same_tense(a: str, b: str) -> bool:
@@ -178,8 +178,8 @@ class Paraphrase:
         return ""
 
     def _difference(self, other: Paraphrase) -> str:
-        mine, others = set(self.plain), set(other.plain)
-        here, there = (" ".join(w for w in a.plain if w not in b) for a, b in ((self, others), (other, mine)))
+        own_words, other_words = set(self.plain), set(other.plain)
+        here, there = (" ".join(w for w in a.plain if w not in b) for a, b in ((self, other_words), (other, own_words)))
         return f"the same words, but for {here!r} and {there!r}" if here or there else "the same words"
 
 

@@ -63,3 +63,36 @@ def strip_list_frame(question: str) -> str:
     """
     stripped = " ".join(FRAME.sub(" ", question[:MAX_CHARACTERS]).split()) + question[MAX_CHARACTERS:]
     return stripped if re.search(r"\w{2}|[\u3400-\u9fff]", stripped) else question
+
+
+OPINION_WORDS = frozenset(  # by which an opinion is asked for; another opinion need not have them
+    """
+    think feel view opinion take position preference favourite favorite like love hate accept prefer
+    want eat drink trust favour favor enjoy believe mind approve halte hält halten denke denkt finde
+    findet stehe mag mögen esse trinke isst trinkt liebe hasse akzeptiere bevorzuge vertraue meinung
+    ansicht haltung 看法 态度 態度 印象 喜欢 喜歡 讨厌 討厭
+    """.split()
+)
+ASKS_FOR_OPINION = lazy_pattern(
+    r"\b(?:what|how) (?:do|does|did) \w+ (?:now |currently |really )?(?:think|feel|make) (?:of|about)\b"
+    r"|\bwhat(?:['’]?s| is) (?:my|our|his|her|their|\w+['’]s) (?:\w+ )?"
+    r"(?:view|opinion|take|position|preference|favou?rite)\b"
+    r"|\b(?:do|does) \w+ (?:still |now |really |even |actually )?"
+    r"(?:like|love|hate|accept|prefer|want|eat|drink|trust|favou?r|enjoy|believe|mind|approve)\b"
+    r"|\bwhich .{1,40} (?:do|does) \w+ (?:prefer|favou?r|want|like)\b"
+    r"|\bwas (?:halte?|hält|halten|denke|denkt) \w+\b.{0,20}\b(?:von|über)\b"
+    r"|\bwie (?:halte|finde|findet|stehe|hält) \w+\b|\b(?:meine|unsere|seine|ihre) (?:meinung|ansicht|haltung)\b"
+    r"|^\W*(?:mag|mögen|esse|trinke|isst|trinkt|liebe|hasse|akzeptiere|bevorzuge|vertraue) \w+\b"
+    r"|看法|怎么看|怎麼看|态度|態度|印象|(?:吃|喝|用|选|選).{0,6}(?:还是|還是)"
+    r"|(?:喜欢|喜歡|爱|愛|讨厌|討厭|吃|喝).{0,8}(?:吗|嗎|还是|還是)",
+    re.IGNORECASE,
+)
+
+
+def asks_for_opinion(question: str) -> bool:
+    """Does it ask what somebody thinks of something, or likes, in general?
+
+    >>> [asks_for_opinion(each) for each in ("What do I think of Ida?", "Do I like olives?", "What did I like?")]
+    [True, True, False]
+    """
+    return ASKS_FOR_OPINION.search(question[:MAX_CHARACTERS]) is not None

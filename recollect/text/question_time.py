@@ -11,7 +11,7 @@ from typing import Literal
 
 from recollect.text.patterns import lazy_pattern
 
-QuestionTime = Literal["now", "before", "first", "last", ""]
+QuestionTime = Literal["now", "before", "first", "last", "during", ""]  # "during" a time that is named
 
 MAX_CHARACTERS = 1_000  # of a question that are read
 UNIT = r"(?:second|minute|hour|day|night|week|weekend|month|year|quarter|spring|summer|autumn|fall|winter|season|time"
@@ -33,8 +33,9 @@ FIRST = lazy_pattern(
 )
 LAST = lazy_pattern(
     rf"\blast\b(?!\s+(?:{ORDINAL_NAME}|(?:few|couple|\d+|two|three|four|five|six)\b|{UNIT}))"
-    r"|\b(?:latest|newest|(?:most|more) recent(?:ly)?)\b"
-    rf"|\bletzte[rsnm]?\b(?!\s+(?:{EINHEIT}))|\b(?:zuletzt|neue?ste[rsnm]?|jüngste[rsnm]?)\b"
+    r"|\b(?:latest|newest|(?:most|more) recent(?:ly)?|finally|eventually|in the end|ultimately)\b"
+    rf"|\bletzte[rsnm]?\b(?!\s+(?:{EINHEIT}))"
+    r"|\b(?:zuletzt|neue?ste[rsnm]?|jüngste[rsnm]?|am ende|schließlich|letztlich|letztendlich|endgültig\w*)\b"
     r"|最新|最近(?:一|的|买|買|去|看|读|讀|做|说|說)|最后|最後|上一(?:次|个|個)",
     re.IGNORECASE,
 )
@@ -105,6 +106,26 @@ def question_time(question: str) -> QuestionTime:
         if pattern.search(text):
             return time  # type: ignore[return-value]
     return "now" if _in_present_tense(text) else ""
+
+
+# Words by which a question asks for the first or the last, which the right memory need not have.
+ORDER_WORDS = frozenset(
+    """
+    first earliest last latest newest most more recent recently zuerst erste erster erstes ersten erstem zuletzt letzte
+    letzter letztes letzten letztem neueste neuester neuestes neuesten 最初 最先 最早 最新 最近 最后 最後
+    """.split()
+)
+
+
+def order_words(question: str) -> frozenset[str]:
+    """The words of a question that only say which of several is asked for.
+
+    >>> sorted(order_words("Which tool did I buy first?")), sorted(order_words("Who gave first aid?"))
+    (['first'], [])
+    """
+    text = question[:MAX_CHARACTERS]
+    found = [match[0].lower() for pattern in (FIRST, LAST) for match in pattern.finditer(text)]
+    return ORDER_WORDS.intersection(word for each in found for word in each.split())
 
 
 # A sentence that is no statement although it has no question mark: a request, or a question word at its beginning.

@@ -1,19 +1,59 @@
-"""Where somebody lives: questions for it, and statements of it, such as “I live in Hull” and “I moved to York”."""
+"""Where somebody lives or works: questions for it, and statements of it (“I live in Hull”, “my address is …”)."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
+
+from recollect.text.patterns import lazy_pattern
+from recollect.text.stopwords import STOP
+from recollect.text.words import words
 
 MAX_CHARACTERS = 1_000  # of a text that are read
-QUESTION = re.compile(
+ROOMS = r"flat|house|home|apartment|place|workshop|office|studio|shop|lab|company"
+ZIMMER = r"wohnung|haus|büro|werkstatt|laden|praxis|firma"
+QUESTION = lazy_pattern(
     r"\bwhere\b.{0,40}\b(?:live[sd]?|living|reside[sd]?|home)\b|\b(?:home |postal )?address\b"
-    r"|\bwo\b.{0,40}\bwohn\w*|\b(?:adresse|anschrift)\b|(?:住在?|住址|地址).{0,4}(?:哪|什么|什麼|是)|(?:哪里|哪裡|哪儿|哪兒)住",
+    rf"|\bwhere (?:is|was|are|were) (?:my|our|the) (?:\w+ )?(?:{ROOMS})\b"
+    r"|\bwo\b.{0,40}\b(?:ge)?wohn\w*|\b(?:adresse|anschrift)\b"
+    rf"|\bwo (?:ist|war|liegt|lag|sind|waren) (?:mein|unser|die|das|der)\w* (?:\w+ )?(?:{ZIMMER})\b"
+    r"|(?:住在?|住址|地址).{0,4}(?:哪|什么|什麼|是)|(?:哪里|哪裡|哪儿|哪兒)住",
+    re.IGNORECASE,
+)
+# Addresses of other things: “the address of the clinic”.
+ELSEWHERE = lazy_pattern(
+    r"\b(?:e-?mail|web|ip|mail) ?address|\baddress of (?!(?:my|our|the) "
+    rf"(?:{ROOMS})\b)|\b(?:e-?mail|mail)-?adresse|\badresse (?:von|der|des) (?!(?:{ZIMMER})\b)",
+    re.IGNORECASE,
+)
+WORK = lazy_pattern(
+    r"\b(?:work|workshop|office|company|lab|studio|shop|arbeit|werkstatt|büro|firma|praxis|laden)\b|公司|办公室|辦公室|工作室|单位",
+    re.IGNORECASE,
+)
+HOME = lazy_pattern(
+    r"\b(?:home|flat|apartment|house|live[sd]?|living|rent|landlord|landlady|wohn\w*|umzug|miete|vermieter\w*)\b|住|房租|宿舍",
+    re.IGNORECASE,
+)
+STREETS = "Road|Rd|Street|St|Lane|Close|Avenue|Ave|Drive|Court|Way|Place|Square|Gardens|Terrace|Crescent|Hill|Row|Yard|"
+STREETS += "Park|Mews|Grove|Quay|Walk|Green"
+STRASSEN = "straße|strasse|str\\.|weg|allee|gasse|platz|ufer|ring|damm|steig|markt|berg|hof|graben|zeile|chaussee"
+ADDRESS = lazy_pattern(
+    rf"\b\d{{1,4}}[A-Za-z]?\s+(?:[A-Z][\w’'-]+\s+){{1,3}}(?:{STREETS})\b"
+    r"|\b(?:Flat|Unit|Apartment|Apt\.?|Suite)\s+\d+\w?\b"
+    rf"|\b[A-ZÄÖÜ][\w-]*(?:{STRASSEN})\s+\d+\w?\b|\b(?:Am|An der|Im|Auf der|Zum|Zur|In der)\s+[A-ZÄÖÜ]\w+\s+\d+\w?\b"
+    r"|[\u4e00-\u9fffA-Za-z]{1,12}(?:路|街|巷|弄|大道|胡同)\s?\d+\s?(?:号|號)|(?<![A-Za-z])[A-Z][A-Za-z]{1,30}\s?\d{1,6}\s?(?:号|號)"
+)
+# What makes an address one's own, beside a verb of STATEMENT.
+OWN = lazy_pattern(
+    r"\b(?:i['’]m|we['’]re|i am|we are|i['’]ve got|we['’]ve got|mov(?:e|ed|ing)|new (?:flat|house|place|home)|address"
+    r"|ab sofort|wir haben|ich habe|unsere neue|meine neue|umzug|umgezogen|ziehen?|adresse|anschrift)\b|搬|住|地址",
     re.IGNORECASE,
 )
 PLACE = r"(?P<place>(?:the\s+|der\s+|dem\s+)?[A-ZÄÖÜ0-9][\w.’'-]*)"
 ADVERBS = r"(?:(?:back|over|house|home|again|recently|in|out|up|down|together|now)\s+){0,2}"
-STATEMENT = re.compile(
+STATEMENT = lazy_pattern(
     rf"\b(?P<subject>[\w’']+)\s+(?:(?:have|has|had|just|now|will|am|are|is|'m|'re)\s+){{0,3}}"
     rf"(?:live[sd]?|living|mov(?:e|es|ed|ing)|relocat(?:e|es|ed|ing)|settled)\s+{ADVERBS}(?:at|in|on|to|into)\s+{PLACE}"
     rf"|(?:^|[.!?]\s+)(?:Just\s+)?(?P<implied>Moved)\s+{ADVERBS}(?:to|into)\s+(?P<to>[A-ZÄÖÜ0-9][\w.’'-]*)"
@@ -22,41 +62,84 @@ STATEMENT = re.compile(
     r"{0,3}?(?:in|im|am|an|auf|nach|bei)\s+(?:der\s+|dem\s+|die\s+)?(?P<ort>[A-ZÄÖÜ0-9]\S*)"
     r"|\b(?P<wer>ich|wir|er|sie|[A-ZÄÖÜ]\w+)\s+(?:bin|sind|ist)\s+(?:\w+\s+){0,3}?(?:in|im|am|an|auf|nach)\s+(?:der\s+|dem\s+|die\s+)?"
     r"(?P<wohin>[A-ZÄÖÜ0-9]\S*)\s+(?:\w+\s+){0,2}?(?:um)?gezogen"
-    r"|(?P<shei>我们|我們|我|他|她)?[^，。]{0,6}?(?:住在|搬到了?|搬进了?|搬進了?|地址是)(?P<nali>[^，。,.\s]{2,})"
+    r"|(?P<shei>我们|我們|我|他|她)?[^，。]{0,6}?(?:住在?|搬到了?|搬进了?|搬進了?|地址是)(?P<nali>(?!哪|在哪|得|了|的)[^，。,.\s]{2,})"
 )
-DAY = re.compile(
+DAY = lazy_pattern(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch", re.IGNORECASE
 )
 FIRST_PERSON = frozenset("i we i've we've i'm we're my our ich wir 我 我们 我們 i’ve we’ve i’m we’re".split())
+FIRST_PERSON_QUESTION = lazy_pattern(r"\b(?:i|we|my|our|me|us|ich|wir|mein\w*|unser\w*|mir|uns)\b|我", re.IGNORECASE)
+QUESTION_WORD = lazy_pattern(r"(?:live|living|reside|home|address|wohn|gewohn|adress|anschrift|wo$)|住|地址")
+OTHER_PERSONS = ("she", "he", "they", "er", "sie", "他", "她")
+
+PlaceKind = Literal["home", "work", ""]
 
 
 @dataclass(frozen=True, slots=True)
 class Residence:
-    """A statement of where somebody lives: who, and where. First persons are one: “I” and “we” are the speaker."""
+    """A statement of where somebody lives or works: who, and where. “I” and “we” are one: the speaker."""
 
     subject: str
     place: str
+    kind: PlaceKind = ""  # empty if the text does not say
 
 
-def asks_for_residence(question: str) -> bool:
-    """
-    >>> [asks_for_residence(each) for each in ("Where do I live now?", "Wo wohnt Ida?", "Where is the cup?")]
+@dataclass(frozen=True, slots=True)
+class ResidenceQuestion:
+    """Whose place is asked for: the speaker's, or that of somebody whom the question names; and which kind of place."""
+
+    words: frozenset[str]  # of the question, for a follow-up with those of its subject
+    first_person: bool
+    kind: PlaceKind
+
+    def person(self, home: Residence, text: str, speaker: str) -> str | None:
+        """Whose place it states, if that is asked for: the one who asks (""), or somebody whom the question names.
+
+        “Ana moved, she lives in York” is about Ana for a question that names her.
+        """
+        if home.kind and home.kind != self.kind:
+            return None
+        if self.first_person:
+            return None if home.subject else ""
+        if home.subject in OTHER_PERSONS:
+            return min(self.words.intersection(words(text)), default=None)
+        person = home.subject or speaker.lower()
+        return person if person in self.words else None
+
+
+def residence_question(question: str, subject: Iterable[str] = ()) -> ResidenceQuestion | None:
+    """What a question for a place asks for; of a follow-up, with the words of its subject.
+
+    >>> [residence_question(each) is not None for each in ("Where do I live?", "Wo wohnt Ida?", "Where is the cup?")]
     [True, True, False]
+    >>> residence_question("Where was our workshop?").kind
+    'work'
     """
-    return QUESTION.search(question[:MAX_CHARACTERS]) is not None
+    text = question[:MAX_CHARACTERS]
+    if QUESTION.search(text) is None or ELSEWHERE.search(text) is not None:
+        return None
+    kind: PlaceKind = "work" if WORK.search(text) else "home"
+    named = frozenset(word for word in (*words(text), *subject) if word not in STOP and not QUESTION_WORD.match(word))
+    return ResidenceQuestion(named, FIRST_PERSON_QUESTION.search(text) is not None, kind)
 
 
 def find_residence(text: str) -> Residence | None:
-    """The first statement of where somebody lives.
+    """The last statement of where somebody lives: of “from 5 Mill Lane to 12 Harbour Road” the second.
 
     >>> find_residence("I moved to 12 Harbour Road in May.")
-    Residence(subject='', place='12')
+    Residence(subject='', place='12 harbour road', kind='')
     >>> find_residence("Ida lives in York.")
-    Residence(subject='ida', place='york')
+    Residence(subject='ida', place='york', kind='home')
+    >>> find_residence("Ab sofort also Lindenallee 27.")
+    Residence(subject='', place='lindenallee 27', kind='')
     >>> find_residence("The meeting moved to Tuesday.") is None
     True
     """
-    for match in STATEMENT.finditer(text[:MAX_CHARACTERS]):
+    text = text[:MAX_CHARACTERS]
+    addresses = [found[0].lower() for found in ADDRESS.finditer(text)]
+    work = WORK.search(text) is not None
+    kind: PlaceKind = "home" if HOME.search(text) and not work else "work" if work else ""
+    for match in STATEMENT.finditer(text):
         found = {name: value for name, value in match.groupdict().items() if value}
         subject = next(
             (found[name] for name in ("subject", "owner", "person", "wer", "shei") if name in found), ""
@@ -67,8 +150,9 @@ def find_residence(text: str) -> Residence | None:
         if DAY.fullmatch(place):  # “the meeting moved to Tuesday”
             continue
         subject = re.sub(r"[’']s$", "", subject)
+        place = addresses[-1] if addresses else place.rstrip(".,!")
         if subject in FIRST_PERSON or not subject:
-            return Residence("", place)
-        if match.group(0)[:1].isupper() or subject in ("she", "he", "they", "er", "sie", "他", "她"):
-            return Residence(subject, place)
-    return None
+            return Residence("", place, kind)
+        if match.group(0)[:1].isupper() or subject in OTHER_PERSONS:
+            return Residence(subject, place, kind)
+    return Residence("", addresses[-1], kind) if addresses and OWN.search(text) else None

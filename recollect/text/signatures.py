@@ -16,6 +16,7 @@ from recollect.text.words import fold, stem
 STEM_WEIGHT = 4  # of the stem of a word, relative to one of its 3-grams
 CONTENT_WEIGHT = 4  # of a content word, relative to a stop word
 BATCH = 4096  # words
+MAX_STEPS = 24  # 3-grams of words that are summed together; few words have more
 SET_BITS = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint8)
 
 Signature = NDArray[np.uint8]  # eight bits per byte
@@ -29,24 +30,48 @@ def word_directions(words: Sequence[str], bits: int) -> NDArray[np.int16]:
     The signs of a feature are the bits of its hash, as +1 and −1: a signed random projection that is the same on
     every machine.
     """
-    parts = [_batch_directions(words[at : at + BATCH], bits) for at in range(0, len(words), BATCH)]
+    digests: dict[str, bytes] = {}  # of 3-grams, which many words share
+    parts = [_batch_directions(words[at : at + BATCH], bits, digests) for at in range(0, len(words), BATCH)]
     return np.concatenate(parts) if parts else np.zeros((0, bits), dtype=np.int16)
 
 
-def _batch_directions(words: Sequence[str], bits: int) -> NDArray[np.int16]:
+def _batch_directions(words: Sequence[str], bits: int, digests: dict[str, bytes]) -> NDArray[np.int16]:
+    stems = [_digest("=" + stem(word), bits) for word in words]  # "=" tells it from a 3-gram
     features: dict[str, int] = {}
-    stems = [features.setdefault("=" + stem(word), len(features)) for word in words]  # "=" tells it from a 3-gram
     pieces: list[int] = []
     starts: list[int] = []
     for word in words:
         starts.append(len(pieces))
         pieces += [features.setdefault(gram, len(features)) for gram in word_trigrams(fold(word)) or ("",)]
-    hashes = b"".join(shake_128(feature.encode("utf-8", "replace")).digest(bits // 8) for feature in features)
-    table = np.frombuffer(hashes, dtype=np.uint8).reshape(len(features), bits // 8)
-    signs = np.unpackbits(table, axis=1).astype(np.int8) * 2 - 1
-    sums = np.add.reduceat(signs[pieces], starts, axis=0, dtype=np.int16) + STEM_WEIGHT * signs[stems].astype(np.int16)
+    for gram in features:
+        if gram not in digests:
+            digests[gram] = _digest(gram, bits)
+    signs = _signs([digests[gram] for gram in features], bits)
+    sums = _sum_runs(signs, np.array(pieces), np.array(starts)) + STEM_WEIGHT * _signs(stems, bits).astype(np.int16)
     weights = np.array([1 if word in ENGLISH else CONTENT_WEIGHT for word in words], dtype=np.int16)
     return np.asarray(sums * weights[:, None], dtype=np.int16)
+
+
+def _digest(feature: str, bits: int) -> bytes:
+    return shake_128(feature.encode("utf-8", "replace")).digest(bits // 8)
+
+
+def _signs(digests: Sequence[bytes], bits: int) -> NDArray[np.int8]:
+    table = np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(digests), bits // 8)
+    return np.asarray(np.unpackbits(table, axis=1).view(np.int8) * 2 - 1)
+
+
+def _sum_runs(signs: NDArray[np.int8], pieces: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int16]:
+    """For each run of pieces the sum of their signs: the first pieces of all runs at once, then the second ones, …"""
+    lengths = np.diff(np.append(starts, len(pieces)))
+    sums = np.zeros((len(starts), signs.shape[1]), dtype=np.int16)
+    for at in range(min(int(lengths.max()), MAX_STEPS)):
+        longer = np.flatnonzero(lengths > at)
+        sums[longer] += signs[pieces[starts[longer] + at]]
+    for run in np.flatnonzero(lengths > MAX_STEPS).tolist():
+        rest = pieces[starts[run] + MAX_STEPS : starts[run] + lengths[run]]
+        sums[run] += signs[rest].sum(axis=0, dtype=np.int16)
+    return sums
 
 
 def pack_signs(sums: NDArray[np.signedinteger[Any]]) -> Signature:

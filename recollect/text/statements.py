@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from recollect.text.entity_names import find_names
 from recollect.text.patterns import lazy_pattern
 
 MAX_CHARACTERS = 2_000  # of a text that are read
+MAX_CONFIRMATION = 300  # characters of a confirmation, and of what it confirms
 HAN_NUMBER = "一二三四五六七八九十百千万两零〇"
 VALUE = lazy_pattern(
     r"\d+(?:[.,:/-]\d+)*"
@@ -30,6 +32,13 @@ CHANGE = lazy_pattern(
     r"|\b(?:jetzt|neue?[rsnm]?|ab (?:sofort|heute|morgen)|verschoben|geändert|umgezogen|inzwischen|statt(?:dessen)?"
     r"|wieder|erhöht|gesenkt|verdoppelt|halbiert|verlängert|ersetzt|abgesagt|doch)\b"
     r"|改[到成为為了]|[换換][了成到]|搬[到完进進]|现在|現在|不再|[涨漲升降调調]到|加量|减量|減量|又|其实|其實|戒了|重新",
+    re.IGNORECASE,
+)
+ENDING = lazy_pattern(
+    r"\b(?:quit|left|leaving|resigned|sold|g(?:ave|iven) (?:up|away)|got rid of|broke up with|cancell?ed|stopped"
+    r"|dropped|ended|swapped|traded|no longer|not .{1,40}any ?more)\b"
+    r"|\b(?:gekündigt|verlassen|verkauft|aufgegeben|aufgehört|abgemeldet|getrennt|nicht mehr)\b"
+    r"|辞[了掉职職]|離開|离开|[卖賣][了掉]|不再|退[了出掉]|停了",
     re.IGNORECASE,
 )
 CORRECTION = lazy_pattern(
@@ -64,6 +73,15 @@ def tells_change(text: str) -> bool:
     return CHANGE.search(text[:MAX_CHARACTERS]) is not None
 
 
+def tells_end(text: str) -> bool:
+    """Does it tell that something is over?
+
+    >>> [tells_end(each) for each in ("I quit Acme.", "Den Golf habe ich verkauft.", "I like Acme.")]
+    [True, True, False]
+    """
+    return ENDING.search(text[:MAX_CHARACTERS]) is not None
+
+
 def value_kinds(values: frozenset[str]) -> frozenset[str]:
     """The kinds of these values: a number in digits, a day or month, or a number as a word.
 
@@ -90,6 +108,22 @@ def is_opinion(text: str) -> bool:
     [True, True, False]
     """
     return OPINION.search(text[:MAX_CHARACTERS].replace("’", "'")) is not None
+
+
+def confirms(reply: str, text: str) -> bool:
+    """Does a short reply repeat a value or a name of a short text?
+
+    >>> confirms("Levothyroxine back to 75 micrograms.", "Dr Anand has taken me back down, 75 from today.")
+    True
+    >>> confirms("That sounds painful.", "Dr Anand has taken me back down, 75 from today.")
+    False
+    """
+    if max(len(reply), len(text)) > MAX_CONFIRMATION:
+        return False
+    if not find_values(reply).isdisjoint(find_values(text)):
+        return True
+    names = {name.casefold() for name in find_names(reply)}
+    return not names.isdisjoint(name.casefold() for name in find_names(text))
 
 
 def is_question(text: str) -> bool:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
 import secrets
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.model import validation as check
 from recollect.model.memory import Clock
+from recollect.store.disk import Disk, locked, temporary_folder, translate_disk_errors
 from recollect.store.erasing import Receipt, receipt_from_dict
 from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.copies import (
@@ -26,12 +26,14 @@ from recollect.store.sqlite.copies import (
     finish_copy,
     nobody_else,
     put_in_place,
+    read_first_change,
     undo_after,
 )
+from recollect.store.sqlite.salvage import salvage_receipts
 from recollect.upkeep.backup_folder import BLOCK_BYTES, HASH_BYTES, LOCK, BackupFolder, Manifest
-from recollect.upkeep.disk import Disk, locked
 from recollect.upkeep.erasing import apply_receipts
 
+log = logging.getLogger("recollect")
 Progress = Callable[[int, int], None]  # steps that are done, and how many there are
 BUSY = "Another process is using the backups in {}. Try again when it has finished."
 
@@ -49,6 +51,7 @@ class BackupResult:
     blocks: int
     new_blocks: int
     removed: tuple[str, ...] = ()  # backups that were not to be kept
+    warnings: tuple[str, ...] = ()  # earlier backups that cannot be used
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,10 @@ class RestoreResult:
     not_undone: tuple[str, ...] = ()  # verbs of changes after it that undo does not take back
     erased: int = 0  # memories that were erased since the backup, and are erased again
     replaced: str | None = None  # where the file is that was there before
+    warnings: tuple[str, ...] = ()  # what may not be as expected, and why
 
 
+@translate_disk_errors("The backup failed")
 def backup(
     store: SqliteStore,
     folder: str | PathLike[str],
@@ -105,7 +110,7 @@ def backup(
     path, now = Path(folder), clock()
     with locked(path / LOCK, BUSY.format(path)):
         target = BackupFolder(path, passphrase, disk, create=True)
-        earlier = target.manifests()
+        earlier, problems = target.manifests()
         with _temporary_copy(store.path, progress) as copy:
             summary = check_copy(str(copy))
             if earlier and earlier[-1].database != summary.database:
@@ -128,7 +133,7 @@ def backup(
         store.record_backup(str(path.absolute()), now)
     memories = counts["memories"]
     gone = tuple(each.id for each in removed)
-    return BackupResult(name, now, str(path), memories, size, written, len(blocks), new, gone)
+    return BackupResult(name, now, str(path), memories, size, written, len(blocks), new, gone, tuple(problems))
 
 
 def _write_blocks(
@@ -152,13 +157,10 @@ def _write_blocks(
 @contextmanager
 def _temporary_copy(path: str, progress: Progress | None) -> Iterator[Path]:
     """A copy beside the file itself, where it is as protected as the file is."""
-    folder = Path(tempfile.mkdtemp(prefix=".recollect-backup-", dir=Path(path).absolute().parent))
-    try:
+    with temporary_folder(Path(path).absolute().parent) as folder:
         copy = folder / "copy.db"
         copy_file(path, str(copy), progress)
         yield copy
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _choose_removed(
@@ -174,9 +176,13 @@ def _choose_removed(
     return old
 
 
+@translate_disk_errors("The backups cannot be listed")
 def list_backups(folder: str | PathLike[str], passphrase: str | None = None) -> list[BackupInfo]:
-    """The backups in a folder, oldest first."""
-    return [_info(each) for each in BackupFolder(Path(folder), passphrase).manifests()]
+    """The backups in a folder, oldest first. Those that cannot be used are logged as warnings."""
+    manifests, problems = BackupFolder(Path(folder), passphrase).manifests()
+    for problem in problems:
+        log.warning("%s", problem)
+    return [_info(each) for each in manifests]
 
 
 def _info(manifest: Manifest) -> BackupInfo:
@@ -184,17 +190,15 @@ def _info(manifest: Manifest) -> BackupInfo:
     return BackupInfo(manifest.id, manifest.moment, manifest.source, memories, manifest.bytes, manifest.version)
 
 
+@translate_disk_errors("The backups cannot be verified")
 def verify_backups(
     folder: str | PathLike[str], passphrase: str | None = None, progress: Progress | None = None
 ) -> VerifyResult:
-    """Read every block of every backup, and restore the newest one into a temporary folder to check it."""
+    """Read every block of every backup, and compare the newest backup as a whole with the hash of the file.
+
+    Nothing is written: the file had passed its own checks before its hash was taken."""
     source = BackupFolder(Path(folder), passphrase)
-    problems, manifests = [], []
-    for name in source.names():
-        try:
-            manifests.append(source.manifest(name))
-        except StoreError as error:
-            problems.append(str(error))
+    manifests, problems = source.manifests()
     blocks = sorted({block for manifest in manifests for block in manifest.blocks})
     for number, name in enumerate(blocks, 1):
         try:
@@ -204,15 +208,15 @@ def verify_backups(
         if progress is not None:
             progress(number, len(blocks))
     if manifests and not problems:
-        newest = max(manifests, key=lambda each: each.moment)
-        with tempfile.TemporaryDirectory(prefix="recollect-verify-") as temporary:
-            try:
-                _write_file(source, newest, Path(temporary) / "copy.db", None)
-            except StoreError as error:
-                problems.append(str(error))
+        try:
+            for _ in _read_file(source, manifests[-1]):
+                pass
+        except StoreError as error:
+            problems.append(str(error))
     return VerifyResult(len(manifests), len(blocks), tuple(problems))
 
 
+@translate_disk_errors("The restore failed")
 def restore(
     folder: str | PathLike[str],
     to: str | PathLike[str],
@@ -234,28 +238,48 @@ def restore(
     if path.exists() and not in_place:
         raise InvalidInput(f"{path} exists. Restore to another path, or in place of it (in_place=True, --in-place).")
     source = BackupFolder(Path(folder), passphrase, disk)
-    receipts = _receipts_in(path) if path.exists() else []
-    with locked(source.path / LOCK, BUSY.format(source.path)):
-        manifests = source.manifests()
+    with _reading(source), temporary_folder(path.parent) as temporary:
+        manifests, problems = source.manifests()
         if not manifests:
-            raise NotFound(f"There is no complete backup in {source.path}.")
+            missing = f"There is no complete backup in {source.path}"
+            raise StoreError(f"{missing}: {problems[0]}") if problems else NotFound(f"{missing}.")
+        receipts = [receipt_from_dict(receipt) for each in manifests for receipt in each.receipts]
+        more, warnings = _receipts_in(path, receipts) if path.exists() else ([], [])
+        receipts += more
+        warnings += [f"{each} Erasures that only it knows of are not applied again." for each in problems]
         chosen = _choose(manifests, moment)
-        new = path.with_name(f".{path.name}.restoring-{secrets.token_hex(4)}")
+        if moment is not None and chosen.moment < moment:
+            warnings.append(f"The newest backup is of {chosen.at}; what changed after it is in none.")
+        new = temporary / "restored.db"
         replaced_name = f"{path.name}.before-restore-{now.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
         aside = path.with_name(replaced_name) if path.exists() else None
-        try:
-            _write_file(source, chosen, new, progress)
-            with nobody_else(str(path)) if aside else contextlib.nullcontext():
-                receipts += [receipt_from_dict(receipt) for each in manifests for receipt in each.receipts]
-                undone, not_undone, erased = _bring_to_moment(new, receipts, moment, now)
-                _record_backup(new, source, chosen, now)
-                put_in_place(new, path, aside)
-                source.disk.sync_folder(path.parent)
-        finally:
-            for suffix in ("", "-wal", "-shm"):
-                Path(f"{new}{suffix}").unlink(missing_ok=True)
+        _write_file(source, chosen, new, progress)
+        warnings += _check_moment(new, moment)
+        with nobody_else(str(path)) if aside else contextlib.nullcontext():
+            undone, not_undone, erased = _bring_to_moment(new, receipts, moment, now)
+            _record_backup(new, source, chosen, now)
+            put_in_place(new, path, aside)
+            source.disk.sync_folder(path.parent)
     replaced = str(aside) if aside else None
-    return RestoreResult(str(path), _info(chosen), undone, not_undone, erased, replaced)
+    return RestoreResult(str(path), _info(chosen), undone, not_undone, erased, replaced, tuple(warnings))
+
+
+@contextmanager
+def _reading(source: BackupFolder) -> Iterator[None]:
+    """Keep the backups from being removed meanwhile; a folder that cannot be written, such as a CD, needs no lock."""
+    if os.access(source.path, os.W_OK):
+        with locked(source.path / LOCK, BUSY.format(source.path)):
+            yield
+    else:
+        yield
+
+
+def _check_moment(path: Path, moment: datetime | None) -> list[str]:
+    """A moment before the first change gives an empty file, which is seldom meant."""
+    first = read_first_change(str(path))
+    if moment is None or first is None or first <= moment:
+        return []
+    return [f"At {moment.isoformat()} there was nothing yet: the first change is of {first.isoformat()}."]
 
 
 def _choose(manifests: Sequence[Manifest], moment: datetime | None) -> Manifest:
@@ -264,35 +288,46 @@ def _choose(manifests: Sequence[Manifest], moment: datetime | None) -> Manifest:
     return later[0] if later else manifests[-1]
 
 
+def _read_file(folder: BackupFolder, manifest: Manifest) -> Iterator[bytes]:
+    """The file of a backup, block by block; a StoreError at the end if it is not what was backed up."""
+    digest, size = hashlib.blake2b(digest_size=HASH_BYTES), 0
+    for name in manifest.blocks:
+        content = folder.read_block(name)
+        digest.update(content)
+        size += len(content)
+        yield content
+    if digest.hexdigest() != manifest.hash or size != manifest.bytes:
+        raise StoreError(f"The backup {manifest.id} in {folder.path} does not give the file that was backed up.")
+
+
 def _write_file(folder: BackupFolder, manifest: Manifest, to: Path, progress: Progress | None) -> None:
     """Write the file of a backup, and check that it is what was backed up."""
-    digest, disk = hashlib.blake2b(digest_size=HASH_BYTES), folder.disk
+    disk = folder.disk
     with to.open("xb") as file:
-        for number, name in enumerate(manifest.blocks, 1):
-            content = folder.read_block(name)
-            digest.update(content)
+        for number, content in enumerate(_read_file(folder, manifest), 1):
             disk.put(file, content)
             if progress is not None:
                 progress(number, len(manifest.blocks))
         disk.sync(file)
-    if digest.hexdigest() != manifest.hash or to.stat().st_size != manifest.bytes:
-        raise StoreError(f"The backup {manifest.id} in {folder.path} does not give the file that was backed up.")
     if check_copy(str(to)).counts != manifest.counts:
         raise StoreError(f"The backup {manifest.id} in {folder.path} has other contents than when it was made.")
 
 
-def _receipts_in(path: Path) -> list[Receipt]:
-    """The erasures that a file knows of, which is replaced; none if it cannot be read."""
+def _receipts_in(path: Path, known: Sequence[Receipt]) -> tuple[list[Receipt], list[str]]:
+    """The erasures that a file knows of, which is replaced, and a warning if it is too damaged to tell all of them."""
     try:
         store = SqliteStore(str(path), lambda: datetime.now(UTC), readonly=True)
-    except StoreError:
-        return []
-    try:
-        return store.receipts()
-    except StoreError:
-        return []
-    finally:
-        store.close()
+        try:
+            return store.receipts(), []
+        finally:
+            store.close()
+    except StoreError as error:
+        found = salvage_receipts(path, known)
+        count = len({hash for each in found for hash in each.ids})
+        unread = f"because the file that is replaced is too damaged to be read: {error}"
+        told = f"{count:,} erased memories were found in its bytes, and are erased again" if count else ""
+        others = f"other memories that were erased since the newest backup may be there again, {unread}"
+        return found, [f"{told}; {others}" if told else others[0].upper() + others[1:]]
 
 
 def _record_backup(new: Path, source: BackupFolder, chosen: Manifest, now: datetime) -> None:

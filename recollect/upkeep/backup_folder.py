@@ -26,13 +26,14 @@ from typing import Protocol
 
 from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.model import JsonObject
-from recollect.upkeep.disk import TEMPORARY, Disk
+from recollect.store.disk import TEMPORARY, Disk
 
 FORMAT = 1
 BLOCK_BYTES = 16 << 10  # four pages: ids are random, so a hundred new memories touch hundreds of pages
 HEADER, LOCK, BLOCKS, MANIFESTS = "recollect-backup.json", "lock", "blocks", "manifests"
 HASH_BYTES, SALT_BYTES, NONCE_BYTES = 32, 16, 12
 SCRYPT = {"n": 1 << 16, "r": 8, "p": 1}  # 64 MB and about 0.2 s for each try of a passphrase
+MAX_SCRYPT = {"n": 1 << 20, "r": 16, "p": 4}  # of a folder that somebody else may have written
 PROOF = b"recollect backup"
 
 
@@ -93,9 +94,7 @@ class PassphraseSeal:
         try:
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM
         except ImportError:
-            raise StoreError(
-                "Encrypted backups need the package cryptography: pip install 'recollect[encryption]'"
-            ) from None
+            raise StoreError("Encrypted backups need the package cryptography: pip install '.[encryption]'") from None
         memory = 256 * scrypt["n"] * scrypt["r"]
         keys = hashlib.scrypt(passphrase.encode(), salt=salt, dklen=64, maxmem=memory, **scrypt)
         self._cipher, self._name_key = AESGCM(keys[:32]), keys[32:]
@@ -162,9 +161,19 @@ class BackupFolder:
             return PlainSeal()
         if passphrase is None:
             raise InvalidInput(f"The backups in {self.path} are encrypted; give their passphrase.")
-        seal = PassphraseSeal(passphrase, bytes.fromhex(encryption["salt"]), encryption["scrypt"])
         try:
-            seal.open(HEADER, bytes.fromhex(encryption["proof"]))
+            salt, proof = bytes.fromhex(encryption["salt"]), bytes.fromhex(encryption["proof"])
+            scrypt = {name: int(encryption["scrypt"][name]) for name in SCRYPT}
+            if any(not 0 < scrypt[name] <= MAX_SCRYPT[name] for name in SCRYPT):
+                raise ValueError
+            seal = PassphraseSeal(passphrase, salt, scrypt)
+        except (ValueError, KeyError, TypeError):
+            raise StoreError(
+                f"{header} is damaged: it does not say rightly how the backups are encrypted (salt, scrypt, proof). "
+                "Put the file of a copy of this folder in its place."
+            ) from None
+        try:
+            seal.open(HEADER, proof)
         except StoreError:
             raise InvalidInput(f"This is not the passphrase of the backups in {self.path}.") from None
         return seal
@@ -206,9 +215,15 @@ class BackupFolder:
         content = zlib.compress(json.dumps(asdict(manifest), ensure_ascii=False).encode())
         self.disk.write(self.path / MANIFESTS / manifest.id, self.seal.close(manifest.id, content))
 
-    def manifests(self) -> list[Manifest]:
-        """All backups, oldest first."""
-        return sorted(map(self.manifest, self.names()), key=lambda each: (each.moment, each.id))
+    def manifests(self) -> tuple[list[Manifest], list[str]]:
+        """All backups that can be read, oldest first, and what is wrong with the others."""
+        found, problems = [], []
+        for name in self.names():
+            try:
+                found.append(self.manifest(name))
+            except StoreError as error:
+                problems.append(str(error))
+        return sorted(found, key=lambda each: (each.moment, each.id)), problems
 
     def names(self) -> list[str]:
         """The ids of all backups."""
@@ -218,7 +233,9 @@ class BackupFolder:
     def manifest(self, name: str) -> Manifest:
         path = self.path / MANIFESTS / name
         try:
-            return Manifest(**json.loads(zlib.decompress(self.seal.open(name, self.disk.read(path)))))
+            manifest = Manifest(**json.loads(zlib.decompress(self.seal.open(name, self.disk.read(path)))))
+            _ = manifest.moment
+            return manifest
         except (StoreError, zlib.error, ValueError, TypeError, OSError) as error:
             raise StoreError(f"The backup {path} cannot be used: {error}.") from error
 
@@ -231,7 +248,11 @@ class BackupFolder:
         return self.remove_unused()
 
     def remove_unused(self) -> int:
-        used = {block for manifest in self.manifests() for block in manifest.blocks}
+        """Remove the blocks that no backup has; none while a backup cannot be read, as its blocks are not known."""
+        manifests, problems = self.manifests()
+        if problems:
+            return 0
+        used = {block for manifest in manifests for block in manifest.blocks}
         freed = 0
         for folder in sorted((self.path / BLOCKS).glob("*")):
             for path in sorted(folder.iterdir()):

@@ -10,13 +10,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from recollect.chat import ChatModel, chat_model
+from recollect.chat import ChatModel, resolve_hook
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model import validation as check
+from recollect.model.memory import lowest_trust
 from recollect.text.stopwords import ENGLISH
 from recollect.text.words import stem, words
 from recollect.threads import call_within
@@ -49,25 +51,18 @@ class Summariser:
     """
 
     def __init__(self, summarise: Summarise | ChatModel | str, seconds: float) -> None:
-        if isinstance(summarise, ChatModel | str):
-            model = chat_model(summarise, "summarise")
-            self._summarise: Summarise = lambda memories: summarise_by_chat(model, memories)
-        elif callable(summarise):
-            self._summarise = summarise
-        else:
-            raise InvalidInput(
-                "summarise must be 'chat', 'URL MODEL', a ChatModel, a function from memories to a text, or None, "
-                f"not {check.short_repr(summarise)}."
-            )
+        by_chat = partial(partial, summarise_by_chat)
+        self._summarise = resolve_hook(summarise, "summarise", by_chat, "memories to a text")
         self._until = time.monotonic() + check.number(seconds, "deadline", low=1e-3)
         self.failure = ""  # why notes are extracts instead
 
     def summary(self, memories: Sequence[Memory]) -> str | None:
         """A summary, or None when the rules have to do it."""
-        if self.failure:
+        work = self._summarise
+        if work is None or self.failure:
             return None
         try:
-            text = call_within(lambda: self._summarise(memories), self._until - time.monotonic(), "the summary")
+            text = call_within(lambda: work(memories), self._until - time.monotonic(), "the summary")
             if not isinstance(text, str) or not text.strip():
                 raise ValueError(f"the summary must be a text, not {check.short_repr(text)}")
         except Exception as problem:
@@ -152,7 +147,7 @@ def session_summary(session: str, memories: Sequence[Memory], summariser: Summar
         agent=_common_value(memories, "agent"),
         classification=max(memory.classification for memory in memories),  # it reveals what any of them reveals
         created=last,
-        trust=min((each.trust for each in memories if each.trust is not None), default=None),  # as the least trusted
+        trust=lowest_trust(memories),
     )
 
 

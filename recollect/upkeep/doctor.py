@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.embed import Embedder, TokenEmbedder, embed_accepted, version_named
 from recollect.errors import EmbeddingError, StoreError
 from recollect.model import validation as check
 from recollect.store.base import EncodedText, LastBackup, Space
+from recollect.store.postgres.connections import without_password
 from recollect.store.sqlite.embedding_cache import APPLICATION_ID as CACHE_APPLICATION_ID
 from recollect.store.sqlite.integrity import DAMAGED_PAGES, FileInspector, checkpoint_log, repair_file
 from recollect.store.sqlite.integrity_rules import EXAMPLES, Finding
@@ -35,6 +38,21 @@ DAMAGED_CACHE = "a damaged embedding cache"
 CACHE_SUFFIX = "-vectors"
 UNREADABLE = (NOT_OPENED, NOT_READ, "damage", "missing table", WRONG_CHECKSUMS)  # findings that prevent further checks
 BACKUP_NAME = "%s.before-doctor-%s"
+
+
+class Inspector(Protocol):
+    """A memory under examination: what is checked in the same way wherever it is stored."""
+
+    @property
+    def space(self) -> Space | None: ...
+
+    def texts(self) -> dict[str, str]: ...
+
+    def vectors(self) -> dict[str, NDArray[np.float64]]: ...
+
+    def without_sketches(self) -> set[str]: ...
+
+    def folders(self) -> dict[str, str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +90,9 @@ class Doctor:
         """Check everything; nothing is changed."""
         path = fspath(self.path)
         self._last_backup = None
+        if _is_server(path):
+            findings = (*self.other_findings, *self._check_server(path))
+            return DoctorReport(without_password(path), findings)
         findings = (*self.other_findings, *self._check_file(path), *self._check_content(path))
         return DoctorReport(path, findings, last_backup=self._last_backup)
 
@@ -80,6 +101,8 @@ class Doctor:
         before = self.diagnose()
         if not any(finding.fix for finding in before.findings):
             return before
+        if _is_server(fspath(self.path)):
+            return self._repair_server(before)
         with contextlib.suppress(PermissionError):  # only its owner may; then it stays a finding
             os.chmod(before.path, stat.S_IMODE(os.stat(before.path).st_mode) & ~OTHERS_WRITE)
         if any(each.name == DAMAGED_CACHE for each in before.findings):
@@ -98,6 +121,8 @@ class Doctor:
         report = self.diagnose()
         if any(each.name in UNREADABLE for each in report.findings):
             return report
+        if _is_server(fspath(self.path)):
+            return self._repair_server(report, rebuild=True)
         backup = self._repair_content(report, rebuild=True)
         after = self.diagnose()
         return DoctorReport(report.path, after.findings, backup=backup, last_backup=after.last_backup)
@@ -121,6 +146,43 @@ class Doctor:
         repair_file(before.path, self.clock, vectors, self._space if vectors else None, rebuild or accepted)
         checkpoint_log(before.path)
         return backup
+
+    # A server: the database checks its own files, what is in the tables is checked here.
+
+    def _check_server(self, url: str) -> Iterator[Finding]:
+        from recollect.store.postgres.inspection import PostgresInspector
+
+        try:
+            inspector = PostgresInspector(url, self.clock)
+        except StoreError as error:
+            yield Finding(NOT_OPENED, "error", str(error), "Nothing can be recalled from it.")
+            return
+        try:
+            findings = inspector.findings(check.moment(self.clock(), "the clock"))
+            yield from findings
+            if not any(each.name in UNREADABLE for each in findings):
+                yield from self._check_folders(inspector)
+                yield from self._check_vectors(inspector)
+        except StoreError as error:
+            yield Finding(NOT_READ, "error", str(error), "Recalls may fail, too.")
+        finally:
+            inspector.close()
+
+    def _repair_server(self, before: DoctorReport, rebuild: bool = False) -> DoctorReport:
+        """No copy is made: a repair is one transaction, and dumps are the business of the server's operator."""
+        from recollect.store.postgres.inspection import PostgresInspector
+
+        inspector = PostgresInspector(fspath(self.path), self.clock)
+        try:
+            unreadable = any(each.name in UNREADABLE for each in before.findings)
+            vectors = {} if unreadable else self._make_vectors(inspector, all=rebuild)
+            inspector.repair(vectors, self._space if vectors else None, rebuild)
+        finally:
+            inspector.close()
+        after = self.diagnose()
+        remaining = {finding.name for finding in after.findings}
+        mended = tuple(each for each in before.findings if each.fix and each.name not in remaining)
+        return DoctorReport(before.path, after.findings, mended)
 
     @property
     def _space(self) -> Space | None:
@@ -218,7 +280,7 @@ class Doctor:
         finally:
             inspector.close()
 
-    def _check_folders(self, inspector: FileInspector) -> Iterator[Finding]:
+    def _check_folders(self, inspector: Inspector) -> Iterator[Finding]:
         folders = inspector.folders()
         for collection, root in folders.items():
             if not os.path.isdir(root):
@@ -231,7 +293,7 @@ class Doctor:
         for root in dict.fromkeys(folders.values()):
             yield from self.check_folder(root)
 
-    def _check_vectors(self, inspector: FileInspector) -> Iterator[Finding]:
+    def _check_vectors(self, inspector: Inspector) -> Iterator[Finding]:
         self._wrong_vectors = ()
         try:
             stored = inspector.space
@@ -328,7 +390,7 @@ class Doctor:
                 examples=tuple(wrong[:EXAMPLES]),
             )
 
-    def _make_vectors(self, inspector: FileInspector, all: bool = False) -> dict[str, tuple[str, EncodedText]]:
+    def _make_vectors(self, inspector: Inspector, all: bool = False) -> dict[str, tuple[str, EncodedText]]:
         """Vectors for the memories that have none, or a wrong one, or for all."""
         if self.embedder is None or inspector.space not in (None, self._space):
             return {}
@@ -350,6 +412,10 @@ class Doctor:
         encoded, refused = embed_accepted(self.embedder, list(texts.values()))
         vectors = {id: each for id, each in zip(texts, encoded, strict=True) if each is not None}
         return vectors, {id: refused[text] for id, text in texts.items() if text in refused}
+
+
+def _is_server(path: str) -> bool:
+    return "://" in path and not path.startswith(("sqlite:", "file:"))
 
 
 def _is_damaged_cache(path: str) -> bool:

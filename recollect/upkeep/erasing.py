@@ -1,12 +1,12 @@
 """Erasing: which memories a call names, what an erasure does not reach, and how receipts are checked and applied again.
 
-The store removes; see ``Store.erase``. Caches of vectors beside the store are emptied before that.
+The store removes; see ``Store.erase``. Caches of vectors beside the store are purged before that.
 """
 
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,19 +16,25 @@ from typing import Any
 import numpy as np
 
 from recollect.embed import Embedder
-from recollect.embed.cache import CachedEmbedder
+from recollect.embed.cache import CachedEmbedder, text_hashes
 from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
 from recollect.model.memory import STATUSES
 from recollect.model.validation import micros
 from recollect.store.base import Bound, Store
+from recollect.store.disk import COPIES, remove_leftovers
 from recollect.store.erasing import Erasure, Receipt, Remaining, hash_id, receipt_from_dict
+from recollect.store.reference import ReferenceStore
 from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 from recollect.store.text_fields import clear_word_caches
 
 MADE_FROM = ("mentions", "depends_on")  # edges from a summary or a fact to what it was made of
+SERVER = (
+    "the server's write-ahead log, unused space of its pages, replicas and backups may hold it until they are "
+    "recycled, written anew (VACUUM FULL) or deleted"
+)
 MAX_NAMES = 20  # of each thing that remains
 
 
@@ -98,17 +104,23 @@ def erase(
     *,
     code: str | None = None,
     dry_run: bool = False,
+    count_entries: bool = True,
 ) -> Erasure:
-    """Erase memories, or everything inside the store's bound (None), and all that these caches contain."""
+    """Erase memories, or everything inside the store's bound (None), and what these caches contain of other texts than
+    those that remain: also of undone ones and of queries, which the store does not know any more."""
     named = select_ids(store, None, now) if ids is None else ids
     remaining = find_remaining(store, store.get(named, missing_ok=True), whole=ids is None)
 
-    def purge() -> int:  # also for what was undone: entries have no text, so nobody knows which of them those are
-        return sum(cache.clear() for cache in caches)
+    def purge(kept: Iterable[str] = ()) -> int:
+        hashes = {hash for text in kept for hash in text_hashes(text)} if caches else set()
+        removed = sum(cache.clear(hashes) for cache in caches)
+        return removed if count_entries else 0  # they may be of others, of whom a bound does not tell
 
     erased = store.erase(ids, purge, code=code, dry_run=dry_run)
     if dry_run:
         return replace(erased, remaining=remaining, pending=(*erased.pending, *_copies(store)))
+    if isinstance(store, SqliteStore):
+        remove_leftovers(Path(store.path).absolute().parent)
     clear_word_caches()
     pending = (*erased.pending, *(reason for cache in caches for reason in cache.clean()))
     return replace(erased, remaining=remaining, pending=(*pending, *_copies(store)))
@@ -116,14 +128,16 @@ def erase(
 
 def _copies(store: Store) -> tuple[str, ...]:
     """Backups and copies of the file are not changed: they hold what was erased until they are deleted."""
-    if not isinstance(store, SqliteStore):
+    if isinstance(store, ReferenceStore):
         return ()
+    if not isinstance(store, SqliteStore):
+        return (SERVER,)
     path = Path(store.path).absolute()
     patterns = (f"{glob.escape(path.name)}.before-restore-*", f"{glob.escape(path.name)}.before-doctor-*")
-    beside = sorted(str(copy) for pattern in (*patterns, ".recollect-backup-*") for copy in path.parent.glob(pattern))
+    beside = sorted(str(copy) for pattern in (*patterns, f"{COPIES}*") for copy in path.parent.glob(pattern))
     folders = [folder for folder in store.backup_folders() if Path(folder).exists()]
     if store.bound.values:  # who is limited to a part of the file does not see where its copies are
-        folders, beside = folders and ["the folders of its operator"], beside and ["copies beside the file"]
+        folders, beside = folders and ["the folders of its operator"], beside and ["beside the file"]
     named = [f"backups in {', '.join(folders)}"] if folders else []
     named += [f"the copies {', '.join(beside)}"] if beside else []
     return tuple(f"{each} may hold it until they are deleted; restore erases it again" for each in named)
@@ -159,8 +173,8 @@ def _shortened(names: Sequence[str]) -> tuple[str, ...]:
     return (*names[:MAX_NAMES], f"and {more:,} more") if more > 0 else tuple(names)
 
 
-def as_receipt(given: Receipt | Mapping[str, Any]) -> Receipt:
-    return given if isinstance(given, Receipt) else receipt_from_dict(given)
+def as_receipt(receipt: Receipt | Mapping[str, Any]) -> Receipt:
+    return receipt if isinstance(receipt, Receipt) else receipt_from_dict(receipt)
 
 
 def verify(store: Store, receipt: Receipt, now: datetime, caches: Sequence[SqliteEmbeddingCache] = ()) -> Verification:

@@ -10,10 +10,10 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from recollect.chat import ChatModel, chat_model, one_line
-from recollect.errors import InvalidInput
+from recollect.chat import ChatModel, one_line, resolve_hook
 from recollect.model import Memory
 from recollect.model import validation as check
 from recollect.store.base import Store
@@ -59,17 +59,8 @@ class Extractor:
 
     def __init__(self, known: Sequence[str], extract: ExtractFields | ChatModel | str | None, seconds: float) -> None:
         self._known = known
-        self._extract: ExtractFields | None
-        if isinstance(extract, ChatModel | str):
-            model = chat_model(extract, "extract")
-            self._extract = lambda text: extract_by_chat(model, text)
-        elif extract is None or callable(extract):
-            self._extract = extract
-        else:
-            raise InvalidInput(
-                "extract must be 'chat', 'URL MODEL', a ChatModel, a function from a text to an object with gist and "
-                f"entities, or None, not {check.short_repr(extract)}."
-            )
+        by_chat, function = partial(partial, extract_by_chat), "a text to an object with gist and entities"
+        self._extract = resolve_hook(extract, "extract", by_chat, function)
         self._until = time.monotonic() + check.number(seconds, "deadline", low=1e-3)
         self.by_model, self.failure = 0, ""
 
@@ -105,9 +96,9 @@ def check_extraction(found: object, text: str) -> Extraction:
         raise ValueError(f"an extraction is an object with gist and a list of entities, not {check.short_repr(found)}")
     inside = text.casefold()
     names = dict.fromkeys(one_line(name, MAX_NAME_CHARACTERS) for name in entities[: 10 * MAX_NAMES])
-    kept = [name for name in names if name and name.casefold() in inside]
+    stated = [name for name in names if name and name.casefold() in inside]
     gist = one_line(found.get("gist"), MAX_GIST_CHARACTERS) if len(text.strip()) >= LONG_TEXT else ""
-    return Extraction(gist, tuple(kept[:MAX_NAMES]))
+    return Extraction(gist, tuple(stated[:MAX_NAMES]))
 
 
 def extract_missing(

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import datetime
 
 from recollect.embed import Embedder
-from recollect.embed.languages import knows_language, language_note
+from recollect.embed.base import knows_language, language_note
 from recollect.errors import RecollectError
 from recollect.store.base import Store
 from recollect.text.languages import detect_language

@@ -57,10 +57,10 @@ def _vectors(snapshot: Snapshot, embedder: Embedder | None, vector: np.ndarray |
         return Probe(False, "a query cannot be embedded")
     check_space(snapshot.space, Space(embedder.name, len(vector)), "this memory")
     scope = snapshot.scope(None, ("active",), now)
-    rows, cosines = nearest(snapshot, vector, scope, 1)
-    if not len(rows):
+    found = nearest(snapshot, vector, scope, 1)
+    if not len(found.rows):
         return Probe(True, "there are no vectors yet" if not scope.count else "no memory has a vector")
-    return Probe(True, f"the nearest memory has a cosine of {cosines[0]:.2f}")
+    return Probe(True, f"the nearest memory has a cosine of {found.cosines[0]:.2f}")
 
 
 def _words(snapshot: Snapshot, now: datetime) -> Probe:

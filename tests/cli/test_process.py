@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from recollect import Mind
 from tests.cli.conftest import Command
 
 PROGRAM = [sys.executable, "-m", "recollect"]
@@ -48,6 +49,24 @@ def test_commands_that_need_no_model_load_none(tmp_path: Path) -> None:
     assert len(lines) == len(commands), told.stderr
     assert [line for line in lines if line.split()[1] == "True"] == []
     assert all(line[0] in "01" for line in lines), told.stderr
+
+
+@pytest.mark.parametrize("words", [["list", "--limit", "1000"], ["export", "-"], ["list", "--json", "--limit", "1000"]])
+def test_a_pipe_that_is_closed_ends_a_command_without_a_traceback(tmp_path: Path, words: list[str]) -> None:
+    with Mind(tmp_path / "memory.db", embedder=None) as mind:
+        mind.remember_many([f"Text number {number}. " + "x" * 500 for number in range(1_000)])
+    around = {**os.environ, "RECOLLECT_EMBEDDER": "none", "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = subprocess.Popen(
+        [*PROGRAM, *words], cwd=tmp_path, env=around, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert command.stdout is not None
+    assert command.stderr is not None
+    command.stdout.read(10)
+    command.stdout.close()
+    told = command.stderr.read()
+    command.wait(60)
+    assert b"Traceback" not in told
+    assert b"BrokenPipe" not in told
 
 
 def test_a_pipe_gets_no_colours_and_whole_ids(tmp_path: Path) -> None:

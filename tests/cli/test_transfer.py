@@ -101,3 +101,22 @@ def test_a_file_that_is_there_is_exported_over_only_by_force_or_when_agreed(reco
 def test_an_export_to_nowhere_is_bad_input(recollect: Command, keep: Keep) -> None:
     keep("x")
     assert recollect("export", "no/such/folder/x").code == 2
+
+
+def test_migrate_copies_a_file_and_prints_what_is_in_it(recollect: Command) -> None:
+    recollect("remember", "The blue cup is on the shelf.")
+    done = recollect("migrate", "memory.db", "copy.db", "--json")
+    assert done.code == 0, done.err
+    assert (done.json["copied"], done.json["counts"]) == (1, {"memories": 1})
+    assert list(done.json["checksums"]) == ["memories"]
+    assert "The blue cup" in recollect("--db", "copy.db", "recall", "cup").out
+    again = recollect("migrate", "memory.db", "copy.db")
+    assert "Counts and checksums are the same in both." in again.out
+
+
+def test_migrate_refuses_a_destination_that_is_not_empty(recollect: Command) -> None:
+    recollect("remember", "One.")
+    recollect("--db", "other.db", "remember", "Two.")
+    refused = recollect("migrate", "memory.db", "other.db")
+    assert refused.code == 2
+    assert "is not empty" in refused.err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -71,7 +73,8 @@ def test_purging_comes_before_removal_and_not_in_a_dry_run(store: Store) -> None
     fill(store)
     seen: list[int] = []
 
-    def purge() -> int:
+    def purge(kept: Iterable[str] = ()) -> int:
+        assert sorted(kept) == ["Anna has a cup.", "Ben has a plate."]
         seen.append(len(store.get(["a"], missing_ok=True)))
         return 3
 
@@ -89,6 +92,17 @@ def test_a_wrong_code_erases_nothing(store: Store) -> None:
     assert len(store.get(["a", "b"])) == 2
 
 
+def test_a_memory_that_changed_since_the_dry_run_is_not_erased(store: Store) -> None:
+    fill(store)
+    code = store.erase(["b"], dry_run=True).code
+    assert store.erase(["b"], dry_run=True).code == code
+    with store.transaction("edit") as transaction:
+        transaction.revise("b", lambda memory: replace(memory, text="Anna has a will."))
+    with pytest.raises(InvalidInput, match="changed or removed since the dry run"):
+        store.erase(["b"], code=code)
+    assert store.get(["b"])[0].text == "Anna has a will."
+
+
 def test_undo_counts_what_was_erased_and_an_erasure_is_not_undone(store: Store) -> None:
     fill(store)
     store.erase(["a"])
@@ -96,6 +110,7 @@ def test_undo_counts_what_was_erased_and_an_erasure_is_not_undone(store: Store) 
         undone = transaction.undo()
     assert undone is not None
     assert (undone.verb, undone.removed, undone.restored, undone.erased) == ("edit", 0, 0, 1)
+    assert undone.erasure == store.receipts()[0].at  # the last change is the erasure, which was passed over
     with store.transaction("undo") as transaction:
         undone = transaction.undo()
     assert undone is not None

@@ -27,8 +27,8 @@ TIMEOUT_SECONDS = 300  # of the tests of one promise; a mutant may loop forever
 Mutant = tuple[str, str, str, str]
 
 ROBOTMEM, OPENCLAW = "systems/robotmem/recipe.py", "systems/openclaw/recipe.py"
-ABMIND, BOOSTS, FULL_TEXT = "systems/abmind/recipe.py", "systems/abmind/boosts.py", "systems/abmind/full_text.py"
-OPENMEM, COMPETITION = "systems/openmem/recipe.py", "systems/openmem/competition.py"
+ABMIND, BOOSTS, FULL_TEXT = "systems/abmind/recipe.py", "systems/abmind/stages.py", "systems/abmind/full_text.py"
+OPENMEM, COMPETITION = "systems/openmem/recipe.py", "systems/openmem/stages.py"
 JEFFSBRAIN, INTENT, MODES = (f"systems/jeffsbrain/{name}.py" for name in ("recipe", "intent", "modes"))
 
 MUTANTS: list[Mutant] = [
@@ -37,8 +37,8 @@ MUTANTS: list[Mutant] = [
     (ROBOTMEM, "clamp=(1, 100)", "clamp=(1, 99)", "R1"),
     (ROBOTMEM, "times(2) if", "times(3) if", "R2"),
     (ROBOTMEM, "else times(4)", "else times(2)", "R2"),
-    ("systems/robotmem/query_terms.py", "len(word) > 1 or", "len(word) > 0 or", "R3"),
-    ("systems/robotmem/query_terms.py", '"NOT", "NEAR")', '"NOT")', "R3"),
+    ("systems/robotmem/recipe.py", "len(word) > 1 or", "len(word) > 0 or", "R3"),
+    ("systems/robotmem/recipe.py", '"NOT", "NEAR")', '"NOT")', "R3"),
     (ROBOTMEM, '"path": 1.0, "entities": 1.0', '"path": 1.0', "R4"),
     (ROBOTMEM, 'statuses=("active",)', 'statuses=("active", "superseded")', "R4"),
     (ROBOTMEM, "rrf_k: float = 60", "rrf_k: float = 61", "R6"),
@@ -76,7 +76,7 @@ MUTANTS: list[Mutant] = [
         "R11",
     ),
     ("systems/robotmem/robot.py", '.startswith(("{", "["))', '.startswith(("{",))', "R11"),
-    ("store/sqlite/rows.py", '{} if value == "{}" else json.loads(value)', '{} if value == "{}" else value', "R11"),
+    ("store/rows.py", '{} if value == "{}" else json.loads(value)', '{} if value == "{}" else value', "R11"),
     # OpenClaw and QMD
     ("systems/openclaw/keywords.py", "replace(self._words(), every=True)", "self._words()", "O7"),
     ("recall/fusion.py", 'total("1 + r", leaf(1.0, "1"), r)', 'total("1 + r", leaf(2.0, "1"), r)', "O8"),
@@ -155,7 +155,7 @@ MUTANTS: list[Mutant] = [
     ("systems/openclaw/workspace.py", "if first < 1 or (", "if first < 0 or (", "O2"),
     ("systems/openclaw/workspace.py", 'start.get("from")', "None", "O2"),
     ("ingest/documents.py", "(chunk.first, chunk.last),", "(chunk.first, chunk.first),", "O4"),
-    ("store/sqlite/rows.py", "else (first, last))", "else (first, first))", "O4"),
+    ("store/rows.py", "else (first, last))", "else (first, first))", "O4"),
     ("config/status_report.py", "fallback=choice.is_fallback", "fallback=False", "O19"),
     ("config/status_report.py", "chunks=len(store.chunk_ids(collection))", "chunks=len(files) + 1", "O19"),
     ("config/status_report.py", "return Probe(False, choice.reason)", "return Probe(True, choice.reason)", "O19"),
@@ -172,8 +172,8 @@ MUTANTS: list[Mutant] = [
     (ABMIND, "min_similarity=0.65", "min_similarity=0.6", "A7"),
     (ABMIND, "depth=fixed(5)", "depth=fixed(6)", "A7"),
     (ABMIND, "zone, fixed_score=0.5", "zone, fixed_score=0.6", "A8"),
-    ("systems/abmind/notes.py", "DUPLICATE_CHARACTERS = 80", "DUPLICATE_CHARACTERS = 70", "A8"),
-    ("systems/abmind/notes.py", '("daily", "weekly", "quarterly")', '("daily", "weekly")', "A8"),
+    ("systems/abmind/cues.py", "DUPLICATE_CHARACTERS = 80", "DUPLICATE_CHARACTERS = 70", "A8"),
+    ("systems/abmind/cues.py", '("daily", "weekly", "quarterly")', '("daily", "weekly")', "A8"),
     (ABMIND, '"S8", fixed_score=0.6', '"S8", fixed_score=0.5', "A9"),
     (ABMIND, 'confirmed_by="Se", factor=0.5', 'confirmed_by="Se", factor=0.6', "A10"),
     (BOOSTS, "if 18 <= hour < 23", "if 18 <= hour < 22", "A11"),
@@ -193,9 +193,9 @@ MUTANTS: list[Mutant] = [
     (ABMIND, '{"original": 1.0}', '{"text": 1.0}', "A3"),
     (ABMIND, "classification=classification,", "", "A4"),
     (ABMIND, "+ timedelta(microseconds=1)", "", "A4"),
-    ("systems/abmind/enrichment.py", "⚠️ Conflicts with another result", "⚠️ Conflicts with other results", "A15"),
-    ("systems/abmind/enrichment.py", "if topic and len(sharing) > 1:", "if topic and len(sharing) > 2:", "A15"),
-    ("systems/abmind/enrichment.py", "in decided:", "in ():", "A15"),
+    ("systems/abmind/stages.py", "⚠️ Conflicts with another result", "⚠️ Conflicts with other results", "A15"),
+    ("systems/abmind/stages.py", "if topic and len(sharing) > 1:", "if topic and len(sharing) > 2:", "A15"),
+    ("systems/abmind/stages.py", "in decided:", "in ():", "A15"),
     ("store/sqlite/store.py", "RECALL_TIMES = 20", "RECALL_TIMES = 19", "A17"),
     (ABMIND, 'RecordUse(("recall",))', 'RecordUse(("access",))', "A17"),
     (ABMIND, '"MEMORY_SEARCH_MODE") or "hybrid"', '"MEMORY_SEARCH_MODE") or "keyword"', "A18"),
@@ -260,7 +260,7 @@ MUTANTS: list[Mutant] = [
     (INTENT, "not rollup and dated", "dated", "J9"),
     ("text/query_language.py", '("de", "het", "een", "en", "of")', '("de", "een", "en", "of")', "J12"),
     ("text/query_language.py", '("de", "het", "een", "en", "of")', '("het", "een", "en", "of")', "J12"),
-    ("systems/jeffsbrain/retry.py", "MIN_TERM_LENGTH = 3", "MIN_TERM_LENGTH = 2", "J12"),
+    ("systems/jeffsbrain/query_cue.py", "MIN_TERM_LENGTH = 3", "MIN_TERM_LENGTH = 2", "J12"),
     (JEFFSBRAIN, "trigram_threshold: float = 0.3", "trigram_threshold: float = 0.31", "J13"),
     (JEFFSBRAIN, '"tags": 4.0', '"tags": 3.0', "J18"),
     (MODES, '"hybrid" if self.mode == "auto" else self.mode', '"semantic" if self.mode == "auto" else self.mode', "J2"),

@@ -15,6 +15,8 @@ import pytest
 TESTS = Path(__file__).parents[1]
 PAGE = TESTS.parent / "docs" / "promises.md"
 ROW = re.compile(r"^\| ([A-Z]\d+)( \(planned\))? \| .+ \|$", re.MULTILINE)
+MARK = "contract"
+PROCESSES = 2
 LETTERS = {"R": "robotmem", "O": "OpenClaw", "A": "abmind", "M": "OpenMem", "J": "Jeffs Brain", "B": "beyond"}
 
 
@@ -23,28 +25,31 @@ def promises() -> list[tuple[str, bool]]:
     return [(id, bool(planned)) for id, planned in ROW.findall(PAGE.read_text("utf-8"))]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A hook of each process of pytest: only tests that prove a promise run, and their reports name the ids."""
+    for item in items:
+        item.user_properties += [(MARK, str(id)) for mark in item.iter_markers(MARK) for id in mark.args]
+    items[:] = [item for item in items if item.user_properties]
+
+
 class Collector:
     """Which tests prove which id, and their outcomes."""
 
     def __init__(self) -> None:
-        self.ids: dict[str, list[str]] = {}
         self.results: dict[str, dict[str, str]] = defaultdict(dict)
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        for item in items:
-            self.ids[item.nodeid] = [str(id) for mark in item.iter_markers("contract") for id in mark.args]
-        items[:] = [item for item in items if self.ids[item.nodeid]]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" or not report.passed:
-            for id in self.ids.get(report.nodeid, ()):
-                self.results[id][report.nodeid] = report.outcome
+            for name, id in report.user_properties:
+                if name == MARK:
+                    self.results[str(id)][report.nodeid] = report.outcome
 
 
 def main() -> int:
     planned = dict(promises())
     collector = Collector()
-    pytest.main(["-q", "--no-header", "-m", "", str(TESTS)], plugins=[collector])
+    options = ["-q", "--no-header", "-m", "", "-n", str(PROCESSES), "-p", "tests.contract.report"]
+    pytest.main([*options, str(TESTS)], plugins=[collector])
     unknown = sorted(set(collector.results) - set(planned))
     promised = [id for id in planned if not planned[id]]
     missing = [id for id in promised if not proven(collector.results[id])]

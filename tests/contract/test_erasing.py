@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import shutil
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -17,13 +20,20 @@ import pytest
 
 from recollect import InvalidInput, Mind, NotFound
 from recollect.recall.query_cache import QueryCache
+from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite import erasing as sqlite_erasing
+from recollect.store.sqlite.index import IndexLimits
+from recollect.store.sqlite.index_folder import IndexFolder
 from recollect.upkeep.doctor import Doctor
 from recollect.upkeep.erasing import apply_receipts
 from tests.cli.conftest import Command, recollect
+from tests.serve.http_server import start
 
 __all__ = ["recollect"]  # the fixture
-pytestmark = pytest.mark.contract("B6")
+pytestmark = [
+    pytest.mark.contract("B6"),
+    pytest.mark.file("it looks for bytes in files; tests/postgres/test_erased_bytes.py has those of a server"),
+]
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 # Every word of the memories that are erased, of their earlier versions, and of what else tells of them.
@@ -78,8 +88,7 @@ def fill(mind: Mind) -> None:
     mind.relate("Ebullient", "knows", "Dugong", 0.5, user=OWNER)
     mind.supersede("secret-1", "The capybara replaces it.", id="secret-2", user=OWNER)
     mind.decay(0.1)
-    with Mind(mind.path, user=OWNER, embedder=None, clock=lambda: NOW + timedelta(days=2)) as bound:
-        bound.decay(0.1)
+    Mind(store=mind.store, user=OWNER, embedder=None, clock=lambda: NOW + timedelta(days=2)).decay(0.1)
     mind.recall("where is the nautilus of the capybara?", 5)
     mind.import_([{"text": "An imported bandicoot.", "id": "secret-3", "user": OWNER}])
     mind.forget("secret-3", reason="the axolotl was wrong")
@@ -185,6 +194,112 @@ def test_a_cache_beside_the_file_is_purged_also_without_an_embedder(tmp_path: Pa
     assert leftovers(tmp_path, *vectors) == []
 
 
+def test_the_vectors_of_memories_that_remain_stay_in_the_cache(tmp_path: Path) -> None:
+    class Counting(Embedding):
+        texts = 0
+
+        def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
+            self.texts += len(texts)
+            return super().embed(texts, query)
+
+    with open_mind(tmp_path, embedder=Counting()) as mind:
+        mind.remember_many({"text": f"Cup number {n}.", "title": "Cups" * (n % 2), "id": f"c{n}"} for n in range(20))
+        mind.edit("c1", text="A chipped cup.")
+        mind.remember("A plate.", id="plate")
+        mind.recall("where is the plate?", track=False)
+        erased = mind.erase("plate")
+        assert erased.removed["cached_vectors"] == 2  # the plate and the query
+        mind.recall("a question of somebody else", track=False)
+        with open_mind(tmp_path, embedder=Counting(), user="anna") as anna:
+            anna.remember("A bowl.", id="bowl")
+            assert anna.erase("bowl").removed["cached_vectors"] == 0  # whose they were is not for her to know
+        for path in tmp_path.glob("memory.db*"):
+            if "vectors" not in path.name:
+                path.unlink()
+    with open_mind(tmp_path, embedder=(counting := Counting())) as mind:
+        mind.remember_many({"text": f"Cup number {n}.", "title": "Cups" * (n % 2)} for n in range(20))
+        mind.remember("A chipped cup.", title="Cups")
+        assert counting.texts == 0
+        mind.remember("A plate.")
+        assert counting.texts == 1
+
+
+SMALL = IndexLimits(min_saved=2, max_tail=4, max_segment=24)  # nearly every memory is in a file of the index
+
+
+@contextmanager
+def with_index_files(folder: Path) -> Iterator[Mind]:
+    with closing(SqliteStore(str(folder / "memory.db"), lambda: NOW, durability="fast", index_limits=SMALL)) as store:
+        yield Mind(store=store, embedder=Embedding(), clock=lambda: NOW, embedding_cache=folder / "memory.db-vectors")
+
+
+def test_no_file_of_the_index_has_a_byte_of_what_was_erased(tmp_path: Path) -> None:
+    index = tmp_path / "memory.db-index"
+    with with_index_files(tmp_path) as mind:
+        fill(mind)
+        mind.remember_many({"text": f"Umbrellabird {n}.", "id": f"more-{n}", "user": OWNER} for n in range(20))
+        mind.recall("cup", track=False)
+        vectors = vectors_of(mind, *TEXTS)
+        segments = list(index.glob("*.segment"))
+        assert [each for each in leftovers(index, *vectors) if "zephyrine" in each], "words and owners are there"
+        shutil.copy(segments[0], index / "00112233445566aa.segment")  # of a process that was killed before it published
+        shutil.copy(segments[0], index / ".partial-abc123")  # of one that was killed while it wrote
+        with with_index_files(tmp_path) as reader:  # has the old files mapped
+            assert reader.recall("nautilus", track=False)
+            erased = mind.erase(user=OWNER)
+            assert erased.pending == ()
+            assert leftovers(tmp_path, *vectors) == []
+            assert not [each.id for each in reader.recall("umbrellabird", 30, track=False) if "more" in each.id]
+            reader.remember_many(f"A plate with the number {n}." for n in range(20))
+            assert reader.recall("plate", track=False)
+        mind.recall("cup", track=False)
+    assert list(index.glob("*.segment")), "the index was built again"
+    assert leftovers(tmp_path, *vectors) == []
+
+
+def test_an_erasure_is_pending_while_another_process_writes_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_erasing.finish, "__defaults__", (50,))  # milliseconds
+    with with_index_files(tmp_path) as mind:
+        fill(mind)
+        mind.recall("cup", track=False)
+        with IndexFolder(str(tmp_path / "memory.db")).writing() as mine:
+            assert mine
+            (reason,) = mind.erase(user=OWNER).pending
+            assert "is writing" in reason
+            assert not mind.verify_erasure(mind.receipts()[0]).holds
+        assert mind.finish_erasures() == ()
+        assert mind.verify_erasure(mind.receipts()[0]).holds
+    assert leftovers(tmp_path) == []
+
+
+def test_a_server_keeps_neither_ids_nor_hashes_of_what_was_erased(tmp_path: Path) -> None:
+    text = "The zanzibar quokka."
+    with start(tmp_path) as server:
+        client = server.client("admin")
+        calls = {
+            "k1": ("/v1/memories", {"text": text, "id": "quokka-1", "user": OWNER}),
+            "k2": ("/v1/memories/batch", {"items": [{"text": text, "id": "quokka-2", "user": OWNER}]}),
+            "k3": ("/v1/memories", {"text": "A cup.", "id": "cup"}),
+        }
+        for key, (path, body) in calls.items():
+            assert client.post(path, json=body, headers={"idempotency-key": key}).status_code in (200, 201)
+        requests = tmp_path / "memory.db-requests.jsonl"
+        assert requests.read_text("utf-8").count("quokka-") >= 2
+        hashes = [
+            sha256(json.dumps([name, body], sort_keys=True).encode()).hexdigest()
+            for name, body in (("remember", calls["k1"][1]), ("remember_many", calls["k2"][1]))
+        ]
+        assert not [each for each in hashes if each in requests.read_text("utf-8")], "they could be guessed"
+        code = client.post("/v1/erase", json={"user": OWNER}).json()["code"]
+        assert client.post("/v1/erase", json={"user": OWNER, "code": code}).status_code == 200
+        assert leftovers(tmp_path) == []
+        again = client.post(calls["k3"][0], json=calls["k3"][1], headers={"idempotency-key": "k3"})
+        assert again.headers["idempotency-replayed"] == "true"
+    assert leftovers(tmp_path) == []
+
+
 # Selecting.
 
 
@@ -263,10 +378,36 @@ def test_undo_says_that_what_it_would_restore_was_erased(tmp_path: Path) -> None
         mind.remember("A plate.", id="b")
         mind.edit("b", text="A bowl.")
         mind.erase("b")
-        undone = mind.undo()
+        undone = mind.undo(past_erasure=True)
         assert undone is not None
         assert (undone.verb, undone.removed, undone.restored, undone.erased) == ("edit", 0, 0, 1)
         assert [each.id for each in mind.list()] == ["a"]
+
+
+def test_undo_after_an_erasure_names_it_and_does_not_undo_the_change_before_it(tmp_path: Path) -> None:
+    with open_mind(tmp_path, user="anna") as anna, open_mind(tmp_path, user="ben") as ben:
+        anna.remember("A cup.", id="a")
+        anna.remember("A plate.", id="b")
+        ben.remember("A bowl.", id="c")
+        anna.erase("b")
+        for _ in range(2):  # again, it is still the last change
+            with pytest.raises(InvalidInput, match=r"the erasure of 20.*change before it \(remember\).*past_erasure"):
+                anna.undo()
+        assert [each.id for each in anna.list()] == ["a"]
+        undone = ben.undo()  # nothing of his was erased
+        assert undone is not None
+        assert (undone.verb, undone.erasure) == ("remember", None)
+        anna.remember("A spoon.", id="d")
+        undone = anna.undo()
+        assert undone is not None
+        assert (undone.removed, undone.erasure) == (1, None)
+        undone = anna.undo(past_erasure=True)  # the plate of the erasure
+        assert undone is not None
+        assert (undone.verb, undone.removed, undone.erasure is not None) == ("remember", 0, True)
+        assert anna.undo(past_erasure=True) is not None
+        with pytest.raises(InvalidInput, match="There is no earlier change"):
+            anna.undo()
+        assert anna.undo(past_erasure=True) is None
 
 
 # Receipts.
@@ -291,8 +432,6 @@ def test_a_receipt_tells_kinds_counts_and_hashes_and_never_content(tmp_path: Pat
 
 
 def test_an_erasure_is_applied_again_to_a_restored_copy(tmp_path: Path) -> None:
-    import shutil
-
     with open_mind(tmp_path) as mind:
         fill(mind)
     (tmp_path / "restored").mkdir()

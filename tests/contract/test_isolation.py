@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,9 +16,11 @@ from zlib import crc32
 
 import numpy as np
 import pytest
+import typer
 
 from recollect import InvalidInput, Memory, Mind, NotFound, RecollectError, StoreError
 from recollect.aio import AsyncMind
+from recollect.cli.app import app
 from recollect.ingest.folder import FolderSettings
 from recollect.model.json_records import to_json
 from recollect.recall.comparison import Comparison
@@ -29,6 +32,7 @@ from recollect.store.base import Bound
 from recollect.systems.openclaw.workspace import Workspace
 from recollect.systems.robotmem.robot import Robot
 from tests.cli.conftest import Command, recollect
+from tests.postgres.stores import TEST_STORE
 
 __all__ = ["recollect"]  # the fixture
 pytestmark = pytest.mark.contract("B18")
@@ -140,25 +144,30 @@ def owner_of(bound: str, whose: str) -> dict[str, Any]:
     return {**shared, bound: "own" if whose == "own" else "zanzibar"}
 
 
+def write_world(bound: str, both: Path, alone: Path) -> None:
+    with open_mind(both) as mind:
+        write_own(mind, owner_of(bound, "own"))
+        write_foreign(mind, owner_of(bound, "foreign"))
+        write_own(mind, owner_of(bound, "own"), later=True)
+        if bound != "collection":  # edges stay inside a collection
+            mind.link("shelf-own", "shelf-foreign-0", "supports", 1.0)
+            mind.link("shelf-foreign-1", "teapot-own", "mentions", 1.0)
+    with open_mind(alone) as mind:
+        write_own(mind, owner_of(bound, "own"))
+        mind.recall(QUERY)
+        write_own(mind, owner_of(bound, "own"), later=True)
+
+
 @pytest.fixture(scope="module")
 def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Path]]:
-    """For each bound a file with foreign memories and one without."""
-    made = {}
+    """For each bound a file with foreign memories and one without; empty on a server, which has no files to copy."""
+    made: dict[str, tuple[Path, Path]] = {}
+    if os.environ.get(TEST_STORE) == "postgres":
+        return made
     for bound in BOUNDS:
         folder = tmp_path_factory.mktemp(bound)
-        both, alone = folder / "both.db", folder / "alone.db"
-        with open_mind(both) as mind:
-            write_own(mind, owner_of(bound, "own"))
-            write_foreign(mind, owner_of(bound, "foreign"))
-            write_own(mind, owner_of(bound, "own"), later=True)
-            if bound != "collection":  # edges stay inside a collection
-                mind.link("shelf-own", "shelf-foreign-0", "supports", 1.0)
-                mind.link("shelf-foreign-1", "teapot-own", "mentions", 1.0)
-        with open_mind(alone) as mind:
-            write_own(mind, owner_of(bound, "own"))
-            mind.recall(QUERY)
-            write_own(mind, owner_of(bound, "own"), later=True)
-        made[bound] = (both, alone)
+        made[bound] = folder / "both.db", folder / "alone.db"
+        write_world(bound, *made[bound])
     return made
 
 
@@ -168,10 +177,13 @@ def world(request: pytest.FixtureRequest, templates: dict[str, tuple[Path, Path]
 
 
 def copy_of(templates: dict[str, tuple[Path, Path]], bound: str, folder: Path) -> World:
-    both, alone = templates[bound]
-    shutil.copy(both, folder / "both.db")
-    shutil.copy(alone, folder / "alone.db")
-    return World(bound, folder / "both.db", folder / "alone.db", folder)
+    world = World(bound, folder / "both.db", folder / "alone.db", folder)
+    if bound in templates:
+        for template, copy in zip(templates[bound], (world.path, world.alone), strict=True):
+            shutil.copy(template, copy)
+    else:
+        write_world(bound, world.path, world.alone)
+    return world
 
 
 # What a value reveals: everything that it prints, and everything that it is made of.
@@ -262,7 +274,11 @@ def moved(mind: Mind, world: World) -> Memory:
 
 def read_store(mind: Mind, world: World) -> list[Any]:
     """What the protocol of the store tells about foreign rows and ids."""
-    store, rows = mind.store, np.arange(1, 40, dtype=np.int64)
+    store = mind.store
+    with open_mind(world.path) as everything, everything.store.snapshot() as snapshot:
+        known = [snapshot.row(id) or 0 for id in (*OWN_IDS, *(f"shelf-foreign-{n}" for n in range(4)))]
+    rows = np.arange(min(known), min(known) + 39, dtype=np.int64)
+    rows = np.union1d(rows, np.array(known, dtype=np.int64))
     found: list[Any] = [
         store.bound,
         store.get([FOREIGN], missing_ok=True),
@@ -820,7 +836,7 @@ def test_a_workspace_over_a_bound_mind_stays_inside_the_bound(world: World, tmp_
 @pytest.fixture
 def shared(recollect: Command, templates: dict[str, tuple[Path, Path]], tmp_path: Path) -> World:
     world = copy_of(templates, "collection", tmp_path)
-    shutil.copy(world.path, tmp_path / "memory.db")
+    os.rename(world.path, tmp_path / "memory.db")
     return replace(world, path=tmp_path / "memory.db")
 
 
@@ -854,7 +870,48 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("search", "garden"),
     ("get", "MEMORY.md"),
     ("sync",),
+    ("audit",),
+    ("conflicts",),
+    ("extract",),
+    ("consolidate", "summaries"),
+    ("erase", "--expired", "--yes"),
+    ("erase", "--topic", "umbrellabird", "--dry-run"),
+    ("remember", "A jar is in the pantry."),
+    ("relate", "Jar", "is_in", "Pantry"),
+    ("recipes",),
 )
+# A foreign id, after the command or in place of ID, is not found.
+BY_ID: tuple[tuple[str, ...], ...] = (
+    ("forget",),
+    ("show",),
+    ("reinforce",),
+    ("edit", "ID", "--text", "A jug."),
+    ("erase", "ID", "--yes"),
+    ("supersede", "ID", "A jug."),
+    ("contradict", "note-own", "ID"),
+    ("link", "note-own", "ID"),
+    ("unlink", "note-own", "ID"),
+    ("why", QUERY, "ID"),
+    ("why-not", QUERY, "ID"),
+)
+WHOLE_FILE = ("doctor", "reembed", "index")  # refuse a collection
+# What no bound of the command line concerns, and what else tests it.
+ELSEWHERE = {
+    "backup": "copies the whole file: tests/upkeep/test_backup.py",
+    "restore": "replaces the whole file: tests/upkeep/test_backup.py",
+    "migrate": "copies the whole memory: tests/upkeep/test_copying.py",
+    "import": "Mind.import_from, above",
+    "watch": "a sync that goes on: tests/ingest/test_watching.py",
+    "eval": "recalls: tests/test_evaluation.py",
+    "tune": "recalls: tests/test_tuning.py",
+    "hook": "context and remember_turns: tests/serve/test_mcp.py",
+    "mcp": "tools: tests/serve/test_mcp.py",
+    "serve": "operations: tests/serve/test_http_access.py",
+    "ui": "operations: tests/serve/test_http_access.py",
+    "token": "reads no memory",
+    "config": "reads no memory",
+    "trust": "reads no memory",
+}
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
@@ -869,14 +926,21 @@ def test_commands_in_a_collection_show_nothing_of_others(
         outcome = recollect("--collection", "own", *words, *form)
         assert outcome.code in (0, 1, 3, 4), (words, outcome)
         assert reveals(outcome.out + outcome.err) == [], words
-    for verb in (("forget",), ("show",), ("reinforce",), ("edit", "--text", "A jug.")):
-        outcome = recollect("--collection", "own", verb[0], FOREIGN, *verb[1:], *form)
+    for verb in BY_ID:
+        words = (*verb, FOREIGN) if len(verb) == 1 else tuple(FOREIGN if each == "ID" else each for each in verb)
+        outcome = recollect("--collection", "own", *words, *form)
         assert outcome.code == 3, outcome
         assert reveals((outcome.out + outcome.err).replace(FOREIGN, "")) == []
     assert shared.foreign() == before
 
 
-@pytest.mark.parametrize("command", ["doctor", "reembed"])
+def test_every_command_is_tried() -> None:
+    group: Any = typer.main.get_command(app)
+    tried = {words[0] for words in (*COMMANDS, *BY_ID)}
+    assert {*group.commands} == tried | {*WHOLE_FILE} | {*ELSEWHERE}, "a new command has an entry in one of the tables"
+
+
+@pytest.mark.parametrize("command", WHOLE_FILE)
 def test_commands_on_the_whole_file_refuse_a_collection(recollect: Command, shared: World, command: str) -> None:
     outcome = recollect("--collection", "own", command, "--embedder", "local")
     assert (outcome.code, reveals(outcome.out + outcome.err)) == (2, [])

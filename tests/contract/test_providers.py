@@ -192,6 +192,7 @@ def test_provider_model_settings_and_content_tell_vectors_apart(tmp_path: Path) 
 
 
 @pytest.mark.contract("O16")
+@pytest.mark.file("it looks for a key in all files")
 def test_no_secret_is_stored(tmp_path: Path) -> None:
     with serving(OpenAI()) as url, Mind(tmp_path / "memory.db", embedder=OpenAIEmbedder("s", url=url, key=KEY)) as mind:
         mind.remember_many(CUPS)

@@ -394,3 +394,42 @@ def test_a_move_of_somebody_else_or_of_something_is_not_where_one_lives(mind: Mi
     mind.remember("Ben moved to Leeds.", created="2026-05-03")
     mind.remember("The meeting moved to Tuesday.", created="2026-06-03")
     assert mind.recall("Where does Ida live now?", track=False)[0].text == "Ida lives in York."
+
+
+@pytest.mark.contract("B14")
+@pytest.mark.parametrize(
+    ("earlier", "later", "now", "before"),
+    [
+        ("Ana prefers tea.", "Ana now prefers coffee.", "What does Ana prefer?", "What did Ana prefer before?"),
+        ("Ben plays the violin.", "Ben plays the cello now.", "What does Ben play?", "What did Ben play before?"),
+        (
+            "Ich trinke morgens Tee.",
+            "Ich trinke morgens jetzt Kaffee.",
+            "Was trinke ich morgens?",
+            "Was habe ich früher morgens getrunken?",
+        ),
+    ],
+)
+def test_the_same_words_with_another_one_are_a_change_if_the_newer_text_says_so(
+    mind: Mind, earlier: str, later: str, now: str, before: str
+) -> None:
+    mind.remember(earlier, id="earlier", created="2025-02-01")
+    mind.remember(later, id="later", created="2026-02-01")
+    mind.remember("Tea and coffee are in the left cupboard.", created="2025-03-02")
+    assert mind.recall(now)[0].id == "later"
+    assert mind.recall(before)[0].id == "earlier"
+    assert mind.recall(now)[0].notes[0].startswith("an earlier statement about this")
+
+
+@pytest.mark.contract("B14")
+def test_two_things_without_a_word_of_change_are_no_change(mind: Mind) -> None:
+    mind.remember("Ana plays the violin.", id="violin", created="2025-02-01")
+    mind.remember("Ana plays the cello.", id="cello", created="2026-02-01")
+    assert not any(result.notes for result in mind.recall("What does Ana play?"))
+
+
+@pytest.mark.contract("B17")
+def test_a_changed_preference_is_a_possible_conflict(mind: Mind) -> None:
+    mind.remember("Ana prefers tea.", id="tea", created="2025-02-01")
+    mind.remember("Ana now prefers coffee.", id="coffee", created="2026-02-01")
+    assert [(pair.older.id, pair.newer.id) for pair in mind.conflicts()] == [("tea", "coffee")]

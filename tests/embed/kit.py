@@ -266,13 +266,21 @@ def serving(provider: Provider | Callable[[Request], Reply]) -> Iterator[str]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
+    with served(Handler, closing) as address:
+        yield address
+
+
+@contextmanager
+def served(handler: type[BaseHTTPRequestHandler], closing: threading.Event) -> Iterator[str]:
+    """The address of a server on loopback. ``closing`` is set before it stops, so that slow replies end."""
+
     class Quiet(ThreadingHTTPServer):
         daemon_threads = True
 
         def handle_error(self, request: Any, client_address: Any) -> None:
             pass  # a client that hung up
 
-    server = Quiet(("127.0.0.1", 0), Handler)
+    server = Quiet(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

@@ -143,7 +143,7 @@ def test_a_model_without_pooling_and_a_reranker_are_refused(tmp_path: Path) -> N
 
 def test_a_missing_extra_is_named_with_its_command(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.embed.gguf.find_spec", lambda name: None)
-    with pytest.raises(InvalidInput, match=r"pip install 'recollect\[gguf\]'"):
+    with pytest.raises(InvalidInput, match=r"pip install '\.\[gguf\]'"):
         resolve_embedder(f"gguf:{model}")
 
 

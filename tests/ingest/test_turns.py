@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
 
 from recollect import InvalidInput, Memory, Mind
-from recollect.ingest.turns import FactExtractor
+from recollect.chat import ChatModel
+from recollect.ingest.turns import FactExtractor, RememberedTurns
+from tests.rerank.kit import service
+from tests.test_chat_hooks import chat
 
 CHAT = [
     {"role": "user", "content": "I moved to Oslo in March, by the way."},
@@ -42,6 +47,29 @@ def test_more_turns_continue_a_session_that_is_named(mind: Mind) -> None:
     later = mind.remember_turns([("assistant", "No nuts, then."), "Thanks!"], session="chat-7")
     assert [turn.position for turn in later.turns] == [4, 5]
     assert mind.remember_turns(["Hi."], session="chat-7", user="bob").turns[0].position == 1  # another's session
+
+
+def test_turns_that_are_written_at_once_into_a_session_have_positions_of_their_own(tmp_path: Path) -> None:
+    writers, calls = 4, 6
+    with Mind(tmp_path / "shared.db", embedder=None) as mind:
+        mind.remember_turns(["Before."], session="shared")
+        barrier = Barrier(writers)
+
+        def write(number: int) -> list[RememberedTurns]:
+            with Mind(tmp_path / "shared.db", embedder=None) as own:
+                barrier.wait()
+                return [
+                    own.remember_turns([f"{number}, {at}, {n}" for n in range(3)], session="shared")
+                    for at in range(calls)
+                ]
+
+        with ThreadPoolExecutor(writers) as pool:
+            stored = [each for some in pool.map(write, range(writers)) for each in some]
+        positions = sorted(turn.position or 0 for turn in mind.list({"session": "shared"}))
+    assert positions == list(range(1, writers * calls * 3 + 2))
+    for each in stored:  # the turns of one call follow each other
+        first = each.turns[0].position or 0
+        assert [turn.position for turn in each.turns] == [first, first + 1, first + 2]
 
 
 def test_a_fact_is_linked_to_the_turns_that_it_was_taken_from(mind: Mind) -> None:
@@ -153,6 +181,18 @@ def test_any_chat_model_is_an_extractor(mind: Mind) -> None:
     assert [turn["content"] for turn in json.loads(prompts[0][1]["content"])["turns"]] == [
         message["content"] for message in CHAT
     ]
+
+
+def test_a_chat_model_by_its_address_is_an_extractor(mind: Mind) -> None:
+    with service(lambda _: chat('{"facts": [{"text": "Ada is in Oslo.", "turns": [1]}]}')) as there:
+        stored = mind.remember_turns(CHAT, extract=FactExtractor(f"{there.url} tiny"))
+        assert [fact.text for fact in stored.facts] == ["Ada is in Oslo."]
+        (request,) = there.requests
+        assert request.body["model"] == "tiny"
+        assert "never follow an" in request.body["messages"][0]["content"]
+    gone = mind.remember_turns(CHAT, extract=FactExtractor(ChatModel("http://127.0.0.1:9/v1", "tiny", timeout=1)))
+    assert (len(gone.turns), gone.facts) == (3, ())
+    assert "ChatError" in gone.error
 
 
 @pytest.mark.parametrize("reply", ["I cannot do that.", "", None, "{" * 50_000, '{"facts": "none"}'])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from recollect import EmbeddingError, InvalidInput, Mind
+from recollect import EmbeddingError, InvalidInput, Memory, Mind
 from recollect.ingest import writer as writing
 
 PREPARE = """
@@ -187,6 +187,26 @@ def test_remember_many_is_atomic_up_to_its_limit_and_one_operation_beyond(
         undone = mind.undo()
         assert undone is not None
         assert (undone.removed, [memory.text for memory in mind.list()]) == (10, ["before"])
+
+
+def test_remember_many_beyond_its_limit_has_one_batch_of_memories_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "ATOMIC_LIMIT", 4)
+    slices: list[slice] = []
+    original = writing.CheckedItems.__getitem__
+
+    def note(self: writing.CheckedItems, at: slice) -> list[Memory]:
+        slices.append(at)
+        return original(self, at)
+
+    monkeypatch.setattr(writing.CheckedItems, "__getitem__", note)
+    with Mind(tmp_path / "memory.db", embedder=None) as mind:
+        with pytest.raises(InvalidInput, match="Item 9"):
+            mind.remember_many([*(f"number {n}" for n in range(8)), " "])
+        assert mind.list() == []
+        assert mind.remember_many(f"number {n}" for n in range(10)).added == 10
+    assert slices == [slice(0, 4), slice(4, 8), slice(8, 12)]
 
 
 INTERRUPTED = """

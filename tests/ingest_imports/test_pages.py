@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect import InvalidInput, Mind
-from recollect.upkeep.markdown_export import make_pages
+from recollect.upkeep.export import make_pages
 
 
 @pytest.fixture

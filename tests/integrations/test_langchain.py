@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from recollect import Filter, InvalidInput, Mind
+from recollect.model.limits import changed_limits
 from tests.integrations.kit import need
 
 need("langchain_core")
@@ -177,7 +178,10 @@ def test_metadata_that_json_cannot_hold_is_refused_and_nothing_is_stored(
 
 def test_large_metadata_comes_back_whole(store: RecollectVectorStore) -> None:
     metadata = {f"key.{number}": "x" * 1000 for number in range(2000)}
-    store.add_texts(["large"], [metadata], ids=["large"])
+    with pytest.raises(InvalidInput, match="memory_bytes"):
+        store.add_texts(["large"], [metadata], ids=["large"])
+    with changed_limits(memory_bytes=4_000_000):
+        store.add_texts(["large"], [metadata], ids=["large"])
     assert store.get_by_ids(["large"])[0].metadata == metadata
 
 

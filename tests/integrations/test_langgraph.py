@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import InvalidInput, Mind
+from recollect.model.limits import changed_limits
 from tests.conftest import Clock
 from tests.integrations.kit import need
 
@@ -302,9 +303,20 @@ def test_unknown_namespaces_have_nothing(store: RecollectStore) -> None:
     assert store.list_namespaces(prefix=("nobody",)) == []
 
 
+def test_a_value_below_the_limit_is_stored_although_its_text_is_searched_too(store: RecollectStore) -> None:
+    value = {"text": "The kettle is on. " * 6_000}
+    store.put(ADA, "long", value)
+    item = store.get(ADA, "long")
+    assert item is not None
+    assert item.value == value
+
+
 def test_a_large_value_comes_back_whole(store: RecollectStore) -> None:
     value = {"text": "kettle " * 50_000, "numbers": list(range(20_000)), "deep": {"a": {"b": {"c.d": "ü\u2028"}}}}
-    store.put(ADA, "large", value)
+    with pytest.raises(InvalidInput, match="memory_bytes"):
+        store.put(ADA, "large", value)
+    with changed_limits(memory_bytes=4_000_000):
+        store.put(ADA, "large", value)
     item = store.get(ADA, "large")
     assert item is not None
     assert item.value == value

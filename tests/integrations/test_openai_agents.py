@@ -76,6 +76,17 @@ def test_a_run_continues_the_session_of_an_earlier_process(path: Path) -> None:
         assert mind.recall("who is Ada?", filter={"session": "chat-1"})  # and recalls find the turns
 
 
+def test_a_long_output_of_a_tool_is_stored_whole(mind: Mind) -> None:
+    output = "A line of the log, which says what happened.\n" * 1_600  # 72 KB
+    items: Any = [
+        {"type": "function_call_output", "call_id": "1", "output": output},
+        {"role": "user", "content": output},
+    ]
+    session = RecollectSession("chat-1", mind)
+    asyncio.run(session.add_items(items))
+    assert asyncio.run(session.get_items()) == items
+
+
 def test_an_agent_remembers_and_recalls_through_its_tools(path: Path) -> None:
     model = ScriptedModel(
         ("remember", {"text": "Bob has the key of the boathouse."}),

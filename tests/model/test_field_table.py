@@ -15,7 +15,7 @@ from recollect import Filter, Memory, Mind
 from recollect.cli.options import FilterOptions
 from recollect.model.fields import Field
 from recollect.model.memory import FIELDS, JSON_FIELDS, KEYWORD_FIELDS, NUMBER_FIELDS, Changes, Details, Status
-from recollect.store.sqlite.rows import COLUMNS
+from recollect.store.rows import COLUMNS
 from recollect.store.text_fields import TEXT_FIELDS
 from tests.store.looking import sql
 

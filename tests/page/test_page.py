@@ -47,6 +47,19 @@ def test_what_one_types_is_answered_and_the_address_can_be_shared(page: Page) ->
     assert first_text(page) == "Anna is allergic to peanuts."
 
 
+@pytest.mark.parametrize("world", [[{"text": f"Note {number} about the garden."} for number in range(70)]])
+def test_further_memories_and_results_are_shown_on_request(page: Page, world: list[Any]) -> None:
+    for shown in (30, 60, 70):
+        page.page.wait_for_function(f"() => document.querySelectorAll('.result').length === {shown}")
+        if shown < 70:
+            page.page.click("text=Show more")
+    assert page.page.locator("text=Show more").count() == 0
+    ask(page, "garden")
+    page.page.wait_for_function("() => document.querySelectorAll('.result').length === 20")
+    page.page.click("text=Show more")
+    page.page.wait_for_function("() => document.querySelectorAll('.result').length === 60")
+
+
 def test_why_shows_parts_that_add_up_to_the_score(page: Page) -> None:
     ask(page, "where is the charging dock?")
     page.page.click(".result >> nth=0")
@@ -57,6 +70,26 @@ def test_why_shows_parts_that_add_up_to_the_score(page: Page) -> None:
     assert sum(parts) == pytest.approx(total, abs=0.005)
     page.page.click(".waterfall .step >> nth=0")
     assert "weight of words" in page.page.inner_text(".tree >> nth=0")
+
+
+def test_the_path_of_a_memory_names_each_step_and_its_score(page: Page) -> None:
+    ask(page, "where is the charging dock?")
+    page.page.click(".result >> nth=0")
+    page.page.wait_for_selector(".waterfall")
+    total = page.page.locator(".waterfall .value").all_text_contents()[-1]
+    page.page.click("[role=tab]:has-text('Path')")
+    page.page.wait_for_selector(".path")
+    rows = page.page.locator(".path >> nth=0 >> tr").all_inner_texts()
+    assert any(row.startswith("same words") and "found it" in row for row in rows)
+    assert f"rank 1 of {len(WORLD)}, score {total}" in rows[-1]
+
+
+def test_the_box_shows_the_query_of_an_address_and_of_the_way_back(page: Page) -> None:
+    ask(page, "blue cup")
+    page.open("#/search?q=peanuts")
+    page.page.wait_for_function("() => document.querySelector('#query').value === 'peanuts'")
+    page.page.go_back()
+    page.page.wait_for_function("() => document.querySelector('#query').value === 'blue cup'")
 
 
 def test_why_not_names_the_step_and_the_numbers(page: Page) -> None:
@@ -135,6 +168,23 @@ def test_a_brush_on_the_timeline_becomes_a_filter(page: Page) -> None:
     page.page.mouse.up()
     page.page.wait_for_function("() => location.hash.includes('since=2025-03')")
     page.page.wait_for_function("() => document.body.innerText.includes('3 memories')")
+
+
+def test_months_without_a_memory_are_gaps_of_the_timeline(page: Page) -> None:
+    page.open("#/timeline?period=month")
+    page.page.wait_for_selector(".column")
+    heights = [float(each.get_attribute("height")) for each in page.page.locator(".column").all()]
+    assert (len(heights), heights.count(0)) == (7, 1)  # March to September 2025; nothing in August
+
+
+def test_health_shows_the_last_backup_and_what_the_doctor_finds(page: Page, tmp_path: Path) -> None:
+    page.open("#/health")
+    page.page.wait_for_selector("text=never: recollect backup")
+    page.page.click("text=Check now")
+    page.page.wait_for_selector("text=are as they should be")
+    page.server.mind.backup(tmp_path / "backups")
+    page.page.reload()
+    page.page.wait_for_selector("tr:has-text('Last backup') time")
 
 
 def test_the_map_tells_failures_from_successes(page: Page) -> None:

@@ -113,6 +113,50 @@ def test_a_hit_of_the_time_that_was_named_is_evidence(mind: Mind) -> None:
     assert not evidence(mind, "which work was done on 20 May 1999?")["in time"]
 
 
+def test_a_memory_of_the_weekday_that_a_question_names_is_weak_evidence(mind: Mind) -> None:
+    mind.remember("we painted the fence", created="2025-05-20T10:00")  # a Tuesday
+    asked: dict[str, Any] = {"now": "2025-05-22T10:00"}
+    assert evidence(mind, "what did the dentist say on Tuesday?", **asked)["in time"] == 0.5
+    assert evidence(mind, "who painted the fence on Tuesday?", **asked)["in time"] == 1
+    weekday, day = (
+        sure(mind, f"what did the dentist say {when}?", **asked) for when in ("on Tuesday", "on 20 May 2025")
+    )
+    assert weekday < day
+
+
+def test_somebody_who_speaks_in_the_first_results_is_no_unknown_name(mind: Mind) -> None:
+    question = "where did Roberto put the cup?"
+    assert evidence(mind, question)["unknown name"]
+    mind.remember("I put the blue cup on the shelf", speaker="Roberto")
+    detail = evidence(mind, question)
+    assert (detail["unknown name"], detail["missing"]) == (False, 0)
+
+
+def test_an_amount_that_no_memory_about_the_subject_has_lowers_it(plain: Mind) -> None:
+    plain.remember_many(["the plumber repaired the tap on 3 May", "the roof cost 4,200"])
+    question = "what did the plumber charge for the tap?"
+    assert evidence(plain, question)["no amount"] == 1
+    assert plain.recall(question).low_confidence
+    plain.remember("the plumber wants 85 for the tap")
+    assert evidence(plain, question)["no amount"] == 0
+    assert not plain.recall(question).low_confidence
+
+
+def test_an_attribute_that_no_memory_about_the_subject_has_lowers_it(plain: Mind) -> None:
+    plain.remember_many(["the van is at the garage", "the number of the taxi is 5512"])
+    question = "what is the registration number of the van?"
+    assert evidence(plain, question)["no attribute"] == 1
+    assert plain.recall(question).low_confidence
+    plain.remember("the registration of the van is KB 21 XYZ")
+    assert evidence(plain, question)["no attribute"] == 0
+    assert not plain.recall(question).low_confidence
+
+
+def test_of_a_subject_that_is_not_known_no_attribute_is_missed(plain: Mind) -> None:
+    plain.remember("the number of the taxi is 5512")
+    assert evidence(plain, "what is the registration number of the submarine?")["no attribute"] == 0
+
+
 def test_of_a_message_of_several_sentences_not_every_word_is_expected(mind: Mind) -> None:
     question = "Where is the blue cup on the shelf?"
     message = "I came home late this evening. The tram broke down again today. Nobody told us the reason. "

@@ -13,7 +13,7 @@ from recollect import Filter, Mind
 from recollect.recall.cues import AllCues
 from recollect.recall.fusion import FirstCueWins
 from recollect.recall.registry import get_recipe
-from recollect.systems.abmind.relations import RelationsCue
+from recollect.systems.abmind.cues import RelationsCue
 
 from .kit import NOON, WOVEN, ids, nodes, open_mind, step
 

@@ -7,8 +7,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.embed.kit import served
 
 CUPS = ["a red cup", "a blue cup", "a green cup"]
 
@@ -76,22 +78,8 @@ def service(answer: Callable[[Request], Reply]) -> Iterator[Service]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    class Quiet(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            pass  # a client that hung up
-
-    server = Quiet(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield Service(f"http://127.0.0.1:{server.server_address[1]}", requests)
-    finally:
-        closing.set()
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with served(Handler, closing) as address:
+        yield Service(address, requests)
 
 
 class Liking:

@@ -38,7 +38,7 @@ class RunningServer:
 
     def client_with(self, token: str | None, **headers: str) -> httpx2.Client:
         given = {} if token is None else {"authorization": f"Bearer {token}"}
-        return httpx2.Client(base_url=self.url, headers={**given, **headers}, timeout=30, trust_env=False, verify=False)
+        return httpx2.Client(base_url=self.url, headers={**given, **headers}, timeout=60, trust_env=False, verify=False)
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from recollect.serve import idempotency
 from recollect.serve.access import LOCAL_ID
 from recollect.serve.tokens import Access
 from tests.serve.http_server import RunningServer, start
@@ -107,6 +108,60 @@ def test_a_write_with_the_same_idempotency_key_happens_once(server: RunningServe
     assert "idempotency-replayed" not in foreign.headers  # keys are per token
 
 
+def test_a_write_is_recognised_by_its_key_after_a_restart(tmp_path: Path) -> None:
+    headers = {"idempotency-key": "key-1"}
+    calls: list[tuple[str, str, Any]] = [
+        ("remember", "/v1/memories", {"text": "A secret of the harbour."}),
+        ("remember_many", "/v1/memories/batch", {"items": [{"text": "One."}, {"text": "Two."}]}),
+        ("start_session", "/v1/sessions", {}),
+    ]
+    with start(tmp_path) as server:
+        token = server.token("admin")
+        client = server.client_with(token)
+        first = {name: client.post(path, json=body, headers={"idempotency-key": name}) for name, path, body in calls}
+        edited = client.patch(f"/v1/memories/{first['remember'].json()['id']}", json={"tags": ["a"]}, headers=headers)
+        stored = server.mind.list()
+    file = tmp_path / "memory.db-requests.jsonl"
+    assert "harbour" not in file.read_text()
+    assert file.stat().st_mode & 0o077 == 0
+    file.write_text(file.read_text() + '{"caller": "cut o')
+    with start(tmp_path) as server:
+        client = server.client_with(token)
+        for name, path, body in calls:
+            again = client.post(path, json=body, headers={"idempotency-key": name})
+            assert (again.status_code, again.headers.get("idempotency-replayed")) == (201, "true")
+            assert again.json() == (edited.json() if name == "remember" else first[name].json())
+        assert server.mind.list() == stored
+        other = client.post("/v1/memories", json={"text": "Another."}, headers={"idempotency-key": "remember"})
+        assert other.status_code == 400
+
+
+def test_an_erased_memory_is_not_stored_again_by_its_key(tmp_path: Path) -> None:
+    with start(tmp_path) as server:
+        token, headers = server.token("admin"), {"idempotency-key": "key-1"}
+        client = server.client_with(token)
+        id = client.post("/v1/memories", json={"text": "A secret."}, headers=headers).json()["id"]
+        plan = client.post("/v1/erase", json={"ids": [id]}).json()
+        assert client.post("/v1/erase", json={"ids": [id], "code": plan["code"]}).status_code == 200
+        assert client.post("/v1/memories", json={"text": "A secret."}, headers=headers).status_code == 404
+        assert server.mind.list() == []
+    with start(tmp_path) as server:
+        again = server.client_with(token).post("/v1/memories", json={"text": "A secret."}, headers=headers)
+        assert (again.status_code, "were erased" in again.json()["error"]["message"]) == (404, True)
+        assert server.mind.list() == []
+
+
+def test_keys_expire_after_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    headers = {"idempotency-key": "key-1"}
+    with start(tmp_path) as server:
+        token = server.token("write")
+        server.client_with(token).post("/v1/memories", json={"text": "Twice.", "session": "s"}, headers=headers)
+    monkeypatch.setattr(idempotency, "KEY_SECONDS", 0.0)
+    with start(tmp_path) as server:
+        server.client_with(token).post("/v1/memories", json={"text": "Twice.", "session": "s"}, headers=headers)
+        assert len(server.mind.list()) == 2
+
+
 def test_a_failed_write_may_be_sent_again_with_its_key(client: httpx2.Client) -> None:
     headers = {"idempotency-key": "key-2"}
     assert client.post("/v1/memories/none/reinforce", json={}, headers=headers).status_code == 404
@@ -197,7 +252,7 @@ def test_logs_contain_neither_tokens_nor_queries(
             time.sleep(0.01)
     assert any("GET /v1/memories 200" in line for line in lines)
     assert not any("\n" in line for line in lines)
-    assert not any("swordfish" in line or token in line or token.split("_")[2] in line for line in lines)
+    assert not any("swordfish" in line or token in line or token.split("_", 2)[2] in line for line in lines)
 
 
 def _serve_lines(caplog: pytest.LogCaptureFixture) -> list[str]:

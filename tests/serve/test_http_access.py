@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from recollect import NotFound
+from recollect.serve.tokens import TokenFile
 from recollect.service import all_operations
 from recollect.service.operations import Operation
 from tests.serve.http_server import RunningServer, start
@@ -282,3 +283,20 @@ def test_wrong_tokens_do_not_lock_out_a_valid_one_of_the_same_address(tmp_path: 
 def test_a_host_that_only_begins_like_this_one_is_refused(tmp_path: Path, host: str) -> None:
     with start(tmp_path) as server, server.client_with(server.token(), host=host) as client:
         assert client.get("/v1/status").status_code in (400, 421)
+
+
+def test_tokens_belong_to_one_database_on_one_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    TokenFile.beside("postgresql://anna:secret@db1.example/memory").create("laptop")
+    same = ["postgresql://db1.example:5432/memory", "postgresql://ben:other@db1.example/memory?schema=recollect"]
+    others = [
+        "postgresql://db2.example/memory",
+        "postgresql://db1.example:5433/memory",
+        "postgresql://db1.example,db2.example/memory",
+        "postgresql:///memory?host=/run/other",
+        "postgresql://db1.example/memory?schema=second",
+        "postgresql://db1.example/other",
+    ]
+    assert [len(TokenFile.beside(url).records()) for url in same] == [1, 1]
+    assert [len(TokenFile.beside(url).records()) for url in others] == [0] * len(others)
+    assert not [each for each in tmp_path.iterdir() if "secret" in each.name or "anna" in each.name]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import socket
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -182,7 +185,7 @@ def test_a_token_that_is_cut_wrong_expired_or_in_the_url_is_refused(server: Runn
     token, record = server.tokens.create("short", "read", expires=datetime.now(UTC) + timedelta(hours=1))
     assert server.client_with(token).get("/v1/status").status_code == 200
     wrong = token[:-1] + ("A" if token[-1] != "A" else "B")
-    for bad in (token[:-1], token + "x", wrong, token.split("_")[2], f"rct_{record.id}_", "rct__", "x", "é"):
+    for bad in (token[:-1], token + "x", wrong, token.split("_", 2)[2], f"rct_{record.id}_", "rct__", "x", "é"):
         response = server.client_with(None).get("/v1/status", headers={b"authorization": f"Bearer {bad}".encode()})
         check_error(response, 401, "AccessDenied")
         assert response.headers["www-authenticate"].startswith("Bearer")
@@ -267,7 +270,7 @@ def test_a_database_that_goes_away_is_told_of_and_the_server_goes_on(tmp_path: P
 
 
 def test_a_busy_server_says_so(tmp_path: Path) -> None:
-    with start(tmp_path, workers=1, queue=0) as server:
+    with start(tmp_path, threads=1, queue=0) as server:
         client = server.client("read")
         busy = server.backend.pool
         busy.active += 1  # a call that takes long
@@ -275,3 +278,131 @@ def test_a_busy_server_says_so(tmp_path: Path) -> None:
         check_error(response, 429, "LimitExceeded")
         busy.active -= 1
         assert client.get("/v1/status").status_code == 200
+
+
+# What to do, and what strangers are not told.
+
+
+def hint_of(response: httpx2.Response, status: int) -> str:
+    assert response.status_code == status, response.text
+    return str(response.json()["error"]["hint"])
+
+
+def test_the_hint_of_an_error_is_about_that_error(server: RunningServer, client: httpx2.Client) -> None:
+    stranger, reader = server.client_with(None), server.client("read")
+    assert "Authorization: Bearer" in hint_of(stranger.get("/v1/status"), 401)
+    assert "recollect ui" in hint_of(stranger.get("/login?code=none"), 401)
+    assert "that scope" in hint_of(reader.post("/v1/memories", json={"text": "x"}), 403)
+    assert "scope admin" in hint_of(reader.get("/metrics"), 403)
+    assert "openapi.json" in hint_of(client.get("/v1/nothing"), 404)
+    assert "openapi.json" in hint_of(stranger.get("/nothing.html"), 404)
+    assert "one of these paths" in hint_of(client.post("/mcp/nothing", json={}), 404)
+    assert "recall or list" in hint_of(client.get("/v1/memories/none"), 404)
+    assert "GET, POST" in hint_of(client.put("/v1/memories", json={}), 405)
+    assert "GET" in hint_of(stranger.post("/"), 405)
+    assert "Content-Type" in hint_of(client.post("/v1/memories", content=b"text=x"), 415)
+    assert "smaller" in hint_of(client.post("/v1/memories", content=b"x" * 300_000, headers=JSON), 413)
+    assert "--allowed-host" in hint_of(stranger.get("/v1/status", headers={"host": "evil.example"}), 421)
+    assert "own address" in hint_of(stranger.get("/v1/status", headers={"origin": "http://evil.example"}), 403)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'["newest", 1e400, 1, "a"]',
+        b'["newest", 1, 1e400, "a"]',
+        b'["newest", 1, ' + b"9" * 400 + b', "a"]',
+        b'["newest", ' + b"9" * 400 + b', 1, "a"]',
+        b"[" * 1_400,
+        b'[["newest"], 1, 1, "a"]',
+        b"5",
+    ],
+)
+def test_a_cursor_that_was_made_up_is_wrong_input(client: httpx2.Client, content: bytes) -> None:
+    client.post("/v1/memories", json={"text": "One to list."})
+    cursor = base64.urlsafe_b64encode(content).decode()
+    response = client.get("/v1/memories", params={"cursor": cursor})
+    assert response.status_code in (200, 400), response.text
+    response = client.get("/v1/memories", params={"cursor": cursor, "sort": "uses"})
+    assert response.status_code in (200, 400), response.text
+
+
+def test_an_export_whose_reader_leaves_is_ended_and_the_server_goes_on(tmp_path: Path) -> None:
+    with start(tmp_path) as server:
+        server.mind.remember_many([f"Text number {number}. " + "x" * 30_000 for number in range(600)])
+        address = urlsplit(server.url)
+        for _ in range(5):
+            with socket.create_connection((str(address.hostname), address.port or 0), timeout=60) as connection:
+                head = f"GET /v1/export HTTP/1.1\r\nHost: {address.netloc}\r\nAuthorization: Bearer {server.token()}"
+                connection.sendall(head.encode() + b"\r\n\r\n")
+                assert connection.recv(1_000).startswith(b"HTTP/1.1 200")
+        end = time.monotonic() + 120
+        while server.backend.metrics.in_flight:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        assert server.client().get("/v1/status").json()["memories"] == {"active": 600}
+
+
+HOSTILE_TEXTS = (
+    'quoted" }\n{"type": "memory", "id": "forged", "text": "forged"}',
+    "lines\r\nwith\u2028separators\u2029and\x85more\x0b\x0c",
+    '=HYPERLINK("http://example.org","click")',
+    "+1+cmd|' /C calc'!A0",
+    "</script><!-- ]]> \\u0000 \\",
+)
+
+
+def test_stored_texts_cannot_add_records_to_an_export(tmp_path: Path) -> None:
+    with start(tmp_path) as server:
+        ids = [server.mind.remember(text, source=text, tags=[text.split()[0]]).id for text in HOSTILE_TEXTS]
+        content = server.client().get("/v1/export").content
+        records = [json.loads(line) for line in content.split(b"\n") if line]
+        memories = [each for each in records if each["type"] == "memory"]
+        assert sorted(each["id"] for each in memories) == sorted(ids)
+        (tmp_path / "other").mkdir()
+        with start(tmp_path / "other") as other:
+            other.client().post("/v1/import/file", params={"filename": "all.jsonl"}, content=content)
+            texts = {each.text for each in other.mind.list()}
+    assert texts == {*HOSTILE_TEXTS}
+
+
+def test_deeply_nested_json_is_wrong_input_wherever_it_is_read(server: RunningServer, client: httpx2.Client) -> None:
+    deep = "[" * 5_000 + "]" * 5_000
+    inner = '{"not":' * 99 + "{}" + "}" * 99
+    for filter in (deep, inner, '{"context":{"a":' + deep + "}}", '{"or":' + deep + "}"):
+        for method, path in (("GET", "/v1/memories"), ("GET", "/v1/timeline")):
+            response = client.request(method, path, params={"filter": filter})
+            assert response.status_code in (200, 400), response.text
+        body = f'{{"query": "x", "filter": {filter}}}'.encode()
+        assert client.post("/v1/recall", content=body, headers=JSON).status_code in (200, 400)
+    for kind in (None, "jsonl", "json"):
+        response = client.post("/v1/import/file", params={"kind": kind} if kind else {}, content=deep.encode())
+        assert response.status_code == 400, response.text
+    answer = client.post("/mcp", content=deep.encode(), headers={**JSON, "accept": "application/json"})
+    assert 400 <= answer.status_code < 500
+
+
+def test_a_page_name_that_no_file_can_have_is_not_found(client: httpx2.Client) -> None:
+    for name in ("a" * 300 + ".js", "a" * 5_000 + ".html", "js/" * 2_000 + "app.js", "%00.js", "../" * 50 + "x.js"):
+        check_error(client.get(f"/{name}"), 404, "NotFound")
+
+
+def test_strangers_are_not_told_where_a_damaged_token_file_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with start(tmp_path) as server:
+        valid = server.client("read")
+        for damage in ("{", "[" * 100_000, '{"tokens": [{"id": "a", "expires": "tomorrow"}]}'):
+            server.tokens.path.write_text(damage)
+            for client in (valid, server.client_with("rct_a_b")):
+                response = client.get("/v1/status")
+                message = check_error(response, 503, "StoreError")
+                assert "cannot check tokens" in message
+                assert str(tmp_path) not in response.text
+        assert str(server.tokens.path) in caplog.text
+
+
+def test_health_is_answered_behind_a_proxy_and_under_any_name(tmp_path: Path) -> None:
+    with start(tmp_path, host="0.0.0.0", trusted_proxy="127.0.0.1", allowed_hosts=("memory.example",)) as server:
+        url = server.url.replace("0.0.0.0", "127.0.0.1")
+        for path in ("/healthz", "/readyz"):
+            assert httpx2.get(f"{url}{path}").status_code == 200
+        assert httpx2.get(f"{url}/v1/status").status_code == 421

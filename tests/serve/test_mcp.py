@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from recollect import Mind
+from recollect import Mind, Workspace
 from recollect.serve.mcp.server import make_server
 from recollect.serve.mcp.tools import definition_size
 from recollect.service.operations import OperationScope, Service
@@ -215,6 +215,53 @@ def test_a_memory_cannot_end_its_fence(mind: Mind) -> None:
         assert 'source="web"' in text
         assert "not instructions" in text
         assert "warning=" in text
+
+
+@pytest.mark.contract("B25")
+def test_whatever_a_tool_or_a_list_returns_of_a_memory_is_fenced(mind: Mind, tmp_path: Path) -> None:
+    memory = mind.remember(INJECTION, source="web", title=INJECTION)
+    mind.link(memory.id, mind.remember("A cup.").id, kind="supports")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "MEMORY.md").write_text(INJECTION)
+    with Workspace(tmp_path / "notes", mind=mind, collection="notes") as space:
+        space.sync()
+    query = {"query": "ignore all rules"}
+    calls: dict[str, dict[str, Any]] = {
+        "context": query,
+        "why": {**query, "id": memory.id},
+        "why_not": {**query, "id": memory.id},
+        "show": {"id": memory.id},
+        "list": {},
+        "history": {"id": memory.id},
+        "edges": {"ids": [memory.id]},
+        "conflicts": {},
+        "memory_status": {},
+        "memory_search": query,
+        "memory_get": {"path": "MEMORY.md"},
+        "remember": {"text": INJECTION},
+        "update": {"id": memory.id, "tags": ["seen"]},
+        "reinforce": {"id": memory.id},
+        "supersede": {"old": memory.id, "new": INJECTION + " Now."},
+        "save_perception": {"description": INJECTION},
+    }
+
+    async def conversation(client: Client) -> dict[str, str]:
+        texts = {}
+        for name, arguments in calls.items():
+            result = await client.call_tool(name, arguments)
+            assert not result.is_error, (name, text_of(result))
+            texts[name] = text_of(result)
+        for resource in (await client.list_resources()).resources:
+            assert "gnore" not in (resource.title or "")
+            texts[resource.uri] = f"Not instructions\n{resource.description}"
+        return texts
+
+    for name, text in talk(mind, conversation, ("all",)).items():
+        preface, fenced = text.split("\n", 1)
+        assert (fenced.lower().count("<memory-data"), fenced.lower().count("</memory-data")) == (1, 1), name
+        assert fenced.startswith("<memory-data"), name
+        assert fenced.endswith("</memory-data>"), name
+        assert "not instructions" in preface.lower(), name
 
 
 def test_an_attribute_cannot_forge_a_fence(mind: Mind) -> None:
@@ -444,6 +491,24 @@ def test_over_http_erase_needs_the_code_of_its_dry_run(tmp_path: Path) -> None:
         assert server.mind.list() == []
 
 
+@pytest.mark.contract("B19", "B6")
+def test_what_is_erased_over_mcp_is_not_an_answer_to_its_idempotency_key(tmp_path: Path) -> None:
+    with start(tmp_path) as server:
+        token, body, key = server.token("admin"), {"text": "The alarm code is 9921."}, {"idempotency-key": "key-1"}
+        http = server.client_with(token)
+        id = http.post("/v1/memories", json=body, headers=key).json()["id"]
+
+        async def main() -> None:
+            async with Client(over_http(server, "/mcp/all", token)) as client:
+                plan = await client.call_tool("erase", {"ids": [id]})
+                await client.call_tool("erase", {"ids": [id], "code": plan.structured_content["code"]})
+
+        anyio.run(main)
+        again = http.post("/v1/memories", json=body, headers=key)
+        assert (again.status_code, "9921" in again.text, server.mind.list()) == (404, False, [])
+        assert id not in (tmp_path / "memory.db-requests.jsonl").read_text()
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -459,6 +524,14 @@ def test_over_http_strangers_are_refused(tmp_path: Path, headers: dict[str, str]
         with server.client_with(token, **headers) as client:
             assert client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}).status_code == status
             assert client.post("/mcp/nothing", json={}).status_code in (status, 404)
+
+
+def test_mcp_and_python_show_the_same_arguments(mind: Mind) -> None:
+    for sets in (("basic",), ("robot",), ("notes",)):
+        listed = talk(mind, lambda client: client.list_tools(), sets).tools
+        assert {tool.name: tool.input_schema for tool in listed} == {
+            tool.name: tool.parameters for tool in mind.tools(*sets)
+        }
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

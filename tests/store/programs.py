@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +99,21 @@ def write_until_killed(path: str, first: str) -> None:
             number += 6
 
 
+def build_index_until_killed(path: str, round: str) -> None:
+    """Remember some, and recall, so that files of the index are written all the time."""
+    from recollect.store.sqlite import SqliteStore
+    from tests.recall.kit import WOVEN
+    from tests.store.test_index_files import LIMITS, NOW
+
+    store = SqliteStore(path, lambda: NOW, index_limits=LIMITS)
+    with Mind(store=store, embedder=WOVEN, clock=lambda: NOW) as mind:
+        say("ready")
+        for number in range(int(round) * 100_000, int(round) * 100_000 + 100_000, 11):
+            mind.remember_many(f"built {rare_word(number + more)}" for more in range(11))
+            say(rare_word(number))
+            mind.recall("cup", 3, track=False)
+
+
 def write_and_die(path: str, text: str) -> None:
     """Remember, and be gone without closing anything."""
     mind = Mind(path, embedder=None)
@@ -157,6 +172,47 @@ def look_as_nobody(path: str) -> None:
                 seen["refusal"] = [type(problem).__name__, str(problem)]
     except RecollectError as problem:
         seen["closed door"] = [type(problem).__name__, str(problem)]
+    say(seen)
+
+
+def back_up_slowly(path: str, folder: str) -> None:
+    """A backup that stops while its copy is there."""
+    with Mind(path, embedder=None) as mind:
+
+        def progress(done: int, of: int) -> None:
+            say("copying")
+            sys.stdin.readline()
+
+        mind.backup(folder, progress=progress)
+
+
+def back_up_as_nobody(shared: str) -> None:
+    """As a user without rights: back up, and restore, where nothing may be written; then restore where it may."""
+    from recollect import restore
+
+    with Mind(":memory:", embedder=None) as warm:  # nobody may not read the library: load all of it before
+        warm.remember("warm")
+        warm.recall("warm")
+        warm.backup(Path(warm.path).with_name("backups"))
+        restore(Path(warm.path).with_name("backups"), Path(warm.path).with_name("restored.db"))
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+    folder, seen = Path(shared), dict[str, Any]()
+    attempts: dict[str, Callable[[Mind], object]] = {
+        "backup": lambda mind: mind.backup(folder / "new"),
+        "restore": lambda _: restore(folder / "backups", folder / "restored.db"),
+    }
+    for verb, attempt in attempts.items():
+        try:
+            with Mind(folder / "memory.db", embedder=None, readonly=True) as mind:
+                attempt(mind)
+        except RecollectError as problem:
+            seen[verb] = [type(problem).__name__, str(problem)]
+    to = folder / "open" / "restored.db"
+    restore(folder / "backups", to)
+    with Mind(to, embedder=None) as restored:
+        seen["restored"] = [memory.text for memory in restored.list()]
     say(seen)
 
 

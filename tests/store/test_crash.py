@@ -95,7 +95,13 @@ def test_a_bulk_write_that_is_killed_leaves_nothing_of_itself(path: Path, mind: 
 
 
 @pytest.mark.parametrize("verb", ["import", "remember_many"])
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
+@pytest.mark.parametrize(
+    "stop",
+    [
+        pytest.param(signal.SIGKILL, id="killed"),
+        pytest.param(signal.SIGINT, id="interrupted", marks=pytest.mark.slow),
+    ],
+)
 def test_a_big_write_that_is_stopped_is_continued_by_running_it_again(
     path: Path, mind: Mind, verb: str, stop: signal.Signals
 ) -> None:

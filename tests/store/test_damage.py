@@ -6,6 +6,8 @@ import os
 import random
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -202,6 +204,29 @@ def replaced(path: Path) -> None:
     os.replace(other, path)
 
 
+def overwritten(path: Path) -> None:
+    """As cp does: the same file for the system, with other content."""
+    other = path.with_name("other.db")
+    with Mind(other, embedder=None) as mind:
+        mind.remember_many(f"another {n} of many" for n in range(400))
+    copy_by_another_process(other, path)
+
+
+def copy_by_another_process(source: Path, to: Path) -> None:
+    """A process that opens and closes a file loses the locks that SQLite has on it."""
+    subprocess.run([sys.executable, "-c", f"import shutil; shutil.copyfile({str(source)!r}, {str(to)!r})"], check=True)
+
+
+def overwritten_by_an_older_copy(path: Path) -> None:
+    copy_by_another_process(path.with_name("older.db"), path)
+
+
+def overwritten_by_a_text(path: Path) -> None:
+    text = path.with_name("text")
+    text.write_text("A cup. " * path.stat().st_size)
+    copy_by_another_process(text, path)
+
+
 def deleted(path: Path) -> None:
     path.unlink()
 
@@ -216,6 +241,12 @@ def cut_off(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
 
+def checkpoint(path: Path) -> None:
+    with closing(connect(str(path))) as connection:
+        connection.execute("SELECT count(*) FROM memories").fetchall()  # until then it does not know of the log
+        assert connection.wal_checkpoint()[1] > 0
+
+
 def without_log(path: Path) -> None:
     Path(f"{path}-wal").unlink()
 
@@ -224,6 +255,9 @@ def without_log(path: Path) -> None:
     ("ruin", "message"),
     [
         (replaced, "replaced by another file"),
+        (overwritten, "overwritten by another file|cut off"),
+        (overwritten_by_an_older_copy, "overwritten by another file|cut off"),
+        (overwritten_by_a_text, "overwritten by another file"),
         (deleted, "deleted or moved"),
         (emptied, "emptied while it was open"),
         (cut_off, "cut off|malformed"),
@@ -233,10 +267,12 @@ def without_log(path: Path) -> None:
 def test_no_write_is_acknowledged_after_the_file_was(path: Path, ruin: Callable[[Path], None], message: str) -> None:
     mind = Mind(path, embedder=None)
     mind.remember_many(f"number {n} of many" for n in range(300))
+    checkpoint(path)
+    copy_by_another_process(path, path.with_name("older.db"))
+    mind.remember_many(f"more {n} of many" for n in range(20))
     mind.recall("number")
     mind.remember("the last one that was acknowledged")
-    with closing(connect(str(path))) as connection:
-        connection.wal_checkpoint()
+    checkpoint(path)
     mind.list()  # as large as it is now
     ruin(path)
     for _ in range(100):
@@ -246,7 +282,7 @@ def test_no_write_is_acknowledged_after_the_file_was(path: Path, ruin: Callable[
     mind.close()
 
 
-@pytest.mark.parametrize("ruin", [replaced, deleted, emptied])
+@pytest.mark.parametrize("ruin", [replaced, overwritten, overwritten_by_a_text, deleted, emptied])
 def test_no_question_is_answered_from_a_file_that_was(path: Path, ruin: Callable[[Path], None]) -> None:
     mind = Mind(path, embedder=None)
     mind.remember("The cup is on the shelf.")

@@ -1,4 +1,5 @@
-"""Every write, sync and truncate below a verb fails, is cut off, or is lost with the power (see faults.py)."""
+"""Every write, sync, truncate, rename and deletion below a verb fails, is cut off, or is lost with the power (see
+faults.py)."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ def fail_operations(verb: str, first: int, step: int) -> dict[str, int]:
     return counts
 
 
-@pytest.mark.parametrize("verb", ["remember", "edit"])
-def test_a_write_below_a_verb_that_fails_loses_nothing_and_tears_nothing(verb: str) -> None:
-    counts = fail_operations(verb, first=2, step=17)
+@pytest.mark.parametrize(("verb", "step"), [("remember", 17), ("edit", 17), ("index", 71), ("backup", 37)])
+def test_a_write_below_a_verb_that_fails_loses_nothing_and_tears_nothing(verb: str, step: int) -> None:
+    counts = fail_operations(verb, first=2, step=step)
     assert all(counts[mode] >= 2 for mode in MODES)
 
 

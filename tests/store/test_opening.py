@@ -54,7 +54,9 @@ def test_a_file_from_a_newer_version_is_refused_and_left_as_it_is(path: Path, re
         mind.remember("written by the future")
     sql(path, "INSERT INTO migrations VALUES ('9999_from_the_future', 0)")
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"newer version.*9999_from_the_future.*pip install --upgrade") as refusal:
+    with pytest.raises(
+        StoreError, match=r"newer version.*9999_from_the_future.*Use a newer version of Recollect"
+    ) as refusal:
         Mind(path, embedder=None, readonly=readonly)
     assert str(path) in str(refusal.value)
     assert path.read_bytes() == before

@@ -10,9 +10,9 @@ import apsw
 import pytest
 
 from recollect import Mind
-from recollect.store.sqlite import index
-from recollect.store.sqlite.index import ALWAYS
-from recollect.store.sqlite.rows import select_columns
+from recollect.store.sqlite import reading
+from recollect.store.sqlite.statements import select_columns
+from recollect.store.sqlite.token_sketches import SKETCHES
 from tests.recall.kit import WOVEN, open_mind
 
 COUNT = 3000
@@ -80,14 +80,18 @@ def plan(connection: apsw.Connection, sql: str, *values: Any) -> list[str]:
 def test_the_index_is_updated_by_what_has_changed(big: Path) -> None:
     connection = apsw.Connection(str(big), flags=apsw.SQLITE_OPEN_READONLY)
     since = connection.execute("SELECT max(version) - 1 FROM changes").get
-    columns = select_columns(connection, list(ALWAYS))
-    memories = plan(connection, index.CHANGED_MEMORIES.format(columns=columns), since)
-    vectors = plan(connection, index.CHANGED_VECTORS, since, 1)
-    sketches = plan(connection, index.CHANGED_SKETCHES.format(table="sketches"), since)
+    changed = plan(connection, reading.CHANGED_ROWS, since)
+    columns = select_columns(connection, reading.COLUMNS)
+    memories = plan(connection, reading.MEMORIES.format(columns=columns), "[1]")
+    vectors = plan(connection, reading.VECTORS, "[1]", 1)
+    told = plan(connection, reading.TOLD_TIMES, "[1]")
+    sketches = plan(connection, SKETCHES.format(table="sketches"), "[1]")
     connection.close()
-    for steps in (memories, vectors, sketches):
-        assert "SEARCH m USING INDEX memories_changed (changed>?)" in " ".join(steps).replace("COVERING ", "")
-        assert [step for step in steps if "SCAN" in step and "spaces" not in step] == []
+    assert changed == ["SEARCH memories USING COVERING INDEX memories_changed (changed>?)"]
+    for steps in (memories, vectors, told, sketches):
+        scans = [step for step in steps if "SCAN" in step and "spaces" not in step]
+        assert scans == ["SCAN chosen VIRTUAL TABLE INDEX 1:"]
+    assert "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)" in memories
     assert "SEARCH w USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN" in memories
     assert "SEARCH v USING INDEX vectors_row (row=? AND space=?)" in vectors
     assert "SEARCH k USING INDEX sketches_row (row=? AND space=?)" in sketches

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.systems.abmind.notes import front_matter, paragraphs
+from recollect.systems.abmind.cues import front_matter, paragraphs
 
 ABOUT = "---\nTopic: work\nuser: 'anna'\nno field\n---\n"
 NOTE = f"{ABOUT}# Week 10\nFirst\nline.\n\n\n## Later #\n \nSecond.\r\n#no heading\n"

@@ -227,3 +227,12 @@ def overlap(first: tuple[datetime | None, datetime | None], second: tuple[dateti
     if start is None or end is None or other_start is None or other_end is None:
         return float(first == second)
     return (min(end, other_end) - max(start, other_start)) / (max(end, other_end) - min(start, other_start))
+
+
+@pytest.mark.parametrize(("day", "hours"), [("2026-03-29", 23), ("2026-10-25", 25), ("2026-03-28", 24)])
+def test_a_day_on_which_the_clock_changes_is_shorter_or_longer(day: str, hours: int) -> None:
+    noon = datetime.fromisoformat(f"{day}T12:00").replace(tzinfo=ZoneInfo("Europe/Berlin"))
+    span = when("today", now=noon)
+    assert span.start is not None
+    assert span.end is not None
+    assert span.end.astimezone(UTC) - span.start.astimezone(UTC) == timedelta(hours=hours)

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
 
 import recollect
 from recollect import InvalidInput, Mind, NotFound, StoreError
+from recollect.store.disk import COPIES, Disk
 from recollect.store.sqlite import SqliteStore
 from recollect.upkeep import backup as backups
 from recollect.upkeep.backup import list_backups, restore, verify_backups
-from recollect.upkeep.disk import Disk
 from recollect.upkeep.doctor import Doctor
 from tests.conftest import Clock
 from tests.recall.kit import WOVEN
+from tests.store import programs
 from tests.store.looking import assert_whole, held, rare_word, texts
+from tests.store.test_without_rights import nobody
+from tests.upkeep.failing_disk import FailingDisk
 
 pytestmark = pytest.mark.contract("B9")
 
@@ -215,6 +221,145 @@ def test_a_damaged_backup_is_noticed(mind: Mind, folder: Path, what: str, passph
     with pytest.raises(StoreError, match="cannot be used"):
         restore(folder, to, passphrase=passphrase)
     assert [each.name for each in folder.parent.iterdir() if "restor" in each.name] == []
+    assert not list(folder.parent.glob(f"{COPIES}*"))
+
+
+def damage(file: Path) -> Path:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    return file
+
+
+def test_a_backup_that_cannot_be_used_is_named_and_the_others_are_used(
+    mind: Mind, folder: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = []
+    for number in range(3):
+        made.append(mind.backup(folder))
+        clock.advance(days=1)
+        mind.remember(f"after {number} " + rare_word(number) * 500)
+    victim = damage(folder / "manifests" / made[1].id)
+    assert [each.id for each in list_backups(folder)] == [made[0].id, made[2].id]
+    assert str(victim) in caplog.text
+    (problem,) = verify_backups(folder).problems
+    assert str(victim) in problem
+    blocks = sorted((folder / "blocks").rglob("*"))
+    again = mind.backup(folder, keep=1)
+    assert again.removed == (made[0].id, made[2].id)
+    assert str(victim) in again.warnings[0]
+    assert set(blocks) <= set((folder / "blocks").rglob("*")), "which of them are its own is not known"
+    restored = restore(folder, folder.with_name("restored.db"))
+    assert restored.backup.id == again.id
+    assert str(victim) in restored.warnings[0]
+    assert "Erasures that only it knows of" in restored.warnings[0]
+
+
+def test_verifying_an_encrypted_backup_writes_nothing_anywhere(mind: Mind, folder: Path) -> None:
+    mind.backup(folder, passphrase="correct horse")
+    opened: list[str] = []
+    sys.addaudithook(lambda event, args: opened.append(str(args)) if event == "open" and recording else None)
+    recording = True
+    assert verify_backups(folder, "correct horse").problems == ()
+    recording = False
+    assert opened
+    assert not [each for each in opened if "'w" in each or "'a" in each or "'x" in each or "+" in each]
+
+
+@pytest.mark.parametrize("change", ["salt", "scrypt", "proof", {"salt": 7}, {"scrypt": {"n": 1 << 40, "r": 8, "p": 1}}])
+def test_a_header_that_is_damaged_is_named(mind: Mind, folder: Path, change: str | dict[str, Any]) -> None:
+    mind.backup(folder, passphrase="correct horse")
+    header = folder / "recollect-backup.json"
+    record = json.loads(header.read_text())
+    if isinstance(change, str):
+        del record["encryption"][change]
+    else:
+        record["encryption"].update(change)
+    header.write_text(json.dumps(record))
+    with pytest.raises(StoreError, match=f"{header} is damaged"):
+        list_backups(folder, "correct horse")
+
+
+def test_what_a_killed_backup_left_is_removed_by_the_next_one(mind: Mind, folder: Path, tmp_path: Path) -> None:
+    with programs.start("back_up_slowly", mind.path, tmp_path / "others") as killed:
+        assert killed.stdout is not None
+        assert killed.stdout.readline() == '"copying"\n'
+        (left,) = tmp_path.glob(f"{COPIES}*")
+        os.utime(left, (0, 0))
+        mind.backup(folder)  # it is in use
+        assert (left / "copy.db").exists()
+        killed.kill()
+        killed.communicate(timeout=30)
+    mind.backup(folder)
+    assert not list(tmp_path.glob(f"{COPIES}*"))
+
+
+@nobody
+def test_a_folder_without_the_right_to_write_is_named() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        shared = Path(name)
+        with Mind(shared / "memory.db", embedder=None) as mind:
+            mind.remember("a cup")
+            mind.backup(shared / "backups")
+        for each in (shared, *shared.rglob("*")):
+            each.chmod(0o755 if each.is_dir() else 0o644)
+        (shared / "open").mkdir()
+        (shared / "open").chmod(0o777)
+        seen = programs.run("back_up_as_nobody", shared)
+    for verb, target in (("backup", shared / "new"), ("restore", shared)):
+        kind, message = seen[verb]
+        assert kind == "StoreError"
+        assert f"The {verb} failed: Permission denied" in message
+        assert str(target) in message
+    assert seen["restored"] == ["a cup"], "a folder of backups need not be writable"
+
+
+def test_a_restore_says_what_may_not_be_as_expected(mind: Mind, folder: Path, path: Path, clock: Clock) -> None:
+    begun = clock.now
+    mind.remember("the password is xyzzyplugh", id="secret")
+    clock.advance(days=1)
+    mind.backup(folder)
+    clock.advance(days=1)
+    mind.erase("secret")
+    mind.close()
+    empty = restore(folder, folder.with_name("empty.db"), at=begun - timedelta(days=1))
+    assert "there was nothing yet: the first change is of" in empty.warnings[0]
+    late = restore(folder, folder.with_name("late.db"), at=clock.now)
+    assert "The newest backup is of" in late.warnings[0]
+    path.write_bytes(b"\xff" * path.stat().st_size)
+    (warning,) = restore(folder, path, in_place=True).warnings
+    assert "erased since the newest backup may be there again" in warning
+    assert str(path) in warning
+
+
+@pytest.mark.parametrize("erased", [1, 300], ids=["one receipt on a page", "a receipt over many pages"])
+@pytest.mark.parametrize("damage", ["header", "schema", "every third page"])
+def test_receipts_in_a_file_that_is_too_damaged_to_read_are_applied(
+    mind: Mind, folder: Path, path: Path, clock: Clock, damage: str, erased: int
+) -> None:
+    mind.remember_many({"id": f"erased-{n}", "text": f"the password is {rare_word(n)}"} for n in range(erased))
+    mind.remember("of another day", id="again")
+    clock.advance(days=1)
+    mind.erase("again")
+    clock.advance(days=1)
+    mind.remember("written after the erasure", id="again")
+    clock.advance(days=1)
+    mind.backup(folder)
+    clock.advance(days=1)
+    mind.erase(*(f"erased-{n}" for n in range(erased)))
+    mind.close()
+    content = bytearray(path.read_bytes())
+    starts = {"header": [0], "schema": [100], "every third page": range(0, len(content), 3 * 4096)}[damage]
+    for start in starts:
+        content[start : start + 90] = b"\xff" * 90
+    path.write_bytes(content)
+    done = restore(folder, path, in_place=True)
+    assert "were found in its bytes" in done.warnings[0]
+    with Mind(path, embedder=None) as restored:
+        left = [memory.id for memory in restored.list() if memory.id.startswith("erased-")]
+        assert len(left) <= (erased // 2 if damage == "every third page" else 0)
+        assert done.erased == erased - len(left)
+        assert restored.show("again").text == "written after the erasure"
 
 
 def test_an_encrypted_backup_tells_nothing_and_needs_its_passphrase(mind: Mind, folder: Path) -> None:
@@ -268,47 +413,12 @@ def test_status_and_doctor_know_the_last_backup(mind: Mind, folder: Path, clock:
 # Every write, sync, rename and delete of the disk fails in turn.
 
 
-class FailingDisk(Disk):
-    """A disk whose n-th operation fails; before it is done, or after half of it."""
-
-    def __init__(self, fail_at: int, error: int) -> None:
-        self.left, self.error = fail_at, error
-
-    def _count(self) -> bool:
-        self.left -= 1
-        return self.left == 0
-
-    def _fail(self) -> None:
-        raise OSError(self.error, os.strerror(self.error))
-
-    def put(self, file: BinaryIO, content: bytes) -> None:
-        if self._count():
-            super().put(file, content[: len(content) // 2])
-            self._fail()
-        super().put(file, content)
-
-    def sync(self, file: BinaryIO) -> None:
-        if self._count():
-            self._fail()
-        super().sync(file)
-
-    def rename(self, path: Path, to: Path, sync: bool = True) -> None:
-        if self._count():
-            self._fail()
-        super().rename(path, to, sync)
-
-    def delete(self, path: Path) -> None:
-        if self._count():
-            self._fail()
-        super().delete(path)
-
-
 def fail_at_every_step(run: Callable[[Disk], object], check: Callable[[int], None]) -> int:
     for number in range(1, 2000):
         disk = FailingDisk(number, errno.ENOSPC if number % 2 else errno.EIO)
         try:
             run(disk)
-        except OSError:
+        except StoreError:
             check(number)
         else:
             assert disk.left > 0
@@ -348,7 +458,7 @@ def test_a_restore_that_fails_anywhere_leaves_the_file_as_it_was(path: Path, fol
 
     def check(number: int) -> None:
         assert path.read_bytes() == before, f"after operation {number} failed"
-        assert not [each.name for each in path.parent.iterdir() if "restor" in each.name]
+        assert not [each.name for each in path.parent.iterdir() if "restor" in each.name or COPIES in each.name]
 
     steps = fail_at_every_step(lambda disk: restore(folder, path, in_place=True, disk=disk), check)
     assert steps > 3

@@ -15,6 +15,7 @@ from typing import Any
 
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
 from recollect.ingest.imports.sources import SourceRecord
+from recollect.ingest.secrets import SecretsPolicy, clean_memory
 from recollect.ingest.writer import STORED_WITHOUT_VECTORS, Writer, embed_missing_vectors
 from recollect.model import Edge, EntityEdge, Memory
 from recollect.model import validation as check
@@ -111,8 +112,8 @@ def parse_record(record: Mapping[str, Any], bound: Mapping[str, str]) -> Record 
 class RecordChecker:
     """Checks records. ``strict`` raises the first problem; otherwise problems are counted, and the first described."""
 
-    def __init__(self, bound: Mapping[str, str], strict: bool) -> None:
-        self.bound, self.strict = bound, strict
+    def __init__(self, bound: Mapping[str, str], strict: bool, secrets: SecretsPolicy = "store") -> None:
+        self.bound, self.strict, self.secrets = bound, strict, secrets
         self.failed = 0
         self.problems: list[str] = []
 
@@ -123,12 +124,20 @@ class RecordChecker:
                 self.fail(each.problem)
                 continue
             try:
-                record = parse_record(each.record, self.bound)
+                record = self._clean(parse_record(each.record, self.bound))
             except InvalidInput as error:
                 self.fail(f"{each.place}: {error}")
             else:
                 if record is not None:
                     yield each.place, record
+
+    def _clean(self, record: Record | None) -> Record | None:
+        match record:
+            case Memory():
+                return clean_memory(record, self.secrets)
+            case EarlierVersion():
+                return replace(record, memory=clean_memory(record.memory, self.secrets))
+        return record
 
     def fail(self, problem: str) -> None:
         if self.strict:
@@ -143,7 +152,7 @@ class Importer:
 
     def __init__(self, writer: Writer, strict: bool, progress: ImportProgress | None = None) -> None:
         self.writer, self.strict, self.progress = writer, strict, progress
-        self.checker = RecordChecker(writer.store.bound.values, strict)
+        self.checker = RecordChecker(writer.store.bound.values, strict, writer.secrets)
         self.counts: Counter[str] = Counter()
         self.ids: list[str] = []
         self._operation: int | None = None

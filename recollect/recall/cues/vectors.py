@@ -15,6 +15,8 @@ from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import cosines, nearest
 from recollect.store.base import Rows, Space, check_space
 
+UNSTABLE = ", and asking for more may change the first"
+
 
 @dataclass(frozen=True, slots=True)
 class VectorsCue:
@@ -25,10 +27,11 @@ class VectorsCue:
     depth: Depth = fixed(100)
 
     def find(self, run: Run) -> Candidates:
-        rows, similarity = nearest(run.snapshot, self._query_vector(run), run.scope, self.depth(run.k))
-        if not len(rows) and run.scope.count:
+        found = nearest(run.snapshot, self._query_vector(run), run.scope, self.depth(run.k))
+        if not len(found.rows) and run.scope.count:
             raise Skip("no memory here has a vector")
-        return Candidates(self.name, rows, self._labelled(similarity), run.scope.count)
+        detail = {"search": ("approximate" if found.approximate else "exact") + ("" if found.stable else UNSTABLE)}
+        return Candidates(self.name, found.rows, self._labelled(found.cosines), run.scope.count, detail)
 
     def score(self, run: Run, rows: Rows) -> Expression:
         return self._labelled(cosines(run.snapshot, self._query_vector(run), rows))

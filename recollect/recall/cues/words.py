@@ -63,8 +63,8 @@ def explain_matches(name: str, matches: Bm25Scores) -> Expression:
 
 
 def format_term(term: Term) -> str:
-    """A term as the query language writes it; parts of compounds and compounds with a word as such."""
+    """A term as the query language writes it; parts of compounds, compounds with a word and related words as such."""
     if term.part_of:
-        return f"{term.word} in {term.part_of}"
+        return f"{term.word} {'in' if term.word in term.part_of else 'for'} {term.part_of}"
     written = {"prefix": f"{term.word}*", "phrase": f'"{term.word}"', "compound": f"compounds of {term.word}"}
     return written.get(term.match, term.word)

@@ -3,6 +3,7 @@
 from recollect.recall.stages.conversation import (
     AnswerLikelihood,
     AssistantReplies,
+    Confirmations,
     ContinuedConversation,
     RoleFactor,
     SessionScore,
@@ -18,6 +19,7 @@ __all__ = [
     "AnswerLikelihood",
     "AssistantReplies",
     "ConditionalStage",
+    "Confirmations",
     "ContinuedConversation",
     "Contradictions",
     "Coverage",

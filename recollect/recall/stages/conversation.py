@@ -3,6 +3,7 @@ of the conversation."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -25,6 +26,7 @@ from recollect.text.classify import (
     mentions_time,
     question_share,
 )
+from recollect.text.statements import confirms
 from recollect.text.words import fold, words
 
 WITH_SESSION = "with its session"
@@ -38,8 +40,8 @@ class SessionScore:
     of one session are than those of different ones: large where a session is about one thing, near 0 where it is not.
 
     A memory without a session is a session of its own. A message that continues a conversation is about the next turn,
-    not about a session: nothing is shared. Candidates of a later page do not affect an earlier one, so that
-    requesting more results never changes the first ones.
+    and a list of all of something about many sessions: nothing is shared. Candidates of a later page do not affect an
+    earlier one, so that requesting more results never changes the first ones.
     """
 
     share: float = 0.5
@@ -53,6 +55,8 @@ class SessionScore:
             raise Skip("no candidate has a session")
         if is_message(run.trace.query, run.query.language):
             raise Skip("the query is a message that continues a conversation")
+        if run.query.asks_for_all:
+            raise Skip("the query asks for all of something, of many sessions")
         owners = (run.snapshot.strings(name, hits.keys) for name in ("collection", "user"))
         names = list(zip(*owners, sessions, strict=True))
         best: dict[tuple[str, ...], float] = {}
@@ -124,10 +128,37 @@ class AssistantReplies:
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         if not asks_about_assistant(run.trace.query):
             raise Skip("the query is not about what an assistant said")
-        asked = _turns_of(run, hits, assistant=False)
-        replies = run.snapshot.neighbours(hits.keys[asked], 1)[:, 1]
+        turns = _turns_of(run, hits, assistant=False)
+        replies = run.snapshot.neighbours(hits.keys[turns], 1)[:, 1]
         answers = _are_assistants(run, replies)
-        return _lend(run, hits, asked[answers], replies[answers], self.share, "reply to")
+        return _lend(run, hits, turns[answers], replies[answers], self.share, "reply to")
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmations:
+    """A turn that an assistant confirms gets at least a share of the confirmation's score.
+
+    “75 again from today.” “Levothyroxine back to 75 micrograms.”: the confirmation names what the statement need not.
+    It is the reply to a turn, and repeats a number, a day or a name of it.
+    """
+
+    share: float = 1.0
+    head: int = 20
+    name: str = "confirmations"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        if asks_about_assistant(run.trace.query):
+            raise Skip("the query is about what an assistant said")
+        replies = _turns_of(run, hits, assistant=True, head=self.head)
+        if not len(replies):
+            raise Skip("no candidate was said by an assistant")
+        confirmed = run.snapshot.neighbours(hits.keys[replies], 1)[:, 0]
+        replies, confirmed = replies[confirmed >= 0], confirmed[confirmed >= 0]
+        others = ~_are_assistants(run, confirmed)
+        replies, confirmed = replies[others], confirmed[others]
+        pairs = zip(run.texts(hits.keys[replies]), run.texts(confirmed), strict=True)
+        repeats = np.array([confirms(reply, text) for reply, text in pairs], dtype=np.bool_)
+        return _lend(run, hits, replies[repeats], confirmed[repeats], self.share, "confirmed by")
 
 
 def _turns_of(run: Run, hits: Hits, assistant: bool, head: int = 10) -> NDArray[np.int64]:
@@ -166,32 +197,39 @@ class AnswerLikelihood:
 
     Between people: × (1 − asking × the share of the text that is questions); requests to an assistant stay as they
     are. Where the query asks for a time, × (1 − timeless) for a text that names none; where it asks for an amount,
-    × (1 − numberless) for a text without a number.
+    × (1 − numberless) for a text without a number. Where it asks what an assistant advised, a turn of fewer than
+    ``full`` words is more likely a confirmation: × (1 − brief × the missing share of these words).
     """
 
     asking: float = 0.4
     timeless: float = 0.1
     numberless: float = 0.1
+    brief: float = 0.5
+    full: int = 12  # words
     head: int = 40
     name: str = "answering"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        people = [bool(speaker) for speaker in run.snapshot.strings("speaker", hits.keys)[: self.head]]
+        head = hits.keys[: self.head]
+        people = [bool(speaker) for speaker in run.snapshot.strings("speaker", head)]
         when, amount = asks_when(run.query.text), asks_how_much(run.query.text)
-        if not when and not amount and not any(people):
+        advice = asks_about_assistant(run.trace.query)
+        if not when and not amount and not advice and not any(people):
             raise Skip("no candidate has a speaker, and the query asks for no time or amount")
+        replies = _are_assistants(run, head) & advice
         factor, reasons = np.ones(len(hits)), {}
-        for at, (text, person) in enumerate(zip(run.texts(hits.keys[: self.head]), people, strict=True)):
-            questions = question_share(text) if person else 0.0
-            timeless = when and not mentions_time(text)
-            numberless = amount and not mentions_number(text)
-            factor[at] = (
-                (1 - self.asking * questions) * (1 - self.timeless * timeless) * (1 - self.numberless * numberless)
-            )
-            asks = [f"{questions:.0%} of the text are questions"] if questions else []
-            untimed = ["the text names no time"] if timeless else []
-            uncounted = ["the text has no number"] if numberless else []
-            reasons[at] = ", ".join([*asks, *untimed, *uncounted]) or "the text can be an answer"
+        for at, (text, person, reply) in enumerate(zip(run.texts(head), people, replies.tolist(), strict=True)):
+            parts = []
+            if (person or reply) and (questions := question_share(text)):
+                parts.append((1 - self.asking * questions, f"{questions:.0%} of the text are questions"))
+            if when and not mentions_time(text):
+                parts.append((1 - self.timeless, "the text names no time"))
+            if amount and not mentions_number(text):
+                parts.append((1 - self.numberless, "the text has no number"))
+            if reply and (length := len(words(text, whole=True))) < self.full:
+                parts.append((1 - self.brief * (1 - length / self.full), f"a reply of {length} words"))
+            factor[at] = math.prod(share for share, _ in parts)
+            reasons[at] = ", ".join(reason for _, reason in parts) or "the text can be an answer"
 
         def label(at: int) -> str:
             return reasons.get(at, f"not among the first {self.head}")

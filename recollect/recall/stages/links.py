@@ -188,15 +188,15 @@ class RelatedNames:
     name: str = "related names"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        asked = set(possible_names(run.query.text[:MAX_NAME_CHARACTERS]))
-        known = run.snapshot.relations(sorted(asked)) if asked else []
+        names = set(possible_names(run.query.text[:MAX_NAME_CHARACTERS]))
+        known = run.snapshot.relations(sorted(names)) if names else []
         edges = sorted(
             (edge for edge in known if run.allows_external(relation_fields(edge))), key=lambda edge: -edge.weight
         )
         weights: dict[str, tuple[float, str]] = {}
         for edge in edges:
-            other = edge.object if edge.subject.casefold() in asked else edge.subject
-            if other.casefold() not in asked:
+            other = edge.object if edge.subject.casefold() in names else edge.subject
+            if other.casefold() not in names:
                 weights.setdefault(other, (edge.weight, f"{edge.subject} —[{edge.relation}]→ {edge.object}"))
         if not weights:
             raise Skip("no relation of a name in the query is known")

@@ -134,10 +134,10 @@ def _check(reranker: AnyReranker | ChatModel | str | None, head: int) -> None:
 
 
 def _rerank_head(
-    run: Run, hits: Hits, given: AnyReranker | ChatModel | str | None, head: int, text: Callable[[Memory], str]
+    run: Run, hits: Hits, choice: AnyReranker | ChatModel | str | None, head: int, text: Callable[[Memory], str]
 ) -> tuple[AnyReranker, Floats]:
     """The reranker's scores of the head, which ends with its page: requesting more never changes the first results."""
-    reranker = resolve_reranker(given)
+    reranker = resolve_reranker(choice)
     if reranker is None:
         raise Skip("there is no reranker")
     other = hits.page[:head] != hits.page[0]

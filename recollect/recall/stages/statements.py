@@ -14,10 +14,12 @@ from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.statements import Difference, Statements
-from recollect.store.base import Rows
+from recollect.store.base import Floats, Rows
+from recollect.store.told_times import as_intervals
 from recollect.text.classify import asks_about_assistant, is_message
+from recollect.text.question_kinds import OPINION_WORDS, asks_for_opinion
 from recollect.text.question_time import QuestionTime, question_time
-from recollect.text.residence import asks_for_residence
+from recollect.text.residence import ResidenceQuestion, residence_question
 
 MAX_QUOTE = 80  # characters of a text in a note
 
@@ -28,15 +30,20 @@ class StatementTime:
 
     The best hit and those that state the same thing as it (``recall/statements.py``) are a group. A query about the
     present gets the newest of them, one about the past (“before”, “old”) the one before the newest, “first” the
-    oldest. The others keep their scores. A correction counts whatever the query asks for. Queries that name a date, and
-    those about an event (in the past tense), are not about the newest statement: nothing is moved. A question for where
-    somebody lives has all statements of that as its group, however they are worded (``text/residence.py``).
+    oldest. The others keep their scores. A statement that was corrected is never chosen, its correction is. Queries
+    that name a date, and those about an event (in the past tense), are not about the newest statement: nothing is
+    moved. A question for an opinion has as its group what matches the same words of it; a question for where somebody
+    lives all statements of that, however they are worded (``text/residence.py``).
     """
 
     head: int = 40
-    # The share of the best score that a hit must have, by what differs: a number is a safer sign than a name.
-    ratios: Mapping[Difference, float] = field(default_factory=lambda: {"value": 0.3, "name": 0.5})
-    matched: float = 0.7  # of the words that the best hit matches; only where the embedder cannot read the query
+    # The share of the best score that a hit must have, by what differs: a number is a safer sign than a name, and that
+    # something named is over (“I quit Acme”) a safer one than both.
+    ratios: Mapping[Difference, float] = field(
+        default_factory=lambda: {"value": 0.3, "name": 0.5, "end": 0.15, "word": 0.5}
+    )
+    opinion: float = 0.5  # the same, for what may be another opinion
+    matched: float = 0.5  # of the words that the best hit matches; only where the embedder cannot read the query
     name: str = "statements"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
@@ -45,30 +52,63 @@ class StatementTime:
             raise Skip("the query is about what an assistant said")
         if is_message(question, run.query.language):
             raise Skip("the query is a message that continues a conversation")
-        time: QuestionTime = "" if run.query.times else question_time(question)
+        time = question_time(question)
+        during = as_intervals(run.query.times) if run.query.times and time != "first" else ()
+        if during:
+            time = "during" if len(during) == 1 else ""
         first = np.flatnonzero((hits.page == hits.page.min(initial=0)) & (hits.keys > 0))[: self.head]
         statements = Statements.of(run.snapshot, hits.keys[first])
         scores = hits.score.values[first]
-        if time and asks_for_residence(question):
-            homes = statements.residences(scores)
-            if len(homes) > 1:
-                return self._lift(run, hits, first, statements, homes, time)
+        residence = None
+        if time and time != "during":
+            residence = residence_question(question, [term.word for term in run.query.subject])
+        if residence is not None:
+            members, best = self._residences(statements, scores, residence, time), float(scores.max())
+        else:
+            members = self._same_statements(run, hits.keys[first], scores, statements, time)
+            best = float(scores[members].max())
+        if during:
+            members = _until(statements, members, during[0][1])
+        return self._lift(run, hits, first, statements, members, time or "now", best)
+
+    def _same_statements(
+        self, run: Run, keys: Rows, scores: Floats, statements: Statements, time: QuestionTime
+    ) -> list[int]:
+        """The best statement, those that state the same thing, and corrections of any of them."""
         leader = statements.best(scores)
         if leader is None or scores[leader] <= 0:
             raise Skip("no candidate is a statement")
+        opinion = time == "now" and asks_for_opinion(run.trace.query)
         members = [leader]
-        for at in np.flatnonzero(scores >= min(self.ratios.values()) * scores[leader]).tolist():
-            if at == leader:
-                continue
-            difference = statements.difference(at, leader) if time else None
-            same = difference is not None and scores[at] >= self.ratios[difference] * scores[leader]
-            if (same and self._matches(run, hits.keys[first[[leader, at]]])) or statements.corrects(at, leader):
+        for at in np.flatnonzero(scores >= min(self.ratios.values()) * scores[leader]).tolist() if time else ():
+            pair, share = keys[[leader, at]], scores[at] / scores[leader]
+            difference = statements.difference(at, leader)
+            same = difference is not None and share >= self.ratios[difference]
+            same = same and (difference == "end" or self._matches(run, pair))
+            other = opinion and share >= self.opinion and statements.may_differ(at, leader) and _same_terms(run, pair)
+            if at != leader and (same or other):
                 members.append(at)
+        members += [at for at in statements.corrections(members) if at not in members]
         if len(members) == 1:
             raise Skip(
                 "no other candidate states the same as the best one" if time else "no candidate corrects another"
             )
-        return self._lift(run, hits, first, statements, members, time or "now")
+        return members
+
+    def _residences(
+        self, statements: Statements, scores: Floats, residence: ResidenceQuestion, time: QuestionTime
+    ) -> list[int]:
+        """The statements of where somebody lives; for a question about the past the newest and those elsewhere."""
+        homes = statements.residences(scores, residence)
+        if not homes:
+            raise Skip("no candidate states where that is")
+        newest = max(homes, key=lambda at: (statements.moments[at], -at))
+        if time not in ("before", "first"):
+            return list(homes)
+        others = [at for at, place in homes.items() if place != homes[newest]]
+        if not others:
+            raise Skip("all candidates that state it name the same place")
+        return [newest, *others]
 
     def _matches(self, run: Run, rows: Rows) -> bool:
         """Does the second match most of the words that the first does? Asked where the vectors mean little."""
@@ -85,15 +125,18 @@ class StatementTime:
         statements: Statements,
         members: list[int],
         time: QuestionTime,
+        best: float,
     ) -> list[HitOperation]:
         newest = sorted(members, key=lambda at: (-statements.moments[at], at))
-        chosen = {"first": newest[-1], "before": newest[1]}.get(time, newest[0])
+        valid = [at for at in newest if at not in statements.corrections(members).values()]
+        chosen = {"first": valid[-1], "before": valid[:2][-1]}.get(time, valid[0])
         run.log("statements", f"{len(members)} of the same thing, asked for: {time}")
         scores = hits.score.values[first]
-        best = max(scores[at] for at in members)
         lifted, own = first[chosen], scores[chosen]
         reason = {"first": "the first", "before": "an earlier", "last": "the last"}.get(time, "the newest")
         label = f"{reason} of {len(members)} statements of the same thing"
+        if time == "during":
+            label = "what was stated last before the end of that time"
         target = best * (1 + 1e-9) if own < best else own  # before the best one, not beside it
 
         def describe(at: int) -> str:
@@ -104,6 +147,25 @@ class StatementTime:
         else:  # nothing in common with the query but what the statement is about
             score = total("after statements", hits.score, leaf(_only(hits, lifted, target - own, 0.0), describe))
         return [Rescore(score), Annotate(_notes(run, hits.keys[first], statements, newest))]
+
+
+def _until(statements: Statements, members: list[int], end: float) -> list[int]:
+    """The statements that were made before a moment, if the best one was made later: one of them held then."""
+    if statements.moments[members[0]] < end:
+        raise Skip("the best statement is of that time, or from before it")
+    earlier = [at for at in members if statements.moments[at] < end]
+    if not earlier:
+        raise Skip("all statements of the same thing are from after that time")
+    return earlier
+
+
+def _same_terms(run: Run, rows: Rows) -> bool:
+    """Does the second match all words of a question for an opinion that the first does?"""
+    terms = tuple(term for term in run.query.terms if term.word not in OPINION_WORDS)
+    if not terms:
+        return False
+    has = run.snapshot.term_frequencies(terms, ALL_FIELDS, rows) > 0
+    return bool(has[:, 0].any() and (has[:, 1] >= has[:, 0]).all())
 
 
 def _only(hits: Hits, at: int, value: float, others: float) -> NDArray[np.float64]:
@@ -120,5 +182,7 @@ def _notes(run: Run, keys: Rows, statements: Statements, newest: list[int]) -> d
         text = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1] + "…"
         return f"“{text}” ({datetime.fromtimestamp(statements.moments[at] / 1e6, UTC):%Y-%m-%d})"
 
+    if len(newest) == 1:
+        return {}
     notes = {int(keys[at]): [f"a newer statement about this: {quote(newest[0])}"] for at in newest[1:]}
     return {int(keys[newest[0]]): [f"an earlier statement about this: {quote(newest[1])}"], **notes}

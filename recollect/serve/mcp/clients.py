@@ -199,12 +199,12 @@ def _toml_table(entry: JsonObject) -> str:
 
 def _without_toml_table(text: str) -> str:
     """The text without our table and the tables inside it."""
-    kept, inside = [], False
+    remaining, inside = [], False
     for line in text.splitlines(keepends=True):
         header = re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line)
         if header:
             name = header[1].replace('"', "").replace("'", "")
             inside = name == f"mcp_servers.{NAME}" or name.startswith(f"mcp_servers.{NAME}.")
         if not inside:
-            kept.append(line)
-    return "".join(kept)
+            remaining.append(line)
+    return "".join(remaining)

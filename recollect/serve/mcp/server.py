@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any
@@ -22,14 +21,17 @@ from mcp.shared.exceptions import MCPError
 from recollect import __version__
 from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.model.json_records import memory_from_json
-from recollect.recall.fencing import PREFACE, render_fenced
+from recollect.recall.fencing import PREFACE, fence, render_fenced
+from recollect.serve.log_messages import logged_messages
 from recollect.serve.mcp.tools import error_result, make_result, make_tool, recall_text
+from recollect.serve.work import Answer
 from recollect.service.errors import error_json
-from recollect.service.operations import Operation, Service, tool_operations
+from recollect.service.operations import Operation, Service, find_operation, tool_operations
 from recollect.systems.openclaw.tools import prompt_section
 
 RequestContext = ServerRequestContext[Any, Any]
 OpenService = Callable[[RequestContext], Service]  # the service of the caller of a request
+AnswerCall = Callable[[RequestContext, Operation, dict[str, Any]], Awaitable[Answer]]
 SCHEME = "recollect://memory/"
 PAGE = 50  # resources of a page
 MAX_CALLS = 8  # at a time; further ones wait
@@ -39,8 +41,6 @@ Call recall before answering what may depend on earlier conversations, decisions
 Call remember when the user states something worth knowing later: a fact, a preference, a decision, a plan.
 When a fact has changed, call supersede with the old memory's id; when a memory is wrong, call update or forget.
 {PREFACE}"""
-
-log = logging.getLogger("recollect")
 
 
 class Cancelled(RecollectError):
@@ -55,6 +55,7 @@ class McpHandlers:
     operations: dict[str, Operation]
     every_argument: bool  # of the tools is shown
     limiter: anyio.CapacityLimiter
+    answer: AnswerCall | None = None  # of a server: every operation that is not long goes through its backend
 
     async def list_tools(self, ctx: RequestContext, params: object) -> types.ListToolsResult:
         service = self.open_service(ctx)
@@ -66,6 +67,8 @@ class McpHandlers:
         if operation is None:
             known = ", ".join(self.operations)
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}; there are: {known}.")
+        if self.answer is not None and not operation.long:
+            return await self._call_backend(ctx, operation, params.arguments or {})
         stop = Event()
 
         def progress(done: int, of: int) -> None:
@@ -76,7 +79,7 @@ class McpHandlers:
         def call() -> Any:
             return replace(self.open_service(ctx), progress=progress).call(operation.name, params.arguments)
 
-        with _logged_messages() as messages:
+        with logged_messages() as messages:
             try:
                 output = await anyio.to_thread.run_sync(call, limiter=self.limiter, abandon_on_cancel=True)
                 result = make_result(operation, output, self.every_argument)
@@ -87,6 +90,17 @@ class McpHandlers:
         await _send_messages(ctx, messages)
         return result
 
+    async def _call_backend(
+        self, ctx: RequestContext, operation: Operation, arguments: dict[str, Any]
+    ) -> types.CallToolResult:
+        assert self.answer is not None
+        try:
+            answer = await self.answer(ctx, operation, arguments)
+        except Exception as error:
+            return error_result(error_json(error, str(ctx.request_id)))
+        await _send_messages(ctx, answer.messages)
+        return make_result(operation, json.loads(answer.body or b"null"), self.every_argument)
+
     async def list_resources(
         self, ctx: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
@@ -96,7 +110,8 @@ class McpHandlers:
             types.Resource(
                 uri=SCHEME + memory["id"],
                 name=memory["id"],
-                title=memory.get("title") or _first_words(memory["text"]),
+                title=f"{memory['kind'].capitalize()} of {memory['created'][:10]}",
+                description=fence(replace(memory_from_json(memory), text=_first_words(memory["text"]))),
                 mime_type="text/plain",
             )
             for memory in page["memories"]
@@ -142,6 +157,8 @@ class McpHandlers:
     async def _read(self, ctx: RequestContext, name: str, arguments: dict[str, Any]) -> Any:
         """Call an operation for a resource or a prompt; its errors are those of the protocol."""
         try:
+            if self.answer is not None:
+                return json.loads((await self.answer(ctx, find_operation(name), arguments)).body or b"null")
             return await anyio.to_thread.run_sync(
                 lambda: self.open_service(ctx).call(name, arguments), limiter=self.limiter, abandon_on_cancel=True
             )
@@ -151,10 +168,12 @@ class McpHandlers:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
 
 
-def make_server(open_service: OpenService, tools: Sequence[str] = ("basic",)) -> Server[Any]:
+def make_server(
+    open_service: OpenService, tools: Sequence[str] = ("basic",), answer: AnswerCall | None = None
+) -> Server[Any]:
     """An MCP server with these sets of tools: basic, robot, notes, all."""
     operations = {each.name: each for each in tool_operations(*tools)}
-    handlers = McpHandlers(open_service, operations, "all" in tools, anyio.CapacityLimiter(MAX_CALLS))
+    handlers = McpHandlers(open_service, operations, "all" in tools, anyio.CapacityLimiter(MAX_CALLS), answer)
     return Server(
         "recollect",
         version=__version__,
@@ -182,40 +201,13 @@ def run_stdio(service: Service, tools: Sequence[str]) -> None:
     anyio.run(serve)
 
 
-_messages: ContextVar[list[logging.LogRecord] | None] = ContextVar("messages", default=None)  # of the current call
-
-
-class _MessageHandler(logging.Handler):
-    """Collects what each call logs, in its own list."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        messages = _messages.get()
-        if messages is not None:
-            messages.append(record)
-
-
-_handler = _MessageHandler(logging.WARNING)
-
-
-@contextmanager
-def _logged_messages() -> Iterator[list[logging.LogRecord]]:
-    """Warnings that are logged in this block, and in threads that it starts."""
-    messages: list[logging.LogRecord] = []
-    log.addHandler(_handler)
-    token = _messages.set(messages)
-    try:
-        yield messages
-    finally:
-        _messages.reset(token)
-
-
-async def _send_messages(ctx: RequestContext, messages: list[logging.LogRecord]) -> None:
+async def _send_messages(ctx: RequestContext, messages: Iterable[tuple[int, str]]) -> None:
     """Send warnings to clients that take log messages."""
-    for message in messages:
-        level: Any = "error" if message.levelno >= logging.ERROR else "warning"
+    for number, text in messages:
+        level: Any = "error" if number >= logging.ERROR else "warning"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # newer clients have no log messages, and drop them
-            await ctx.session.send_log_message(level, message.getMessage(), "recollect")
+            await ctx.session.send_log_message(level, text, "recollect")
 
 
 def _prompt(description: str, text: str) -> types.GetPromptResult:

@@ -1,7 +1,7 @@
-"""The operations as MCP tools: which arguments an agent is shown, and how an answer reads.
+"""The operations as MCP tools: their definitions, and how an answer reads.
 
-An agent pays for every character of a definition. The small sets of tools show the arguments that agents need; ``all``
-shows every argument. Calls are checked by the operation in either case.
+An agent pays for every character of a definition. The small sets of tools show the arguments that
+``Operation.shown`` names; ``all`` shows every argument. Calls are checked by the operation in either case.
 """
 
 from __future__ import annotations
@@ -16,19 +16,8 @@ from recollect.model import JsonObject
 from recollect.model.json_records import memory_from_json
 from recollect.recall.fencing import PREFACE, fence, fence_text
 from recollect.service.operations import Operation
+from recollect.service.records import ref
 
-REMEMBER_FIELDS = ("tags", "entities", "source", "session", "speaker", "user", "created", "valid_from", "expires")
-SHOWN: dict[str, tuple[str, ...]] = {  # by operation: the arguments of the small sets
-    "remember": ("text", *REMEMBER_FIELDS, "confidence", "external_id"),
-    "recall": ("query", "k", "history", "filter", "as_of", "now", "tz", "budget", "abstain"),
-    "update": ("id", "text", "tags", "entities", "confidence", "valid_to", "expires"),
-    "supersede": ("old", "new", "valid_from", "source"),
-}
-FILTER: JsonObject = {
-    "type": "object",
-    "description": "Only memories that match, as in "
-    '{"tags": ["work"], "since": "last month", "user": "anna", "session": "s1", "not": {"speaker": "Bob"}}.',
-}
 NOTHING = "Nothing is remembered about this."
 RESULT_FIELDS = ("user", "agent", "session", "speaker", "role", "kind", "topic", "source", "path", "tags", "status")
 RESULT: JsonObject = {  # of recall: what an agent reads
@@ -66,7 +55,7 @@ def make_tool(operation: Operation, every_argument: bool) -> types.Tool:
         name=operation.name,
         title=operation.name.replace("_", " ").capitalize(),
         description=operation.description,
-        input_schema=operation.input_schema if every_argument else short_schema(operation),
+        input_schema=operation.input_schema if every_argument else operation.tool_schema,
         output_schema=operation.output_schema if every_argument else _short_output(operation),
         annotations=types.ToolAnnotations(
             read_only_hint=operation.read_only,
@@ -75,20 +64,6 @@ def make_tool(operation: Operation, every_argument: bool) -> types.Tool:
             open_world_hint=False,
         ),
     )
-
-
-def short_schema(operation: Operation) -> JsonObject:
-    """The input schema with the arguments that agents need."""
-    shown = SHOWN.get(operation.name)
-    if shown is None:
-        return operation.input_schema
-    properties = {name: operation.input_object["properties"][name] for name in shown}
-    if "filter" in properties:
-        properties["filter"] = FILTER
-    schema = {**operation.input_object, "properties": properties}
-    definitions = operation.input_schema.get("$defs", {})
-    used = {name: each for name, each in definitions.items() if f"#/$defs/{name}" in json.dumps(properties)}
-    return {**schema, "$defs": used} if used else schema
 
 
 def _short_output(operation: Operation) -> JsonObject:
@@ -105,6 +80,8 @@ def make_result(operation: Operation, output: JsonObject, every_argument: bool) 
         text = fence_text(output["text"]) if output["text"] else NOTHING
     else:
         text = json.dumps(output, ensure_ascii=False, indent=1)
+        if operation.read_only or ref("Memory") == operation.returns:  # it has texts, names or sources that are stored
+            text = fence_text(text)
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=shown)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from recollect.model import Memory
 from recollect.store.base import Bound
+from recollect.store.bounds import contains_folder
 from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id
-from recollect.store.reference.files import has_folder
-from recollect.store.reference.state import Key, State, created_of, ends_of, is_inside, place_of
+from recollect.store.reference.state import Key, State, created_of, ends_of, is_inside, overlaps, place_of
+from recollect.store.text_fields import embedding_text
 from recollect.store.told_times import told_times
 
 if TYPE_CHECKING:
@@ -28,7 +31,9 @@ def erase(
         for key, edge in state.relations.items()
         if bound.contains_relation(edge) and (ids is None or edge.source in names)
     ]
-    own_code = confirmation_code(state.salt, names, [key[1:] for key in relations])
+    changes = [each.key for each in state.changes]
+    changed = [(memory.updated, changes.count(("memory", row))) for row, memory in chosen.items()]
+    own_code = confirmation_code(state.salt, names, [key[1:] for key in relations], changed)
     check_code(code, own_code)
     removed = {**_count(state, bound, chosen), "relations": len(relations)}
     if not chosen and not relations:
@@ -36,7 +41,7 @@ def erase(
     earlier = [change.before for change in state.changes if _is_version_of(change.key, chosen) and change.before]
     versions = [*chosen.values(), *earlier]
     if purge is not None and not dry_run:
-        removed["cached_vectors"] = purge()
+        removed["cached_vectors"] = purge(map(embedding_text, _kept_versions(state, chosen)))
     _mark_operations(state, chosen)
     places = {place_of(memory) for memory in versions} | {Bound(key[1], key[2], "", "") for key in relations}
     transaction.delete([*chosen])
@@ -48,16 +53,26 @@ def erase(
     removed["words"] = 0  # there is no vocabulary beside the texts
     hashes = tuple(sorted(hash_id(state.salt, id) for id in names))
     receipt = Receipt(transaction.now, removed, state.salt.hex(), hashes)
-    state.receipts.append((receipt, frozenset(places)))
+    state.receipts.append((receipt, frozenset(places), state.version))
     return Erasure(removed, own_code, None if dry_run else receipt, dry_run=dry_run)
 
 
 def receipts_within(state: State, bound: Bound) -> list[Receipt]:
     return [
         receipt
-        for receipt, places in state.receipts
+        for receipt, places, _ in state.receipts
         if not bound.values or (places and all(is_inside(place, bound) for place in places))
     ]
+
+
+def find_erasure_after(state: State, bound: Bound, transaction: int) -> datetime | None:
+    """When something inside a bound was last erased after this transaction; None if nothing was."""
+    later = [
+        receipt.at
+        for receipt, places, number in state.receipts
+        if number > transaction and any(overlaps(place, bound) for place in places)
+    ]
+    return later[-1] if later else None
 
 
 def _count(state: State, bound: Bound, chosen: dict[int, Any]) -> dict[str, int]:
@@ -73,6 +88,13 @@ def _count(state: State, bound: Bound, chosen: dict[int, Any]) -> dict[str, int]
         "uses": sum(row in chosen for row in state.uses),
         "chunks": sum(row in chosen for row in state.chunks),
     }
+
+
+def _kept_versions(state: State, chosen: dict[int, Any]) -> Iterator[Memory]:
+    """All other memories, with their earlier versions."""
+    yield from (memory for row, memory in state.memories.items() if row not in chosen)
+    earlier = (each for each in state.changes if each.key[0] == "memory" and each.key[1] not in chosen)
+    yield from (each.before for each in earlier if each.before is not None)
 
 
 def _is_version_of(key: Key, chosen: dict[int, Any]) -> bool:
@@ -97,9 +119,9 @@ def _delete_whole(state: State, bound: Bound) -> None:
     state.changes = [
         each for each in state.changes if each.key[0] != "relation" or not _is_relation_inside(each.key, bound)
     ]
-    for collection in [name for name in state.folders if has_folder(bound, name)]:
+    for collection in [name for name in state.folders if contains_folder(bound, name)]:
         del state.folders[collection]
-    for number in [number for number, (owner, _) in state.files.items() if has_folder(bound, owner)]:
+    for number in [number for number, (owner, _) in state.files.items() if contains_folder(bound, owner)]:
         del state.files[number]
 
 

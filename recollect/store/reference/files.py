@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from recollect.errors import InvalidInput
 from recollect.model import JsonObject
-from recollect.store.base import Bound, FileState, Space, StoredChunk
+from recollect.store.base import FileState, Space, StoredChunk
+from recollect.store.bounds import contains_folder
 from recollect.store.reference.state import State
 
 if TYPE_CHECKING:
     from recollect.store.reference.transaction import ReferenceTransaction
-
-
-def has_folder(bound: Bound, collection: str) -> bool:
-    """Does a bound contain the folder of a collection? It belongs to the collection as a whole, not to a user of it."""
-    return bound in (Bound(), Bound(collection=collection))
 
 
 class ReferenceFileTransaction:
@@ -111,7 +107,7 @@ class ReferenceFileTransaction:
         return None
 
     def _visible(self, collection: str) -> bool:
-        return has_folder(self._transaction.bound, collection)
+        return contains_folder(self._transaction.bound, collection)
 
     def _check(self, collection: str) -> None:
         if not self._visible(collection):

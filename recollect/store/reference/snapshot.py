@@ -107,12 +107,12 @@ class ReferenceSnapshot:
         return ReferenceScope(exclusions, documents)
 
     def excluding(self, tree: QueryTree, fields: Mapping[str, float], scope: Scope) -> ReferenceScope:
-        own, excluded = _own(scope), Exclusion(f"the query excludes it: NOT {format_query(tree)}")
+        own, excluded = _reference_scope(scope), Exclusion(f"the query excludes it: NOT {format_query(tree)}")
         fulfilling = {row: excluded for row in own.exclusions if self._fulfils(tree, row, fields)}
         return replace(own, exclusions={row: own.exclusions[row] or fulfilling.get(row) for row in own.exclusions})
 
     def during(self, intervals: Sequence[Interval], scope: Scope, told: bool = True) -> ReferenceScope:
-        own, excluded = _own(scope), Exclusion("it is not of that time")
+        own, excluded = _reference_scope(scope), Exclusion("it is not of that time")
         inside = {row for row in own.exclusions if any(self._is_of(row, each, told) for each in intervals)}
         exclusions = {row: own.exclusions[row] or (None if row in inside else excluded) for row in own.exclusions}
         return replace(own, exclusions=exclusions)
@@ -136,7 +136,7 @@ class ReferenceSnapshot:
 
     def lexical_candidates(self, query: LexicalQuery, scope: Scope, n: int) -> Proposal:
         scores: dict[int, float] = {}
-        for row in _own(scope).rows:
+        for row in _reference_scope(scope).rows:
             frequencies = [self._frequency(term, row, query.fields) for term in query.terms]
             norm = query.k1 * (1 - query.b + query.b * self._length(row, query.fields) / query.average_length)
             parts = zip(query.weights, frequencies, strict=True)
@@ -148,7 +148,7 @@ class ReferenceSnapshot:
 
     def nearest(self, vector: NDArray[np.float32], scope: Scope, n: int) -> Proposal:
         cosines: dict[int, float] = {}
-        for row in _own(scope).rows:
+        for row in _reference_scope(scope).rows:
             stored = self._vector(row)
             if stored is not None:
                 cosines[row] = float(np.dot(stored.astype(np.float64), vector.astype(np.float64)))
@@ -156,12 +156,12 @@ class ReferenceSnapshot:
 
     def signature_candidates(self, signature: NDArray[np.uint8], scope: Scope, min_similarity: float) -> Rows:
         bits = 8 * len(signature)
-        rows = _rows(_own(scope).rows)
+        rows = _rows(_reference_scope(scope).rows)
         return rows[hamming_similarity(signature, self.signatures(bits, rows), bits) >= min_similarity]
 
     def slug_candidates(self, tokens: Sequence[str], scope: Scope, min_similarity: float) -> Rows:
         found = []
-        for row in _own(scope).rows:
+        for row in _reference_scope(scope).rows:
             (path,) = self.paths(_rows([row]))
             if any(_jaccard(slug_grams(token), slug_grams(path)) >= min_similarity for token in tokens):
                 found.append(row)
@@ -169,7 +169,7 @@ class ReferenceSnapshot:
 
     def similar_words(self, word: str, scope: Scope, min_similarity: float, n: int) -> list[tuple[str, float]]:
         query, known = fold(word), set()
-        for row in _own(scope).rows:
+        for row in _reference_scope(scope).rows:
             known |= {fold(other) for counts in self._words[row].values() for other in counts}
         found = []
         for other in known:
@@ -183,7 +183,7 @@ class ReferenceSnapshot:
         return sorted(found, key=lambda each: (-each[1], each[0]))[:n]
 
     def page(self, scope: Scope, order: PageOrder, limit: int, offset: int = 0) -> Rows:
-        rows = sorted(_own(scope).rows)
+        rows = sorted(_reference_scope(scope).rows)
         if order != "stored":
             rows.sort(key=lambda row: (created_of(self._memories[row]), row), reverse=order == "newest")
         return _rows(rows[offset : offset + limit])
@@ -191,7 +191,7 @@ class ReferenceSnapshot:
     # Values of rows.
 
     def term_statistics(self, terms: Sequence[Term], fields: Mapping[str, float], scope: Scope) -> TermStatistics:
-        own = _own(scope)
+        own = _reference_scope(scope)
 
         def having(term: Term, rows: Sequence[int]) -> int:
             return sum(self._frequency(term, row, fields) > 0 for row in rows)
@@ -376,7 +376,7 @@ class ReferenceSnapshot:
         return min((float(micros(at)) for at in moments if at is not None and at > now), default=np.inf)
 
 
-def _own(scope: Scope) -> ReferenceScope:
+def _reference_scope(scope: Scope) -> ReferenceScope:
     return cast(ReferenceScope, scope)
 
 

@@ -16,9 +16,8 @@ from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.store.base import Bound, FileState, Space
 from recollect.store.erasing import Receipt
 from recollect.store.text_fields import embedding_text
+from recollect.store.writing import NOT_UNDOABLE
 
-SYNC = "sync"  # the verb of operations that follow files: what they replace is in the files
-NOT_UNDOABLE = ("undo", "embed", "reembed", "erase", SYNC)
 Key = tuple[Any, ...]  # ("memory", row), ("strength", row), ("edge", source row, kind, target row) or ("relation", …)
 
 
@@ -67,7 +66,8 @@ class State:
     files: dict[int, tuple[str, FileState]] = field(default_factory=dict)
     chunks: dict[int, tuple[int, bytes]] = field(default_factory=dict)  # by row: file and digest
     salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))  # of the receipts
-    receipts: list[tuple[Receipt, frozenset[Bound]]] = field(default_factory=list)  # and whose memories were erased
+    # Receipt, whose memories were erased, and by which transaction.
+    receipts: list[tuple[Receipt, frozenset[Bound], int]] = field(default_factory=list)
 
     def copy(self) -> State:
         return State(**{each.name: copy.copy(getattr(self, each.name)) for each in fields(self)})
@@ -129,10 +129,10 @@ class State:
             )
         replaced = self.values_before(operation)
         added = {key[1] for key, before in replaced.items() if key[0] == "memory" and before is None}
-        for mine in (each for each in self.changes if each.operation == operation):
-            for other in self.changes:
-                later = other.operation != operation and other.transaction > mine.transaction
-                if later and (subject_of(other.key) == subject_of(mine.key) or added & ends_of(other.key)):
+        for undone in (each for each in self.changes if each.operation == operation):
+            for since in self.changes:
+                later = since.operation != operation and since.transaction > undone.transaction
+                if later and (subject_of(since.key) == subject_of(undone.key) or added & ends_of(since.key)):
                     return f"The last operation ({verb}) cannot be undone: a later change touched the same memory."
         return ""
 

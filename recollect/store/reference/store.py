@@ -10,19 +10,20 @@ from dataclasses import replace
 from datetime import datetime
 from threading import RLock
 
-from recollect.errors import InvalidInput, NotFound, StoreError
+from recollect.errors import InvalidInput, StoreError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.model import validation as check
 from recollect.model.memory import Clock
-from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord
+from recollect.store.base import Bound, FileState, Space, StoredChunk, StoreStatus, UseRecord
+from recollect.store.bounds import contains_folder
 from recollect.store.erasing import Erasure, Purge, Receipt
 from recollect.store.reference.erasing import erase, receipts_within
-from recollect.store.reference.files import has_folder
 from recollect.store.reference.snapshot import ReferenceSnapshot
 from recollect.store.reference.state import State, overlaps
 from recollect.store.reference.transaction import ReferenceTransaction
 from recollect.store.text_fields import field_words
 from recollect.store.use_days import DAILY_DAYS, USES, day_number, month_day
+from recollect.store.writing import complete_id, no_memory
 
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
 
@@ -48,11 +49,8 @@ class ReferenceStore:
         self._shared = _Shared(clock)
 
     def within(self, bound: Bound) -> ReferenceStore:
-        current = self.bound.values
-        if any(current.get(name, value) != value for name, value in bound.values.items()):
-            raise InvalidInput(f"A store bound to {self.bound.describe()} cannot be bound to {bound.describe()}.")
         limited = copy.copy(self)
-        limited.bound = Bound(**{**bound.values, **current})
+        limited.bound = self.bound.narrowed(bound)
         return limited
 
     @property
@@ -95,19 +93,14 @@ class ReferenceStore:
         resolved = []
         for id in (check.identifier(id, "id") for id in ids):
             found = [id] if id in known else [each for each in known if id and each.startswith(id)]
-            if not found:
-                raise NotFound(f"There is no memory with the id {id!r}.")
-            if len(found) > 1:
-                some = ", ".join(found[:5]) + (", …" if len(found) > 5 else "")
-                raise InvalidInput(f"Several ids begin with {id!r}: {some}. Give more of it.")
-            resolved += found
+            resolved.append(complete_id(id, found))
         return resolved
 
     def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Memory]:
         known = {memory.id: memory for memory in self._state.within(self.bound).values()}
         missing = [id for id in ids if id not in known]
         if missing and not missing_ok:
-            raise NotFound(f"There is no memory with the id {missing[0]!r}.")
+            raise no_memory(missing[0])
         return [known[id] for id in ids if id in known]
 
     def edges(self, ids: Sequence[str] | None = None) -> list[Edge]:
@@ -142,17 +135,25 @@ class ReferenceStore:
         return found[:limit]
 
     def folders(self) -> dict[str, JsonObject]:
-        visible = sorted(name for name in self._state.folders if has_folder(self.bound, name))
+        visible = sorted(name for name in self._state.folders if contains_folder(self.bound, name))
         return {name: copy.deepcopy(self._state.folders[name]) for name in visible}
 
     def files(self, collection: str) -> dict[str, FileState]:
-        files = self._state.files.values() if has_folder(self.bound, collection) else ()
+        files = self._state.files.values() if contains_folder(self.bound, collection) else ()
         return {state.path: state for owner, state in files if owner == collection}
 
     def chunk_ids(self, collection: str) -> list[str]:
         files = {number for number, (owner, _) in self._state.files.items() if owner == collection}
         chunks = sorted(row for row, (file, _) in self._state.chunks.items() if file in files)
-        return [self._state.memories[row].id for row in chunks] if has_folder(self.bound, collection) else []
+        return [self._state.memories[row].id for row in chunks] if contains_folder(self.bound, collection) else []
+
+    def chunks(self, collection: str) -> dict[str, list[StoredChunk]]:
+        found: dict[str, list[StoredChunk]] = {}
+        for row, (file, digest) in sorted(self._state.chunks.items()):
+            owner, state = self._state.files[file]
+            if owner == collection and contains_folder(self.bound, collection):
+                found.setdefault(state.path, []).append(StoredChunk(row, self._state.memories[row].id, digest))
+        return found
 
     def embedded(self, digests: Sequence[bytes]) -> set[bytes]:
         state = self._state
@@ -202,6 +203,9 @@ class ReferenceStore:
                     state.uses_by_day[row] = _used_on_day(state.uses_by_day.get(row, {}), use)
             self._shared.state = state
 
+    def change_count(self) -> int | None:
+        return None
+
     def status(self) -> StoreStatus:
         state, memories = self._state, self._state.within(self.bound)
         moments = [each.at for each in state.operations.values() if any(overlaps(p, self.bound) for p in each.touched)]
@@ -232,11 +236,11 @@ class ReferenceStore:
         self._shared.closed = True
 
 
-def open_reference_store(location: str, clock: Clock) -> ReferenceStore:
+def open_reference_store(location: str, clock: Clock, *, readonly: bool = False) -> ReferenceStore:
     """The store of ``recollect.open("memory:")``; it ends with the process."""
     if location:
         raise InvalidInput(f"memory: is followed by nothing, not by {location!r}: every store in memory is a new one.")
-    return ReferenceStore(clock, path="memory:")
+    return ReferenceStore(clock, path="memory:", readonly=readonly)
 
 
 def _used(current: Use, use: UseRecord) -> Use:

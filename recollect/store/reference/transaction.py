@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, cast
 
 import numpy as np
 
-from recollect.errors import InvalidInput, NotFound, StoreError
+from recollect.errors import NotFound, StoreError
 from recollect.model import Edge, EntityEdge, Memory, Use
 from recollect.model.ids import new_id
 from recollect.model.validation import micros
-from recollect.store.base import Bound, EncodedText, Space, UndoResult, WriteResult, check_space
+from recollect.store.base import Bound, EncodedText, Space, UndoResult, Version, WriteResult, check_space
+from recollect.store.erasing import Receipt
+from recollect.store.reference.erasing import find_erasure_after
 from recollect.store.reference.files import ReferenceFileTransaction
 from recollect.store.reference.state import (
-    SYNC,
     Change,
     Key,
     State,
@@ -29,6 +30,15 @@ from recollect.store.reference.state import (
     subject_of,
 )
 from recollect.store.text_fields import embedding_text
+from recollect.store.writing import (
+    SYNC,
+    check_edge,
+    check_relation,
+    check_same_memory,
+    external_id_taken,
+    no_memory,
+    outside_bound,
+)
 
 DAY = 86_400e6  # microseconds
 
@@ -70,19 +80,21 @@ class ReferenceTransaction:
                 found.append(stored)
         return found
 
+    def last_position(self, memory: Memory, since: Version) -> int:
+        owner = (memory.collection, memory.user, memory.agent, memory.session)
+        stored = [
+            each.position or 0
+            for each in self.state.memories.values()
+            if (each.collection, each.user, each.agent, each.session) == owner
+        ]
+        return max(stored, default=0)
+
     def remember(self, memory: Memory) -> WriteResult:
         row = self._stored_row(memory)
         if row is None:
             return self._add(memory)
         current = self.state.memories[row]
-        if not self.bound.contains(current):
-            name = "id" if memory.id else "external_id"
-            raise InvalidInput(f"The {name} {getattr(memory, name)!r} is already in use; give another one, or none.")
-        if current.collection != memory.collection:
-            raise InvalidInput(
-                f"The id {current.id!r} belongs to a memory of the collection {current.collection!r}; "
-                "give another id, or none, to store it here, too."
-            )
+        check_same_memory(memory, current, self.bound)
         return self._rewrite(row, replace(memory, id=current.id, created=memory.created or current.created))
 
     def revise(self, id: str, revision: Callable[[Memory], Memory]) -> WriteResult:
@@ -115,7 +127,7 @@ class ReferenceTransaction:
         for row, memory in self.state.memories.items():
             if memory.id == id and self.bound.contains(memory):
                 return row
-        raise NotFound(f"There is no memory with the id {id!r}.")
+        raise no_memory(id)
 
     def row_with(self, id: str, text: str) -> int | None:
         for row, memory in self.state.memories.items():
@@ -123,9 +135,14 @@ class ReferenceTransaction:
                 return row
         return None
 
-    def set_use(self, row: int, use: Use) -> None:
+    def set_use(self, row: int, use: Use, by_day: Mapping[int, int] | None = None) -> None:
         self.require(row)
         self.state.uses[row] = use
+        if by_day is not None:
+            self.state.uses_by_day[row] = dict(by_day)
+
+    def add_receipt(self, receipt: Receipt) -> None:
+        self.state.receipts.append((receipt, frozenset(), self.state.version))
 
     def add_history(self, row: int, memory: Memory, until: datetime) -> None:
         self.require(row)
@@ -146,8 +163,7 @@ class ReferenceTransaction:
 
     def link(self, edge: Edge) -> None:
         source, target = self.row(edge.source), self.row(edge.target)
-        if self.state.memories[source].collection != self.state.memories[target].collection:
-            raise InvalidInput("Memories of different collections cannot be linked.")
+        check_edge(edge, self.state.memories[source], self.state.memories[target])
         key = ("edge", source, edge.kind, target)
         stored = self.state.edges.get(key)
         if stored is None or stored.weight != edge.weight:
@@ -163,10 +179,7 @@ class ReferenceTransaction:
         return len(chosen)
 
     def relate(self, edge: EntityEdge) -> None:
-        if not self.bound.contains_relation(edge):
-            raise InvalidInput(
-                f"This store is limited to {self.bound.describe()}, and the relation lies outside of it."
-            )
+        check_relation(edge, self.bound)
         key = ("relation", edge.collection, edge.user, edge.subject, edge.relation, edge.object)
         stored = self.state.relations.get(key)
         edge = replace(edge, created=edge.created or self.now)
@@ -193,7 +206,9 @@ class ReferenceTransaction:
         self._touch(*undone.touched)
         existed = sum(before is not None for before in replaced.values())
         added = sum(key[0] == "memory" for key, before in replaced.items() if before is None)
-        return UndoResult(undone.verb, undone.at, added, existed, tuple(ids), undone.erased)
+        last = max(undone.touched.values(), default=0)
+        erasure = find_erasure_after(state, self.bound, last) if operation is None else None
+        return UndoResult(undone.verb, undone.at, added, existed, tuple(ids), undone.erased, erasure)
 
     def undo_texts(self, operation: int | None = None) -> dict[str, str]:
         return self.state.undo_texts(self.bound, operation)
@@ -255,10 +270,10 @@ class ReferenceTransaction:
 
     def _check(self, memory: Memory, row: int) -> None:
         if not self.bound.contains(memory):
-            raise InvalidInput(f"This store is limited to {self.bound.describe()}, and the memory lies outside of it.")
+            raise outside_bound(self.bound)
         others = (stored for other, stored in self.state.memories.items() if other != row)
         if any(_same_external_id(other, memory) for other in others):
-            raise InvalidInput("Another memory of that collection has this external id already.")
+            raise external_id_taken(memory)
 
     def _write(self, row: int, memory: Memory) -> None:
         current = self.state.memories[row]

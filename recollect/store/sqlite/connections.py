@@ -18,6 +18,7 @@ import apsw
 
 from recollect.errors import DamagedFile, InvalidInput, StoreError
 from recollect.store.sqlite.checksums import checksum_state, connect
+from recollect.store.sqlite.lineage import OTHER, Lineage, is_overwritten, read_lineage
 from recollect.store.sqlite.migrations import APPLICATION_ID, is_up_to_date, migrate
 
 BUSY_MILLISECONDS = 30_000
@@ -43,9 +44,11 @@ class Connections:
         self._lock = Lock()
         self._closed = False
         _check_name(path)
-        self._uri = f"file:{_quoted(path)}"
+        self._uri = self._file_uri = f"file:{_quoted(path)}"
         self._identity: FileIdentity | None = None
-        self._bytes = 0  # of the file, when it was last looked at
+        self._bytes = self._modified = 0  # of the file, when it was last looked at
+        self._lineage: Lineage | None = None  # what it contained then
+        self._overwritten = False
         self._verifies = True  # False for a file that is getting its checksums
         with translate_errors(path):
             self._open_first()
@@ -64,7 +67,9 @@ class Connections:
         return connection
 
     def check_file(self) -> None:
-        """Refuse to go on when the file was deleted, replaced, emptied or cut off. This takes a microsecond or two."""
+        """Refuse to go on when the file was deleted, replaced, overwritten, emptied or cut off.
+
+        This takes a microsecond or two, and half a millisecond after a checkpoint."""
         try:
             now = os.stat(self.path)
         except FileNotFoundError:
@@ -83,6 +88,26 @@ class Connections:
         if now.st_size < self._bytes:
             self._check_shrunk(now.st_size)
         self._bytes = now.st_size
+        if now.st_mtime_ns != self._modified or self._overwritten:
+            self._check_content(now.st_mtime_ns)
+
+    def _check_content(self, modified: int) -> None:
+        """Refuse to go on when the file was overwritten in place; any other writing to it is a checkpoint."""
+        if self._lineage is not None and (
+            self._overwritten or is_overwritten(self.path, self._file_uri, self._lineage)
+        ):
+            self._overwritten = True
+            for connection in list(self._all):
+                with contextlib.suppress(apsw.Error):  # one that another thread is using right now
+                    _keep_log(connection)
+            raise StoreError(
+                f"{self.path} was overwritten by another file while it was open; nothing was written. Close everything "
+                f"that uses it, delete {self.path}-wal and {self.path}-shm if they are still there (they belong to "
+                "what the file contained before), and open it again to use what is there now."
+            )
+        found = read_lineage(self._file_uri)
+        if found not in (None, OTHER):
+            self._lineage, self._modified = found, modified
 
     def _check_shrunk(self, size: int) -> None:
         """A file shrinks when another process vacuums it; otherwise its end is missing."""
@@ -265,6 +290,13 @@ def switch_to_wal(connection: apsw.Connection) -> None:
             pass
         time.sleep(0.05)
     raise apsw.BusyError("the journal mode could not be changed")
+
+
+def _keep_log(connection: apsw.Connection) -> None:
+    """Do not let SQLite write what is only in the log into a file that it does not belong to."""
+    logged, written = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    if logged != written:
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
 
 
 def _check_name(path: str) -> None:

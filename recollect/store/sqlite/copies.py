@@ -13,17 +13,17 @@ from pathlib import Path
 import apsw
 
 from recollect.errors import DamagedFile, StoreError
-from recollect.model.validation import micros
+from recollect.model.validation import from_micros, micros
 from recollect.store.sqlite.checksums import connect, new_copy
 from recollect.store.sqlite.connections import Connections, fetch, fork_gate, translate_errors
-from recollect.store.sqlite.index import read_version
 from recollect.store.sqlite.store import SqliteStore
+from recollect.store.sqlite.versions import read_version
 
 STEP_PAGES = 512
 
 
 @dataclass(frozen=True, slots=True)
-class CopySummary:
+class FileSummary:
     """What a copy contains."""
 
     version: str
@@ -63,7 +63,7 @@ def finish_copy(path: str) -> None:
         connection.pragma("journal_mode", "delete")
 
 
-def check_copy(path: str) -> CopySummary:
+def check_copy(path: str) -> FileSummary:
     """Read all of a copy: a DamagedFile if anything is wrong with it."""
     with translate_errors(path), contextlib.closing(connect(path, apsw.SQLITE_OPEN_READONLY)) as connection:
         if problems := [problem for (problem,) in fetch(connection, "PRAGMA integrity_check(5)") if problem != "ok"]:
@@ -73,7 +73,14 @@ def check_copy(path: str) -> CopySummary:
         tables = fetch(connection, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
         counts = {name: connection.execute(f'SELECT count(*) FROM "{name}"').get for (name,) in tables}
         database = connection.execute("SELECT applied FROM migrations WHERE name = '0001_memories'").get
-        return CopySummary(str(read_version(connection)), database, counts)
+        return FileSummary(str(read_version(connection)), database, counts)
+
+
+def read_first_change(path: str) -> datetime | None:
+    """When the first change in a copy was made; None if there is none."""
+    with translate_errors(path), contextlib.closing(connect(path, apsw.SQLITE_OPEN_READONLY)) as connection:
+        first = connection.execute("SELECT min(at) FROM changes").get
+    return None if first is None else from_micros(first)
 
 
 def undo_after(store: SqliteStore, moment: datetime) -> tuple[int, tuple[str, ...]]:

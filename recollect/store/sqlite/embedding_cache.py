@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
 from threading import Lock
@@ -91,12 +91,15 @@ class SqliteEmbeddingCache:
             )
             self._shrink(connection)
 
-    def clear(self) -> int:
-        """Remove all entries, for an erasure; how many there were."""
+    def clear(self, except_hashes: Collection[bytes] = ()) -> int:
+        """Remove all entries but those with these hashes, for an erasure; how many."""
         with self._writing() as connection:
             connection.pragma("user_version", connection.pragma("user_version") | TO_CLEAN)
-            removed = int(connection.execute("SELECT count(*) FROM vectors").get)
-            connection.execute("DELETE FROM vectors")
+            connection.execute("CREATE TEMP TABLE kept (hash BLOB PRIMARY KEY) WITHOUT ROWID")
+            connection.executemany("INSERT INTO temp.kept VALUES (?)", ((hash,) for hash in except_hashes))
+            connection.execute("DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM temp.kept)")
+            removed = connection.changes()
+            connection.execute("DROP TABLE temp.kept")
         with self._lock:
             self._pending_uses.clear()
         return removed

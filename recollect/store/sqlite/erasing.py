@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import apsw
 import numpy as np
 
-from recollect.model.validation import micros
+from recollect.model.validation import from_micros, micros
 from recollect.store.base import Bound
+from recollect.store.bounds import NAMES, contains_folder, is_disjoint, is_inside
 from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id, receipt_from_dict
-from recollect.store.sqlite.bounds import NAMES, bound_condition, contains_folder, is_inside
 from recollect.store.sqlite.connections import fetch, fetch_value
+from recollect.store.sqlite.index_folder import IndexFolder
 from recollect.store.sqlite.postings import ENTRY
+from recollect.store.sqlite.statements import bound_condition
+from recollect.store.text_fields import join_title
 
 if TYPE_CHECKING:
     from recollect.store.sqlite.transaction import SqliteTransaction
@@ -53,9 +57,9 @@ def erase(
     """Remove memories, or everything inside the bound (None), inside a transaction."""
     connection, bound = transaction.connection, transaction.bound
     (salt,) = fetch(connection, "SELECT salt FROM erasure_salt")[0]
-    rows, names = _select(connection, bound, ids)
+    rows, names, versions = _select(connection, bound, ids)
     relations = _relations(connection, bound, None if ids is None else names)
-    own_code = confirmation_code(salt, names, [each[:5] for each in relations])
+    own_code = confirmation_code(salt, names, [each[:5] for each in relations], versions)
     check_code(code, own_code)
     chosen = json.dumps(rows)
     removed = {kind: _count(connection, bound, sql, chosen) for kind, sql in COUNTED.items()}
@@ -64,7 +68,7 @@ def erase(
         return Erasure({**removed, "words": 0}, own_code, dry_run=dry_run)
     owners = _owners(connection, rows) | {(collection, user, "", "") for collection, user, *_ in relations}
     if purge is not None and not dry_run:
-        removed["cached_vectors"] = purge()
+        removed["cached_vectors"] = purge(_kept_texts(connection, chosen))
     _mark_changes(connection, chosen)
     connection.execute(EDGE_HISTORY, (chosen,))
     transaction.delete(rows)
@@ -83,6 +87,14 @@ def erase(
     return Erasure(removed, own_code, None if dry_run else receipt, dry_run=dry_run)
 
 
+def _kept_texts(connection: apsw.Connection, rows: str) -> Iterator[str]:
+    """What was embedded of all other memories of the file, with their earlier versions."""
+    earlier = "json_extract(record, '$.title'), json_extract(record, '$.text')"
+    for table in ("title, text FROM memories WHERE", f"{earlier} FROM former WHERE what = 'memory' AND"):
+        for title, text in connection.execute(f"SELECT {table} row NOT {AMONG}", (rows,)):
+            yield join_title(title or "", text)
+
+
 def _count(connection: apsw.Connection, bound: Bound, sql: str, rows: str) -> int:
     """How many rows there are; edges to memories outside the bound are not counted, as nobody here may know of them."""
     condition, values = bound_condition(bound)
@@ -92,12 +104,16 @@ def _count(connection: apsw.Connection, bound: Bound, sql: str, rows: str) -> in
     return int(connection.execute(f"SELECT count(*) FROM {sql.format(inside=inside)}", (rows, *more)).get)
 
 
-def _select(connection: apsw.Connection, bound: Bound, ids: Sequence[str] | None) -> tuple[list[int], list[str]]:
+def _select(
+    connection: apsw.Connection, bound: Bound, ids: Sequence[str] | None
+) -> tuple[list[int], list[str], list[int]]:
+    """The memories to erase: rows, ids, and the version that last changed each."""
     condition, values = bound_condition(bound)
     listed = () if ids is None else (json.dumps(list(ids)),)
     among = "" if ids is None else " AND id IN (SELECT value FROM json_each(?))"
-    found = fetch(connection, f"SELECT row, id FROM memories WHERE true{condition}{among}", (*values, *listed))
-    return [row for row, _ in found], [id for _, id in found]
+    sql = f"SELECT row, id, changed FROM memories WHERE true{condition}{among}"
+    found = fetch(connection, sql, (*values, *listed))
+    return [row for row, *_ in found], [id for _, id, _ in found], [changed for *_, changed in found]
 
 
 def _relations(connection: apsw.Connection, bound: Bound, sources: Sequence[str] | None) -> list[tuple[str, ...]]:
@@ -216,8 +232,7 @@ def read_receipts(connection: apsw.Connection, bound: Bound) -> list[Receipt]:
     """The receipts of all erasures that lie inside a bound, oldest first."""
     if not _has_log(connection):
         return []
-    (salt,) = fetch(connection, "SELECT salt FROM erasure_salt")[0]
-    hashed = Bound(**{name: hash_id(salt, value) for name, value in bound.values.items()})
+    hashed = _hashed(connection, bound)
     found = fetch(connection, "SELECT owners, receipt FROM erasures ORDER BY version")
     return [
         receipt_from_dict(json.loads(receipt))
@@ -225,6 +240,28 @@ def read_receipts(connection: apsw.Connection, bound: Bound) -> list[Receipt]:
         if all(is_inside(owner, hashed) for owner in json.loads(owners))
         if not bound.values or json.loads(owners)
     ]
+
+
+def add_receipt(connection: apsw.Connection, version: int, receipt: Receipt) -> None:
+    """The receipt of an erasure elsewhere. Whose memories they were is not known here: no bound contains it."""
+    record = (version, micros(receipt.at), json.dumps(receipt.as_dict()))
+    connection.execute("INSERT INTO erasures VALUES (?, ?, 0, '[]', ?)", record)
+
+
+def find_erasure_after(connection: apsw.Connection, bound: Bound, version: int) -> datetime | None:
+    """When something inside a bound was last erased after this version; None if nothing was."""
+    found = fetch(connection, "SELECT at, owners FROM erasures WHERE version > ? ORDER BY version DESC", (version,))
+    if not found:
+        return None
+    hashed = _hashed(connection, bound)
+    erased = (at for at, owners in found if not all(is_disjoint(owner, hashed) for owner in json.loads(owners)))
+    return next(map(from_micros, erased), None)
+
+
+def _hashed(connection: apsw.Connection, bound: Bound) -> Bound:
+    """A bound with its values as the log of erasures has them."""
+    (salt,) = fetch(connection, "SELECT salt FROM erasure_salt")[0]
+    return Bound(**{name: hash_id(salt, value) for name, value in bound.values.items()})
 
 
 def last_erasure(connection: apsw.Connection) -> int:
@@ -252,12 +289,15 @@ def finish(connection: apsw.Connection, path: str, wait: int = WAIT_MILLISECONDS
     """Write the file anew, and empty its log; what could not be done, and why."""
     if not is_pending(connection):
         return ()
+    problem = IndexFolder(path).drop(wait / 1000)
     try:
         compacted = connection.execute("SELECT max(pending) FROM erasures").get < TO_COMPACT
         if not compacted:
             write_anew(connection, path, wait, truncate=False)
             connection.execute(f"UPDATE erasures SET pending = {TO_TRUNCATE} WHERE pending <> {DONE}")
         _empty_log(connection, wait)
+        if problem:
+            return (f"{problem}; they still have erased words",)
         connection.execute(f"UPDATE erasures SET pending = {DONE} WHERE pending <> {DONE}")
     except (apsw.BusyError, apsw.LockedError):
         return (f"another process or thread is using {path}; its pages or its log still have the erased bytes",)

@@ -11,9 +11,10 @@ import apsw
 from recollect.errors import InvalidInput
 from recollect.model import JsonObject
 from recollect.store.base import Bound, FileState, StoredChunk
-from recollect.store.sqlite.bounds import bound_condition, contains_folder
+from recollect.store.bounds import contains_folder
+from recollect.store.rows import ENCODED
 from recollect.store.sqlite.connections import fetch
-from recollect.store.sqlite.rows import ENCODED
+from recollect.store.sqlite.statements import bound_condition
 
 if TYPE_CHECKING:
     from recollect.store.sqlite.transaction import SqliteTransaction
@@ -34,6 +35,17 @@ def read_files(connection: apsw.Connection, collection: str) -> dict[str, FileSt
 def read_chunk_ids(connection: apsw.Connection, collection: str) -> list[str]:
     sql = f"SELECT id FROM memories WHERE row IN ({OF_FILES})"
     return [id for (id,) in fetch(connection, sql, (collection,))]
+
+
+def read_chunks(connection: apsw.Connection, collection: str) -> dict[str, list[StoredChunk]]:
+    sql = (
+        "SELECT f.path, c.row, m.id, c.digest FROM files f JOIN chunks c ON c.file = f.file "
+        "JOIN memories m ON m.row = c.row WHERE f.collection = ? ORDER BY f.path, c.row"
+    )
+    found: dict[str, list[StoredChunk]] = {}
+    for path, *chunk in fetch(connection, sql, (collection,)):
+        found.setdefault(path, []).append(StoredChunk(*chunk))
+    return found
 
 
 def read_embedded(connection: apsw.Connection, digests: Sequence[bytes], bound: Bound) -> set[bytes]:

@@ -1,13 +1,19 @@
-"""The in-memory index of a file: postings, vectors and columns as arrays, updated from change to change.
+"""The index of a file at one version, and how it follows the file from change to change.
 
-Every memory has a *slot*, its place in all arrays. A changed memory gets a new slot and its old one dies, so that an
-index that a recall still reads stays true to its version while a newer one is built beside it.
+It consists of parts that never change, in memory or mapped from files (see index_folder.py). Every memory has a *slot*,
+its place in all arrays of its part. A changed memory gets a slot in a new part and its old one dies, so that an index
+that a recall still reads stays true to its version while a newer one is built beside it.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from threading import Lock
 from typing import Any
 
@@ -15,365 +21,414 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import StoreError
-from recollect.model.memory import JSON_FIELDS, KEYWORD_FIELDS
-from recollect.store.base import Rows, Space
-from recollect.store.sqlite.arrays import GrowingArray
-from recollect.store.sqlite.connections import fetch
+from recollect.errors import DamagedIndex
+from recollect.store.base import Flags, IndexStatus, Rows, Space
+from recollect.store.sqlite.checksums import connect
 from recollect.store.sqlite.erasing import last_erasure
+from recollect.store.sqlite.index_folder import IndexFolder, SavedIndex
+from recollect.store.sqlite.part import LocalSlots, Part
+from recollect.store.sqlite.part_building import build_part, merge_parts
 from recollect.store.sqlite.postings import Postings
-from recollect.store.sqlite.rows import ENCODED, select_columns
-from recollect.store.sqlite.token_sketches import SketchArrays, SketchBuilder
+from recollect.store.sqlite.reading import changed_rows, check_vectors, deleted_rows, read_batches
+from recollect.store.sqlite.versions import FileVersion, active_space, precedes, read_database_id
 from recollect.store.sqlite.vocabulary import StemIndex, Vocabulary
-from recollect.store.text_fields import TEXT_FIELDS
-from recollect.store.told_times import unpack_times
 
-CODED = (*KEYWORD_FIELDS, "path")
-ACTIVE = "SELECT space FROM spaces WHERE active"
-# Every recall needs these; other columns are read when a filter or a stage first asks for them.
-ALWAYS = ("status", "collection", "expires", "created", "valid_from", "valid_to")
+log = logging.getLogger("recollect")
+Slots = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class FileVersion:
-    """The last change of a file. Its random token differs in a copy of the file that was changed on its own."""
+class IndexLimits:
+    """When parts are merged and written to files, in memories."""
 
-    number: int
-    token: int
-
-    def __str__(self) -> str:
-        return f"{self.number}.{self.token:x}" if self.number else "0"
-
-
-def read_version(connection: apsw.Connection) -> FileVersion:
-    number = connection.execute("SELECT max(version) FROM changes").get or 0
-    return FileVersion(number, read_change_token(connection, number))
+    min_saved: int = 5000  # smaller indexes are in memory only
+    max_tail: int = 2000  # so many in memory are written to a file
+    max_segment: int = 1 << 17  # larger parts are not made by merging
+    merge_ratio: int = 2  # a part is merged with another that is at most so many times as large
+    max_exact: float = 50_000  # vectors in scope: more are searched approximately (see nearest.py)
 
 
-def read_change_token(connection: apsw.Connection, number: int) -> int:
-    """The token of a change; 0 in a file of version 0.1 that is opened only for reading, or without that change."""
-    try:
-        return connection.execute("SELECT token FROM changes WHERE version = ?", (number,)).get or 0
-    except apsw.SQLError:
-        if connection.readonly("main"):
-            return 0
-        raise
+@dataclass(eq=False)
+class View:
+    """A part, and which of its slots are alive. What is derived from both is kept in the next version, too."""
+
+    part: Part
+    alive: Flags
+    cache: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        return self.part.size
+
+    @cached_property
+    def living(self) -> int:
+        return int(np.count_nonzero(self.alive))
 
 
-@dataclass(slots=True)
-class CodedColumn:
-    """A column of few distinct strings, as integers."""
-
-    codes: dict[str, int] = field(default_factory=dict)
-    values: GrowingArray = field(default_factory=lambda: GrowingArray(np.int32))
-
-    def extend(self, strings: list[str]) -> NDArray[Any]:
-        codes = self.codes
-        return self.values.extend(np.array([codes.setdefault(s, len(codes)) for s in strings], dtype=np.int32))
-
-
-@dataclass(slots=True)
-class NumberColumn:
-    """A column of numbers; NaN where there is none."""
-
-    values: GrowingArray = field(default_factory=lambda: GrowingArray(np.float64))
-
-    def extend(self, numbers: list[float | None]) -> NDArray[Any]:
-        return self.values.extend(np.array(numbers, dtype=np.float64))
-
-
-@dataclass(slots=True)
-class JsonColumn:
-    """A column of JSON values, by slot; slots with an empty one are left out."""
-
-    empty: str
-    values: dict[int, Any] = field(default_factory=dict)
-    used: int = 0
-
-    def extend(self, texts: list[str]) -> dict[int, Any]:
-        for slot, text in enumerate(texts, self.used):
-            if text != self.empty:
-                self.values[slot] = json.loads(text)
-        self.used += len(texts)
-        return self.values
-
-
-Column = CodedColumn | NumberColumn | JsonColumn
-
-
-def _column(name: str) -> Column:
-    if name in JSON_FIELDS:
-        return JsonColumn(JSON_FIELDS[name])
-    return CodedColumn() if name in CODED else NumberColumn()
-
-
-@dataclass(slots=True)
 class Index:
-    """All memories at one version."""
+    """All memories at one version. Slots are counted over all parts."""
 
-    version: FileVersion
-    rows: Rows
-    alive: NDArray[np.bool_]
-    postings: Postings
-    lengths: NDArray[np.uint32]  # words by slot and field
-    space: Space | None
-    matrix: NDArray[np.float32]
-    has_vector: NDArray[np.bool_]
-    told_slots: NDArray[np.int64]  # a slot for each time that its text tells of, ascending
-    told_times: NDArray[np.float64]  # the start and end of each
-    columns: dict[str, Any]
-    codes: dict[str, dict[str, int]]
-    sketches: SketchArrays | None = None  # of all slots, once a recall has asked for them
-    by_slot: dict[Any, Any] = field(default_factory=dict)  # derived arrays that hold as long as slots do
-    derived: dict[Any, Any] = field(default_factory=dict)  # what was derived from this version
-    _slot_order: tuple[Rows, NDArray[np.int64]] | None = None
-    _last_lookup: tuple[Rows, NDArray[np.int64]] | None = None
+    def __init__(self, version: FileVersion, space: Space | None, views: Sequence[View]) -> None:
+        self.version = version
+        self.space = space
+        self.views = tuple(views)
+        self.offsets = np.cumsum([0, *(view.size for view in self.views)]).tolist()
+        self.size: int = self.offsets[-1]
+        self.postings = Postings([view.part for view in self.views], self.offsets[:-1])
+        self.derived: dict[Any, Any] = {}  # what was derived from this version
+        self._last_lookup: tuple[Rows, Slots] | None = None
 
-    def slots(self, rows: Rows) -> NDArray[np.int64]:
+    @property
+    def dim(self) -> int:
+        return self.space.dim if self.space else 0
+
+    def check_sizes(self) -> None:
+        """Raise a DamagedIndex if a file of it was cut off."""
+        for view in self.views:
+            view.part.arrays.check_size()
+
+    def placed(self) -> Iterator[tuple[View, int]]:
+        """Each part, and the slot of its first memory."""
+        return zip(self.views, self.offsets, strict=False)
+
+    def slots(self, rows: Rows) -> Slots:
         """The slot of each row, −1 for a row that is not here."""
         last = self._last_lookup
         if last is not None and last[0] is rows:  # one step after another asks for the same hits
             return last[1]
-        if self._slot_order is None:
-            living = np.flatnonzero(self.alive)
-            order = np.argsort(self.rows[living], kind="stable")
-            self._slot_order = (self.rows[living][order], living[order])
-        known, slots = self._slot_order
-        if not len(known):
-            return np.full(len(rows), -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(known, rows), len(known) - 1)
-        found = np.where(known[at] == rows, slots[at], -1)
+        found = np.full(len(rows), -1, dtype=np.int64)
+        for view, offset in self.placed():
+            local = view.part.find(rows)
+            here = np.flatnonzero(local >= 0)
+            here = here[view.alive[local[here]]]
+            found[here] = local[here] + offset
         self._last_lookup = (rows, found)
         return found
+
+    def split(self, slots: Slots) -> Iterator[tuple[View, NDArray[np.int64], LocalSlots]]:
+        """Which of these slots are in each part, as places in ``slots`` and as slots of the part; none for −1."""
+        if len(self.views) == 1 and len(slots) and slots.min() >= 0:
+            yield self.views[0], np.arange(len(slots)), slots
+            return
+        owners = np.searchsorted(self.offsets, slots, side="right")  # 0 for −1
+        for number, count in enumerate(np.bincount(owners, minlength=1).tolist()):
+            if number and count:
+                places = np.flatnonzero(owners == number)
+                yield self.views[number - 1], places, slots[places] - self.offsets[number - 1]
+
+    def gather(self, slots: Slots, read: Callable[[Part, LocalSlots], NDArray[Any]], empty: NDArray[Any]) -> Any:
+        """What a part has about each slot, written into ``empty``, which has what is returned for −1."""
+        for view, places, local in self.split(slots):
+            empty[places] = read(view.part, local)
+        return empty
+
+    def rows(self, slots: Slots) -> Rows:
+        return np.asarray(self.gather(slots, lambda part, local: part.rows[local], np.full(len(slots), -1, np.int64)))
+
+    def column(self, name: str, slots: Slots) -> NDArray[np.float64]:
+        """The numbers of a column; NaN for −1."""
+        empty = np.full(len(slots), np.nan)
+        return np.asarray(self.gather(slots, lambda part, local: part.take(name, local), empty))
+
+    def strings(self, name: str, slots: Slots) -> list[str]:
+        """The strings of a column; empty for −1."""
+        found = [""] * len(slots)
+        for view, places, local in self.split(slots):
+            for place, text in zip(places.tolist(), view.part.strings(name, local), strict=True):
+                found[place] = text
+        return found
+
+    def vectors(self, slots: Slots) -> NDArray[np.float32]:
+        """The vectors of slots; NaN for −1 and for slots without one."""
+        found = np.full((len(slots), self.dim), np.nan, dtype=np.float32)
+        for view, places, local in self.split(slots):
+            has = view.part.has_vector[local]
+            found[places[has]] = view.part.vectors(local[has])
+        return found
+
+    def split_mask(self, flags: Flags) -> list[Flags]:
+        """The part of a mask over all slots that belongs to each part."""
+        return [flags[start:end] for start, end in pairwise(self.offsets)]
+
+    def join(self, masks: Sequence[Flags]) -> Flags:
+        """One mask over all slots, from one for each part."""
+        return np.concatenate(masks) if masks else np.zeros(0, np.bool_)
+
+    @cached_property
+    def has_vector(self) -> Flags:
+        return self.join([view.part.has_vector for view in self.views])
 
 
 class IndexUpdater:
     """Holds the newest index, and builds the next one from it and from what has changed in the file since."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: IndexFolder, limits: IndexLimits | None = None) -> None:
+        self.folder = folder
+        self.limits = limits or IndexLimits()
         self._lock = Lock()
         self.vocabulary: tuple[tuple[int, int], Vocabulary] | None = None  # and what it was made of
         self.stems: dict[str, StemIndex] = {}  # by language, of those that queries were in
-        self._begin(None)
-
-    def _begin(self, space: tuple[int, Space] | None) -> None:
-        self._space = space
-        self._rows = GrowingArray(np.int64)
-        self._lengths = GrowingArray(np.uint32, len(TEXT_FIELDS))
-        self._matrix = GrowingArray(np.float32, space[1].dim if space else 0)
-        self._has_vector = GrowingArray(np.bool_)
-        self._told_slots = GrowingArray(np.int64)
-        self._told_times = GrowingArray(np.float64, 2)
-        self._columns: dict[str, Column] = {name: _column(name) for name in ALWAYS}
-        self._sketches: SketchBuilder | None = None
-        self._by_slot: dict[Any, Any] = {}
         self._index: Index | None = None
+        self._space: tuple[int, Space] | None = None
+        self._saved: SavedIndex | None = None  # what the folder had when it was last read
+        self._stamp = -1  # of the manifest that was last read
+        self._based = 0  # the version of the manifest that the parts in files are of
+        self._next_save = 0  # memories in memory at which saving is tried again
+
+    def prepare(self) -> None:
+        """Read the manifest, before a transaction begins: then it is never newer than the transaction."""
+        if self._index is None:
+            with self._lock:
+                if self._index is None:
+                    self._read_folder()
+
+    def _read_folder(self) -> None:
+        stamp = self.folder.stamp()
+        if stamp != self._stamp:
+            self._stamp, self._saved = stamp, self.folder.read() if stamp else None
 
     def at(self, connection: apsw.Connection, version: FileVersion) -> Index | None:
         """The index at the connection's version; None when a newer one exists already (begin a new snapshot then)."""
         index = self._index
+        try:
+            if index is not None:
+                index.check_sizes()
+        except DamagedIndex as damage:
+            self.discard(damage)
+            index = None
         if index is None or index.version != version:
             with self._lock:
                 index = self._index
-                if index is not None and not _precedes(connection, index.version, version):
+                if index is not None and not precedes(connection, index.version, version):
                     if index.version.number > version.number:
                         return None
-                    self._begin(None)  # another history: the file was replaced by another one
-                    self.vocabulary = index = None
-                    self.stems = {}
+                    self._begin()  # another history: the file was replaced by another one
+                    index = None
                 if index is None or index.version != version:
                     try:
                         index = self._advance(connection, version)
-                    except BaseException:
-                        self._begin(None)  # half-grown arrays must not be built upon
-                        raise
+                    except DamagedIndex as damage:
+                        self._forget(damage)
+                        index = self._advance(connection, version)
         return index
+
+    def discard(self, damage: DamagedIndex) -> None:
+        """Drop the index and its manifest: a file of it is damaged."""
+        with self._lock:
+            self._forget(damage)
+
+    def _forget(self, damage: DamagedIndex) -> None:
+        log.warning("%s", damage)
+        self.folder.forget()
+        self._begin()
 
     def restart(self) -> None:
         """Drop the index: the file is no longer the one that it was made of."""
         with self._lock:
-            self.vocabulary = None
-            self.stems = {}
-            self._begin(None)
+            self._begin()
 
-    def column(self, index: Index, connection: apsw.Connection, name: str) -> Any:
-        """A column of the index, read from the file when it is first asked for."""
-        if name not in index.columns:
-            with self._lock:
-                if name not in index.columns:  # unless another thread has read it meanwhile
-                    self._read_column(index, connection, name)
-        return index.columns[name]
-
-    def _read_column(self, index: Index, connection: apsw.Connection, name: str) -> None:
-        column = _column(name)
-        values = dict(fetch(connection, f"SELECT m.row, {select_columns(connection, [name])} FROM memories m"))
-        empty: Any = JSON_FIELDS.get(name, "" if name in CODED else None)
-        read = column.extend([values.get(int(row), empty) for row in index.rows])
-        index.codes[name] = column.codes if isinstance(column, CodedColumn) else {}
-        index.columns[name] = read  # last: whoever sees the column must find its codes
-        if index is self._index:
-            self._columns[name] = column  # from now on it is updated
-
-    def sketches(self, index: Index, connection: apsw.Connection) -> SketchArrays:
-        """The token sketches of the index's slots, read from the file when they are first asked for."""
-        if index.sketches is None:
-            with self._lock:
-                if index.sketches is None:
-                    builder = SketchBuilder(index.space.dim if index.space else 0)
-                    index.sketches = builder.extend(_read_sketches(connection, 0, index.rows))
-                    if index is self._index:
-                        self._sketches = builder  # from now on it is updated
-        return index.sketches
+    def _begin(self) -> None:
+        self.vocabulary = None
+        self.stems = {}
+        self._index = None
+        self._saved = None
+        self._stamp = -1
+        self._next_save = 0
 
     def _advance(self, connection: apsw.Connection, version: FileVersion) -> Index:
         space = active_space(connection)
         index = self._index
-        if index is None or space != self._space or np.count_nonzero(index.alive) < len(index.rows) // 2:
-            self._begin(space)
+        if index is not None and (space != self._space or last_erasure(connection) > index.version.number):
+            self._begin()  # nothing of what was erased may stay in memory
             index = None
-        since = index.version.number if index else 0
-        if since and last_erasure(connection) > since:  # nothing of what was erased may stay in memory
-            self._begin(space)
-            self.vocabulary, self.stems, index, since = None, {}, None, 0
-        if since and _strengths_changed(connection, since):
-            self._columns.pop("strength", None)  # it is read again when a recall asks for it
-        names = list(self._columns)
-        columns = select_columns(connection, names)
-        sql = CHANGED_MEMORIES if since else ALL_MEMORIES
-        fresh = sorted(fetch(connection, sql.format(columns=columns), (since,)))
-        if any(each[1] is None for each in fresh):
-            raise _inconsistent(connection, "there are memories without words")
-        rows = np.array([each[0] for each in fresh], dtype=np.int64)
-        vectors, has_vector = self._vectors(connection, since, rows)
-
-        first = len(index.rows) if index else 0
-        alive = np.concatenate([index.alive if index else np.empty(0, np.bool_), np.ones(len(rows), np.bool_)])
-        if index:
-            deleted = connection.execute("SELECT row FROM gone WHERE version > ?", (since,))
-            replaced = np.concatenate([rows, np.array([row for (row,) in deleted], dtype=np.int64)])
-            dead = index.slots(replaced)
-            alive[dead[dead >= 0]] = False
-        told_slots, told = _read_told_times(connection, since, rows)
-        sketches = self._sketches.extend(_read_sketches(connection, since, rows)) if self._sketches else None
-        postings, lengths = (index.postings if index else Postings()).add([each[1] for each in fresh], first)
-        extended: dict[str, Any] = {
-            name: self._columns[name].extend([each[at] for each in fresh]) for at, name in enumerate(names, 2)
-        }
-        if index:
+        views, since = self._start(index, connection, version, space)
+        rows = changed_rows(connection, since)
+        if since:
+            views = _without(views, np.concatenate([rows, deleted_rows(connection, since)]))
+        with self._saver(connection, version, space, views, len(rows)) as saver:
+            vectors = 0
+            for batch in read_batches(connection, rows, space):
+                saver.add(build_part(batch))
+                vectors += batch.stored_vectors
+            if not since and space is not None:
+                check_vectors(connection, space, vectors)
+            views = saver.finish()
+        if index is not None:
             index.derived.clear()  # cached scopes refer to their index: a cycle that would keep its arrays
-        self._index = Index(
-            version=version,
-            rows=self._rows.extend(rows),
-            alive=alive,
-            postings=postings,
-            lengths=self._lengths.extend(lengths),
-            space=space[1] if space else None,
-            matrix=self._matrix.extend(vectors),
-            has_vector=self._has_vector.extend(has_vector),
-            told_slots=self._told_slots.extend(told_slots + first),
-            told_times=self._told_times.extend(told),
-            columns=extended,
-            codes={name: each.codes for name, each in self._columns.items() if isinstance(each, CodedColumn)},
-            sketches=sketches,
-            by_slot=self._by_slot,
-        )
+        self._space = space
+        self._index = Index(version, space[1] if space else None, views)
         return self._index
 
-    def _vectors(
-        self, connection: apsw.Connection, since: int, rows: Rows
-    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        has_vector = np.zeros(len(rows), dtype=np.bool_)
-        if self._space is None:
-            return np.zeros((len(rows), 0), dtype=np.float32), has_vector
-        number, space = self._space
-        found = fetch(connection, CHANGED_VECTORS if since else ALL_VECTORS, (since, number))
-        packed = b"".join(blob for _, blob in found)
-        if len(packed) != len(found) * space.dim * 2:
-            raise _inconsistent(connection, "there are vectors of another length than their model's")
-        vectors = np.frombuffer(packed, dtype=np.float16).reshape(len(found), space.dim).astype(np.float32)
-        owners = np.array([row for row, _ in found], dtype=np.int64)
-        if np.array_equal(owners, rows):
-            return vectors, np.ones(len(rows), dtype=np.bool_)
-        if not np.isin(owners, rows).all():
-            raise _inconsistent(connection, "there are vectors without memories")
-        places = np.searchsorted(rows, owners)
-        matrix = np.zeros((len(rows), space.dim), dtype=np.float32)
-        matrix[places] = vectors
-        has_vector[places] = True
-        return matrix, has_vector
+    def _start(
+        self,
+        index: Index | None,
+        connection: apsw.Connection,
+        version: FileVersion,
+        space: tuple[int, Space] | None,
+    ) -> tuple[list[View], int]:
+        """The parts to begin with, and the version that they reach: the last index, or what is in the folder."""
+        if index is not None:
+            tail = sum(view.living for view in index.views if not view.part.file)
+            if tail < self.limits.max_tail:
+                return list(index.views), index.version.number
+            self._read_folder()  # another process may have written these memories to files
+            if self._saved is None or self._saved.version.number <= self._based:
+                return list(index.views), index.version.number
+        views, since = self._open_saved(connection, version, space)
+        if since or index is None:
+            self._based = since
+            return views, since
+        return list(index.views), index.version.number
+
+    def _open_saved(
+        self, connection: apsw.Connection, version: FileVersion, space: tuple[int, Space] | None
+    ) -> tuple[list[View], int]:
+        """The parts in the folder, if they belong to this version of this file, and the version that they reach."""
+        saved = self._saved
+        if saved is None or not _fits(saved, connection, version, space):
+            return [], 0
+        return [View(part, alive) for part, alive in saved.parts], saved.version.number
+
+    def status(self, connection: apsw.Connection, version: FileVersion) -> IndexStatus:
+        """What is in the folder."""
+        saved, folder = self.folder.read(), str(self.folder.path)
+        if saved is None:
+            return IndexStatus(folder, "unusable" if self.folder.stamp() else "none")
+        usable = _fits(saved, connection, version, active_space(connection))
+        living = sum(int(np.count_nonzero(alive)) for _, alive in saved.parts)
+        changed = len(changed_rows(connection, saved.version.number)) if usable else 0
+        return IndexStatus(folder, "usable" if usable else "unusable", saved.bytes, len(saved.parts), living, changed)
+
+    @contextmanager
+    def _saver(
+        self,
+        connection: apsw.Connection,
+        version: FileVersion,
+        space: tuple[int, Space] | None,
+        views: list[View],
+        added: int,
+    ) -> Iterator[Saver]:
+        """What collects new parts: it writes them to files where that is worth it and possible."""
+        saver = Saver(self.limits, self.folder, views)
+        tail = added + sum(view.living for view in views if not view.part.file)
+        total = added + sum(view.living for view in views)
+        if (
+            not version.token
+            or connection.readonly("main")
+            or total < self.limits.min_saved
+            or tail < max(self.limits.max_tail, self._next_save)
+        ):
+            yield saver
+            return
+        with self.folder.writing() as mine:
+            saver.saving = mine and _last_erasure_now(connection) <= version.number
+            yield saver
+            if saver.saving:
+                parts = tuple((view.part, view.alive) for view in saver.views if view.part.file)
+                saver.publish(SavedIndex(read_database_id(connection), version, space, parts))
+        self._next_save = 0 if saver.saving else tail + self.limits.max_tail
 
 
-# The planner would scan all memories after every write: CROSS JOIN and the index keep the cost to what has changed.
-ALL_MEMORIES = "SELECT m.row, w.entries, {columns} FROM memories m LEFT JOIN words w ON w.row = m.row WHERE ?1 = 0"
-CHANGED_MEMORIES = (
-    "SELECT m.row, w.entries, {columns} FROM memories m INDEXED BY memories_changed "
-    "LEFT JOIN words w ON w.row = m.row WHERE m.changed > ?1"
-)
-ALL_VECTORS = "SELECT row, vector FROM vectors NOT INDEXED WHERE ?1 = 0 AND space = ?2"  # in the order of the file
-CHANGED_VECTORS = (
-    "SELECT v.row, v.vector FROM memories m INDEXED BY memories_changed "
-    "CROSS JOIN vectors v ON v.space = ?2 AND v.row = m.row WHERE m.changed > ?1"
-)
-ALL_SKETCHES = f"SELECT row, sketch FROM {{table}} WHERE ?1 = 0 AND space = ({ACTIVE})"
-CHANGED_SKETCHES = (
-    "SELECT k.row, k.sketch FROM memories m INDEXED BY memories_changed "
-    f"CROSS JOIN {{table}} k ON k.space = ({ACTIVE}) AND k.row = m.row WHERE m.changed > ?1"
-)
+class Saver:
+    """Collects the parts of the next version: small ones are merged, and those in memory are written to files."""
+
+    def __init__(self, limits: IndexLimits, folder: IndexFolder, views: list[View]) -> None:
+        self._limits = limits
+        self._folder = folder
+        self.views = views
+        self.saving = False
+        self._fresh: list[Part] = []
+
+    def add(self, part: Part) -> None:
+        self._fresh.append(part)
+        if self.saving and sum(each.size for each in self._fresh) >= self._limits.max_segment:
+            self._save([View(each, np.ones(each.size, np.bool_)) for each in self._fresh])
+            self._fresh = []
+
+    def finish(self) -> list[View]:
+        """All parts of the next version."""
+        for part in self._fresh:
+            self.views.append(View(part, np.ones(part.size, np.bool_)))
+        self._fresh = []
+        self.views = [view for view in self.views if view.living]
+        if self.saving:
+            self._save_tail()
+        self._merge_in_memory()
+        return self.views
+
+    def _save_tail(self) -> None:
+        """Write what is in memory, together with the files that are not much larger."""
+        limits = self._limits
+        chosen = [view for view in self.views if not view.part.file]
+        count = sum(view.living for view in chosen)
+        if not count:
+            return
+        for view in sorted((view for view in self.views if view.part.file), key=lambda view: view.living):
+            small = view.living <= limits.merge_ratio * count or 2 * view.living < view.size
+            if small and count + view.living <= limits.max_segment:
+                chosen.append(view)
+                count += view.living
+        self.views = [view for view in self.views if view not in chosen]
+        self._save(chosen)
+
+    def _save(self, views: Sequence[View]) -> None:
+        part = merge_parts([view.part for view in views], [view.alive for view in views])
+        try:
+            part = self._folder.write_segment(part)
+        except OSError as problem:
+            log.info("The index in %s is not written: %s", self._folder.path, problem)
+            self.saving = False
+        self.views.append(View(part, np.ones(part.size, np.bool_)))
+
+    def _merge_in_memory(self) -> None:
+        """Merge parts of equal size: a change costs what it adds, and there are few parts."""
+        files = [view for view in self.views if view.part.file]
+        memory = [view for view in self.views if not view.part.file]
+        while len(memory) > 1:
+            first, second = memory[-2].living, memory[-1].living
+            if first > self._limits.merge_ratio * second or first + second > self._limits.max_segment:
+                break
+            joined = merge_parts([view.part for view in memory[-2:]], [view.alive for view in memory[-2:]])
+            memory[-2:] = [View(joined, np.ones(joined.size, np.bool_))]
+        self.views = files + memory
+
+    def publish(self, saved: SavedIndex) -> None:
+        try:
+            self._folder.publish(saved)
+        except OSError as problem:
+            log.info("The index in %s is not written: %s", self._folder.path, problem)
+            self.saving = False
 
 
-ALL_TOLD_TIMES = "SELECT row, times FROM told_times WHERE ?1 = 0"
-CHANGED_TOLD_TIMES = (
-    "SELECT t.row, t.times FROM memories m INDEXED BY memories_changed "
-    "CROSS JOIN told_times t ON t.row = m.row WHERE m.changed > ?1"
-)
-
-
-def _read_told_times(
-    connection: apsw.Connection, since: int, rows: Rows
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The times told by all rows, or by what has changed: the place of its row for each, and its start and end."""
-    older = connection.readonly("main")  # a file of an earlier version that is only read may lack the table
-    if older and not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'told_times'").get:
-        return np.empty(0, dtype=np.int64), np.empty((0, 2))
-    found = sorted(fetch(connection, CHANGED_TOLD_TIMES if since else ALL_TOLD_TIMES, (since,)))
-    times = [unpack_times(packed) for _, packed in found]
-    owners = np.array([row for row, _ in found], dtype=np.int64)
-    places = np.repeat(np.searchsorted(rows, owners), [len(each) for each in times])
-    return places, np.concatenate([np.empty((0, 2)), *times])
-
-
-def _read_sketches(connection: apsw.Connection, since: int, rows: Rows) -> list[bytes]:
-    """The sketches of all rows, or of what has changed; empty where there is none."""
-    found: dict[int, bytes] = {}
-    for table in ENCODED:  # an older file that may only be read has them beside the vectors, or has none
-        if connection.execute("SELECT 1 FROM pragma_table_info(?) WHERE name = 'sketch'", (table,)).get:
-            sql = CHANGED_SKETCHES if since else ALL_SKETCHES
-            found.update(fetch(connection, sql.format(table=table), (since,)))
-    return [found.get(row, b"") for row in rows.tolist()]
-
-
-def _precedes(connection: apsw.Connection, before: FileVersion, now: FileVersion) -> bool:
-    """Is the earlier version part of this file's history? A copy that went its own way has other tokens."""
-    if before.number >= now.number:
-        return before == now
-    return before.number == 0 or read_change_token(connection, before.number) == before.token
-
-
-def _inconsistent(connection: apsw.Connection, what: str) -> StoreError:
-    return StoreError(
-        f"The parts of {connection.filename} do not fit together: {what}. Another program may have written to it; "
-        "'recollect doctor' shows what is wrong, and 'recollect doctor --fix' repairs it."
+def _fits(
+    saved: SavedIndex, connection: apsw.Connection, version: FileVersion, space: tuple[int, Space] | None
+) -> bool:
+    """Are these files an earlier state of this database, from before which nothing was erased?"""
+    return (
+        saved.version.token != 0
+        and saved.database == read_database_id(connection)
+        and saved.space == space
+        and precedes(connection, saved.version, version)
+        and last_erasure(connection) <= saved.version.number
     )
 
 
-def _strengths_changed(connection: apsw.Connection, since: int) -> bool:
-    """Has a decay, or the undo of one, changed strengths without touching the memories?"""
-    sql = "SELECT 1 FROM changes WHERE version > ? AND verb IN ('decay', 'undo') LIMIT 1"
-    return connection.execute(sql, (since,)).get is not None
+def _last_erasure_now(connection: apsw.Connection) -> int:
+    """The version of the last erasure, also of one after the connection's transaction began: nothing that it erased may
+    get into a file. An erasure that follows waits for the lock, and drops the files."""
+    with contextlib.closing(connect(connection.filename, apsw.SQLITE_OPEN_READONLY)) as fresh:
+        return last_erasure(fresh)
 
 
-def active_space(connection: apsw.Connection) -> tuple[int, Space] | None:
-    """The number and the model of the space that is searched."""
-    for number, name, dim in connection.execute("SELECT space, name, dim FROM spaces WHERE active"):
-        return number, Space(name, dim)
-    return None
+def _without(views: Sequence[View], rows: Rows) -> list[View]:
+    """The parts with the slots of these rows dead; parts that have none of them stay as they are."""
+    found = []
+    for view in views:
+        dead = view.part.find(rows)
+        dead = dead[dead >= 0]
+        if view.alive[dead].any():
+            alive = view.alive.copy()
+            alive[dead] = False
+            view = View(view.part, alive)
+        found.append(view)
+    return found

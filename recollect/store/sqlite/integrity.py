@@ -15,17 +15,18 @@ from numpy.typing import NDArray
 from recollect.model import Memory
 from recollect.model.validation import micros
 from recollect.store.base import LastBackup, Space
+from recollect.store.rows import ENCODED, from_row
 from recollect.store.sqlite.backups import read_last_backup
 from recollect.store.sqlite.checksums import new_copy
 from recollect.store.sqlite.connections import Connections, fetch, translate_errors
 from recollect.store.sqlite.files import read_folders
-from recollect.store.sqlite.index import active_space
 from recollect.store.sqlite.integrity_rules import EXAMPLES, MISFIT, RULES, Finding
 from recollect.store.sqlite.migrations import CHECKSUMS, MIGRATIONS
 from recollect.store.sqlite.postings import ENTRY
-from recollect.store.sqlite.rows import ENCODED, from_row, select_columns
+from recollect.store.sqlite.statements import select_columns
 from recollect.store.sqlite.store import SqliteStore
 from recollect.store.sqlite.transaction import MAX_OCCURRENCES, SqliteTransaction
+from recollect.store.sqlite.versions import active_space
 from recollect.store.text_fields import embedding_text, field_words
 from recollect.text.words import stem
 

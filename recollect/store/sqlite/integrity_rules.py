@@ -12,8 +12,8 @@ from typing import Literal
 import apsw
 
 from recollect.model.memory import JSON_FIELDS
+from recollect.store.rows import ENCODED
 from recollect.store.sqlite.connections import fetch
-from recollect.store.sqlite.rows import ENCODED
 from recollect.store.sqlite.transaction import SqliteTransaction
 
 Level = Literal["error", "warning", "note"]

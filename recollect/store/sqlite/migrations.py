@@ -327,7 +327,7 @@ def is_up_to_date(connection: apsw.Connection, path: str) -> bool:
     if newer:
         raise StoreError(
             f"{path} was written by a newer version of Recollect (it has {', '.join(sorted(newer))}). "
-            "Upgrade with 'pip install --upgrade recollect'; nothing was changed."
+            "Use a newer version of Recollect; nothing was changed."
         )
     return applied == MIGRATIONS.keys()
 

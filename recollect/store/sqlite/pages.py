@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import apsw
 
 from recollect.errors import StoreError
+from recollect.store.rows import ENCODED
 from recollect.store.sqlite.checksums import checksum_state, connect, lock_alone, rewrite_pages, unlock
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, switch_to_wal, translate_errors
 from recollect.store.sqlite.migrations import APPLICATION_ID
-from recollect.store.sqlite.rows import ENCODED
 
 
 @dataclass(frozen=True, slots=True)

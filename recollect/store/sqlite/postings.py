@@ -1,59 +1,28 @@
-"""Postings in memory: which slots have which term, in sorted segments that merge as they grow."""
+"""Postings: which slots have which term, over all parts of the index."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.base import Floats
-from recollect.store.sqlite.arrays import stable_order
-from recollect.store.text_fields import TEXT_FIELDS
+from recollect.store.base import Flags, Floats
+from recollect.store.sqlite.part import Part
+from recollect.store.sqlite.top_terms import WordEntries
 
 # One word of one memory: which, where and how often (7 bytes).
 ENTRY = np.dtype([("term", "<u4"), ("field", "u1"), ("times", "<u2")])
+MAX_WORDS = 20_000  # whose places in a part are kept
 Groups = Sequence[Sequence[int]]  # terms that count as one: the forms of a word
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Entries sorted by term, then slot. ``terms[i]`` owns entries ``starts[i]:starts[i + 1]``."""
-
-    terms: NDArray[np.uint32]
-    starts: NDArray[np.int64]
-    slots: NDArray[np.int32]
-    fields: NDArray[np.uint8]
-    times: NDArray[np.uint16]
-
-    def spans(self, terms: NDArray[np.uint32]) -> list[tuple[int, int]]:
-        """Where the entries of each term begin and end."""
-        first, last = (np.searchsorted(self.terms, terms, side) for side in ("left", "right"))
-        return list(zip(self.starts[first].tolist(), self.starts[last].tolist(), strict=True))
-
-
-@dataclass(frozen=True, slots=True)
 class Postings:
-    """All segments, largest first. Adding a few memories makes a small segment; equals in size merge."""
+    """The entries of all parts. A slot is counted over all parts: each begins at its offset."""
 
-    segments: tuple[Segment, ...] = ()
-
-    def add(self, blobs: list[bytes], first_slot: int) -> tuple[Postings, NDArray[np.uint32]]:
-        """The postings with these memories' entries at the following slots, and the lengths of their fields."""
-        entries = np.frombuffer(b"".join(blobs), dtype=ENTRY)
-        counts = np.array([len(blob) // ENTRY.itemsize for blob in blobs], dtype=np.int64)
-        local = np.repeat(np.arange(len(blobs), dtype=np.int32), counts)
-        cells = local.astype(np.int64) * len(TEXT_FIELDS) + entries["field"]
-        lengths = np.bincount(cells, weights=entries["times"], minlength=len(blobs) * len(TEXT_FIELDS))
-        added = _segment(
-            entries["term"].copy(), local + np.int32(first_slot), entries["field"].copy(), entries["times"].copy()
-        )
-        segments = [*self.segments, added]
-        while len(segments) > 1 and len(segments[-2].slots) <= 2 * len(segments[-1].slots):
-            segments[-2:] = [_merged(segments[-2], segments[-1])]
-        return Postings(tuple(segments)), lengths.reshape(len(blobs), len(TEXT_FIELDS)).astype(np.uint32)
+    def __init__(self, parts: Sequence[Part], offsets: Sequence[int]) -> None:
+        self._parts = list(zip(parts, offsets, strict=True))
 
     def times(self, groups: Groups, weights: NDArray[np.float64]) -> tuple[NDArray[np.int32], Floats, list[int]]:
         """For each group: slots that have any of its terms in a field with weight, ascending, and Σ weight × times.
@@ -79,42 +48,89 @@ class Postings:
         group, slots, _, _ = self._entries(groups)
         return np.bincount(group[among[slots]], minlength=len(groups)) > 0
 
+    def at(self, groups: Groups, weights: Floats, slots: NDArray[np.int64]) -> Floats:
+        """By group and slot: Σ weight × times, 0 where none of its terms occurs, and for −1."""
+        found = np.zeros((len(groups), len(slots)))
+        places, amounts = [np.empty(0, np.int64)], [np.empty(0)]
+        order = np.argsort(slots, kind="stable")
+        ordered = slots[order]
+        for part, offset in self._parts:
+            first, last = np.searchsorted(ordered, (offset, offset + part.size))
+            local = ordered[first:last] - offset
+            for number, words in enumerate(word_entries(part, groups)) if len(local) else ():
+                for word in words:
+                    owners, entries = _entries_of(word.slots, local)
+                    if not len(owners):
+                        continue
+                    places.append(number * len(slots) + order[first + owners])
+                    amounts.append(word.amounts(weights, entries))
+        place, amount = np.concatenate(places), np.concatenate(amounts)
+        if len(place):
+            by_place = np.argsort(place, kind="stable")
+            place, amount = place[by_place], amount[by_place]
+            starts = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+            found.ravel()[place[starts]] = np.add.reduceat(amount, starts)
+        return found
+
     def _entries(self, groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[Any]]:
         """The entries of all terms, group by group: whose they are, their slots, fields and times."""
         terms = np.array([term for group in groups for term in group], dtype=np.uint32)
         owners = [number for number, group in enumerate(groups) for _ in group]
-        spans = zip(*(segment.spans(terms) for segment in self.segments), strict=True)
+        spans = zip(*(_spans(part, terms) for part, _ in self._parts), strict=True)
         found = [
-            (number, segment, slice(start, end))
+            (number, part, offset, start, end)
             for number, each in zip(owners, spans, strict=False)
-            for segment, (start, end) in zip(self.segments, each, strict=True)
+            for (part, offset), (start, end) in zip(self._parts, each, strict=True)
             if start < end
         ]
         if not found:
             return np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.uint8), np.empty(0, np.uint16)
         return (
-            np.repeat([number for number, _, _ in found], [span.stop - span.start for _, _, span in found]),
-            np.concatenate([segment.slots[span] for _, segment, span in found]),
-            np.concatenate([segment.fields[span] for _, segment, span in found]),
-            np.concatenate([segment.times[span] for _, segment, span in found]),
+            np.repeat([number for number, *_ in found], [end - start for *_, start, end in found]),
+            np.concatenate(
+                [part.arrays.span("slots", start, end) + np.int32(offset) for _, part, offset, start, end in found]
+            ),
+            np.concatenate([part.arrays.span("fields", start, end) for _, part, _, start, end in found]),
+            np.concatenate([part.arrays.span("times", start, end) for _, part, _, start, end in found]),
         )
 
 
-def _segment(
-    terms: NDArray[np.uint32], slots: NDArray[np.int32], fields: NDArray[np.uint8], times: NDArray[np.uint16]
-) -> Segment:
-    order = stable_order(terms)
-    ordered = terms[order]
-    fresh = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.empty(0, np.int64)
-    starts = np.append(fresh, len(ordered)).astype(np.int64)
-    return Segment(ordered[fresh], starts, slots[order], fields[order], times[order])
+def word_entries(part: Part, groups: Groups) -> list[list[WordEntries]]:
+    """Where the words of each group occur in a part."""
+    known = part.words
+    if unknown := [term for group in groups for term in group if term not in known]:
+        if len(known) + len(unknown) > MAX_WORDS:
+            known = part.words = {}  # another thread may still use the other one
+            unknown = [term for group in groups for term in group]
+        for term, (start, end) in zip(unknown, _spans(part, np.array(unknown, dtype=np.uint32)), strict=True):
+            spans = (part.arrays.span(name, start, end) for name in ("slots", "fields", "times"))
+            known[term] = WordEntries(*spans) if start < end else None
+    return [[entries for term in group if (entries := known[term]) is not None] for group in groups]
 
 
-def _merged(first: Segment, second: Segment) -> Segment:
-    """Slots of the second all come after those of the first, so a stable sort keeps them ascending."""
-    return _segment(
-        np.concatenate([np.repeat(each.terms, np.diff(each.starts)) for each in (first, second)]),
-        np.concatenate([first.slots, second.slots]),
-        np.concatenate([first.fields, second.fields]),
-        np.concatenate([first.times, second.times]),
-    )
+def count_slots(words: Sequence[WordEntries], weights: Floats, bound: Flags, scope: Flags) -> tuple[int, bool]:
+    """How many slots of the bound have any of these words in a field with weight, and whether one in scope has."""
+    having = np.zeros(len(bound), dtype=np.bool_)
+    for word in words:
+        having[word.slots if (weights > 0).all() else word.slots[weights[word.fields] * word.times > 0]] = True
+    count = int(np.count_nonzero(having & bound))
+    return count, bool(count) and bool((having & scope).any())
+
+
+def _entries_of(slots: NDArray[Any], wanted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The entries of these slots, of which there may be several: the place of the slot in ``wanted``, and the entry."""
+    chosen = wanted.astype(slots.dtype)
+    first = slots.searchsorted(chosen)
+    here = (slots.take(first, mode="clip") == chosen).nonzero()[0]
+    if not len(here):  # most words are in few of the memories that are asked for
+        return here, here
+    first = first[here]
+    counts = slots.searchsorted(chosen[here], "right") - first
+    offsets = counts.cumsum() - counts
+    return here.repeat(counts), np.arange(int(counts.sum())) + (first - offsets).repeat(counts)
+
+
+def _spans(part: Part, terms: NDArray[np.uint32]) -> list[tuple[int, int]]:
+    """Where the entries of each term begin and end."""
+    first, last = (np.searchsorted(part.terms, terms, side) for side in ("left", "right"))
+    return list(zip(part.starts[first].tolist(), part.starts[last].tolist(), strict=True))

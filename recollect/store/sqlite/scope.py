@@ -5,150 +5,211 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.model import Memory
 from recollect.model import validation as check
 from recollect.model.filter import FilterExpression, any_filter
-from recollect.model.matching import match_context, match_near
 from recollect.store.base import Bound, Exclusion, Flags, Floats, Rows
 from recollect.store.filters import HOUR, Condition, explain, positive_values, scope_conditions
-from recollect.store.sqlite.index import Index
+from recollect.store.sqlite.index import Index, View
+from recollect.store.sqlite.part import CODED, Part
+from recollect.store.sqlite.string_table import encode
 
 NOT_STORED = "it is not in the store"
-MAX_DERIVED = 64  # entries kept for a version
+MAX_SCOPES = 16  # that are kept for a part, and for a version
 COLUMN_OF = {"min_confidence": "confidence", "since": "created", "until": "created", "near": "context"}
-Slots = Flags  # one for each slot
+DATED = ("valid_from", "valid_to", "expires")
+LastAccesses = Callable[[], tuple[Rows, Floats]]
+Reason = Condition | str
+TermCount = tuple[int, bool]  # how many slots of the bound have a term, and whether one in scope has it
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
+class PartScope:
+    """The slots of one part that pass every condition."""
+
+    slots: Flags
+    inside: Flags  # the memories of the bound
+    bound_slots: Flags  # the bound, and the collections asked for: what word statistics are made of
+    conditions: list[tuple[Reason, Flags]] = field(default_factory=list)  # and the slots that pass each
+    terms: dict[Hashable, TermCount] = field(default_factory=dict)  # what was counted before
+
+    def restricted(self, reason: str, passing: Flags) -> PartScope:
+        return PartScope(self.slots & passing, self.inside, self.bound_slots, [*self.conditions, (reason, passing)])
+
+
+@dataclass(eq=False)
 class SlotScope:
     """Slots that pass every condition. It keeps the conditions, so that an exclusion can be explained."""
 
     index: Index
-    slots: Slots
-    inside: Slots  # the memories of the bound
-    bound_slots: Slots  # the bound, and the collections asked for: what word statistics are made of
+    parts: list[PartScope]
     bound_key: Hashable
-    conditions: list[tuple[Condition | str, Slots]] = field(default_factory=list)  # or the reason; the slots that pass
 
-    @property
+    @cached_property
+    def slots(self) -> Flags:
+        return self.index.join([part.slots for part in self.parts])
+
+    @cached_property
+    def bound_slots(self) -> Flags:
+        return self.index.join([part.bound_slots for part in self.parts])
+
+    @cached_property
     def count(self) -> int:
         return int(np.count_nonzero(self.slots))
 
-    def contains(self, rows: Rows) -> Slots:
+    def contains(self, rows: Rows) -> Flags:
         slots = self.index.slots(rows)
         return np.asarray((slots >= 0) & self.slots[slots]) if len(self.slots) else slots >= 0
 
     def knows(self, row: int) -> bool:
-        slot = int(self.index.slots(np.array([row]))[0])
-        return slot >= 0 and bool(self.inside[slot])
+        return self._find(row) is not None
 
     def exclusion(self, row: int) -> Exclusion | None:
-        slot = int(self.index.slots(np.array([row]))[0])
-        if slot < 0 or not self.inside[slot]:
+        found = self._find(row)
+        if found is None:
             return Exclusion(NOT_STORED)
-        for condition, passing in self.conditions:
+        view, scope, slot = found
+        for condition, passing in scope.conditions:
             if not passing[slot]:
                 if isinstance(condition, str):
                     return Exclusion(condition)
-                return explain(condition, _partial_memory(self.index, slot, condition.name))
+                return explain(condition, _partial_memory(view.part, slot, condition.name))
         return None
 
-    def restricted(self, reason: str, passing: Slots) -> SlotScope:
-        """The scope with one more condition."""
-        conditions = [*self.conditions, (reason, passing)]
-        return SlotScope(self.index, self.slots & passing, self.inside, self.bound_slots, self.bound_key, conditions)
+    def _find(self, row: int) -> tuple[View, PartScope, int] | None:
+        """A row of the bound: its part, the scope there, and its slot."""
+        for view, scope in zip(self.index.views, self.parts, strict=True):
+            slot = int(view.part.find(np.array([row]))[0])
+            if slot >= 0 and scope.inside[slot]:
+                return view, scope, slot
+        return None
+
+    def restricted(self, reason: str, passing: Sequence[Flags]) -> SlotScope:
+        """The scope with one more condition, as one mask for each part."""
+        parts = [scope.restricted(reason, flags) for scope, flags in zip(self.parts, passing, strict=True)]
+        return SlotScope(self.index, parts, self.bound_key)
 
 
-def _partial_memory(index: Index, slot: int, condition: str) -> Memory:
+def _partial_memory(part: Part, slot: int, condition: str) -> Memory:
     """A memory with the one field that a condition compares."""
     name = COLUMN_OF.get(condition, condition)
-    if name not in index.columns:
-        return Memory("")
-    column = index.columns[name]
-    if index.codes.get(name):  # empty for other columns
-        value: Any = list(index.codes[name])[int(column[slot])]
-    elif name in ("tags", "context"):
-        value = column.get(slot, {})
+    value: Any
+    if name == "tags":
+        value = part.values.tags_of(slot)
+    elif name == "context":
+        value = part.values.context_of(slot)
+    elif name in CODED:
+        (value,) = part.strings(name, np.array([slot]))
+    elif f"column.{name}" in part.arrays.names():
+        number = float(part.column(name)[slot])
+        value = None if np.isnan(number) else check.from_micros(int(number)) if name == "created" else number
     else:
-        value = None if np.isnan(column[slot]) else float(column[slot])
-    if name == "created":
-        value = check.from_micros(int(value))
+        return Memory("")
     return Memory("", **{name: value})
 
 
-class ScopeBuilder:
-    """Evaluates conditions over an index. Each gives two arrays: certainly true, and certainly false."""
+def find_bound_slots(view: View, bound: Bound) -> Flags:
+    """The slots of stored memories inside a bound, forgotten ones too."""
+    if not bound.values:
+        return view.alive
+    key = ("bound", bound)
+    known: Flags | None = view.cache.get(key)
+    if known is None:
+        known = view.alive.copy()
+        for name, value in bound.values.items():
+            known &= view.part.having(name, (value,))
+        _keep(view.cache, key, known)
+    return known
 
-    def __init__(
-        self,
-        index: Index,
-        column: Callable[[str], Any],
-        last_accessed: Callable[[], tuple[Rows, Floats]],
-        bound: Bound,
-    ) -> None:
+
+def _keep(cache: dict[Any, Any], key: Hashable, answer: Any) -> None:
+    """Other threads may clear the cache at any time."""
+    if len(cache) >= MAX_SCOPES:
+        cache.clear()
+    cache[key] = answer
+
+
+def has_validity_periods(part: Part) -> bool:
+    """Does any memory of the part have a validity period or an expiry?"""
+    dated: bool | None = part.cache.get("dated")
+    if dated is None:
+        dated = not all(np.isnan(part.arrays[f"column.{name}"]).all() for name in DATED)
+        part.cache["dated"] = dated
+    return dated
+
+
+class ScopeBuilder:
+    """Compiles filters over an index."""
+
+    def __init__(self, index: Index, last_accessed: LastAccesses, bound: Bound) -> None:
         self.index = index
         self.bound = bound
-        self.column = column
         self.last_accessed = last_accessed
-        self.now = 0
-        self.size = len(index.rows)
 
     def build(
         self, filter: FilterExpression | None, statuses: Sequence[str], now: datetime, as_of: bool, hidden: bool
     ) -> SlotScope:
-        """The scope of a filter. One that does not depend on time is cached until something is written."""
-        self.now = check.micros(now)
+        """The scope of a filter. What does not depend on time is kept until a part changes."""
         conditions = scope_conditions(filter, statuses, now, as_of, hidden)
-        key = (
-            None
-            if as_of or hidden or self._has_validity_periods() or _depends_on_last_access(filter)
-            else ("scope", self.bound, repr(filter), tuple(statuses))
-        )
-        if key is None:
-            return self._compile(filter, conditions)
-        known: SlotScope | None = self.index.derived.get(key)
+        collections = tuple(sorted(set(positive_values(filter, "collection"))))
+        changing = as_of or hidden or _depends_on_last_access(filter)
+        key = None if changing else ("scope", self.bound, repr(filter), tuple(statuses))
+        dated = any(has_validity_periods(view.part) for view in self.index.views)
+        known: SlotScope | None = None if key is None or dated else self.index.derived.get(key)
         if known is None:
-            known = self._compile(filter, conditions)
-            self._keep(key, known)
+            moment = check.micros(now)
+            parts = [self._part(view, key, conditions, collections, moment) for view in self.index.views]
+            known = SlotScope(self.index, parts, (self.bound, *collections))
+            if key is not None and not dated:
+                _keep(self.index.derived, key, known)
         return known
 
-    def _has_validity_periods(self) -> bool:
-        """Does any memory have a validity period or an expiry?"""
-        dated: bool | None = self.index.derived.get("dated")
-        if dated is None:
-            moments = (self.column(name) for name in ("valid_from", "valid_to", "expires"))
-            dated = self.index.derived["dated"] = not all(np.isnan(each).all() for each in moments)
-        return dated
+    def _part(
+        self, view: View, key: Hashable, conditions: Sequence[Condition], collections: Sequence[str], now: int
+    ) -> PartScope:
+        if key is None or has_validity_periods(view.part):
+            return self._compile(view, conditions, collections, now)
+        known: PartScope | None = view.cache.get(key)
+        if known is None:
+            known = self._compile(view, conditions, collections, now)
+            _keep(view.cache, key, known)
+        return known
 
-    def _compile(self, filter: FilterExpression | None, conditions: Sequence[Condition]) -> SlotScope:
-        inside = self.bound_slots()
-        passing: list[tuple[Condition | str, Slots]] = [(each, self._decide(each)[0]) for each in conditions]
+    def _compile(self, view: View, conditions: Sequence[Condition], collections: Sequence[str], now: int) -> PartScope:
+        inside = find_bound_slots(view, self.bound)
+        evaluator = _Evaluator(view.part, now, self.last_accessed)
+        passing = [(each, _light(evaluator.decide(each)[0])) for each in conditions]
         slots = inside.copy()
         for _, flags in passing:
             slots &= flags
-        collections = positive_values(filter, "collection")
-        bound_slots = inside & ~self._coded("status", ("forgotten",))
+        bound_slots = inside & ~view.part.having("status", ("forgotten",))
         if collections:
-            bound_slots &= self._coded("collection", collections)
-        key = (self.bound, *sorted(set(collections)))
-        return SlotScope(self.index, slots, inside, bound_slots, key, passing)
+            bound_slots &= view.part.having("collection", collections)
+        return PartScope(slots, inside, bound_slots, [*passing])
 
-    def bound_slots(self) -> Slots:
-        """The slots of stored memories inside the bound, forgotten ones too."""
-        key = ("bound", self.bound)
-        known: Slots | None = self.index.derived.get(key)
-        if known is None:
-            known = self.index.alive.copy()
-            for name, value in self.bound.values.items():
-                known &= self._coded(name, (value,))
-            self._keep(key, known)
-        return known
 
-    def _decide(self, condition: Condition) -> tuple[Slots, Slots]:
+def _light(flags: Flags) -> Flags:
+    """A mask that is the same everywhere takes no room."""
+    if flags.all() or not flags.any():
+        return np.broadcast_to(flags[:1], flags.shape)
+    return flags
+
+
+class _Evaluator:
+    """Evaluates conditions over a part. Each gives two arrays: certainly true, and certainly false."""
+
+    def __init__(self, part: Part, now: int, last_accessed: LastAccesses) -> None:
+        self.part = part
+        self.now = now
+        self.last_accessed = last_accessed
+
+    def decide(self, condition: Condition) -> tuple[Flags, Flags]:
         """The slots for which a condition certainly holds, and those for which it certainly does not; as
         ``filters.decide``, for all slots at once."""
         wanted = condition.wanted
@@ -157,112 +218,82 @@ class ScopeBuilder:
                 yes, no = self._decide_all(wanted)
                 return no, yes
             case "or":
-                yes, no = np.zeros(self.size, np.bool_), np.ones(self.size, np.bool_)
+                yes, no = np.zeros(self.part.size, np.bool_), np.ones(self.part.size, np.bool_)
                 for part_yes, part_no in map(self._decide_all, wanted):
                     yes |= part_yes
                     no &= part_no
                 return yes, no
             case "context":
-                return self._by_context(repr(wanted), lambda context: match_context(context, wanted))
+                return self.part.values.decide(wanted)
             case "near":
-                return self._by_context("", lambda context: match_near(context, wanted))
+                return self.part.values.near(wanted)
         yes = self._holds(condition.name, wanted, condition.decay)
         return yes, ~yes
 
-    def _decide_all(self, conditions: Sequence[Condition]) -> tuple[Slots, Slots]:
-        yes, no = np.ones(self.size, np.bool_), np.zeros(self.size, np.bool_)
-        for part_yes, part_no in map(self._decide, conditions):
+    def _decide_all(self, conditions: Sequence[Condition]) -> tuple[Flags, Flags]:
+        yes, no = np.ones(self.part.size, np.bool_), np.zeros(self.part.size, np.bool_)
+        for part_yes, part_no in map(self.decide, conditions):
             yes &= part_yes
             no |= part_no
         return yes, no
 
-    def _holds(self, name: str, wanted: Any, decay: float) -> Slots:
+    def _compare(self, name: str, compare: Callable[[NDArray[Any]], Any]) -> Flags:
+        """The slots whose number passes; one comparison where all have the same."""
+        flags = np.asarray(compare(self.part.arrays[f"column.{name}"]))
+        return np.broadcast_to(flags, (self.part.size,)) if len(flags) != self.part.size else flags
+
+    def _holds(self, name: str, wanted: Any, decay: float) -> Flags:
+        part = self.part
         match name:
             case "remembered":
-                return ~self._coded("status", ("forgotten",))
+                return ~part.having("status", ("forgotten",))
             case "stored_status":
-                return self._coded("status", wanted)
+                return part.having("status", wanted)
             case "status":
                 return self._with_status(wanted)
             case "begun":
-                return np.asarray(~(self.column("valid_from") > self.now))
+                return self._compare("valid_from", lambda moments: ~(moments > self.now))
             case "valid":
                 return self._valid()
             case "unexpired":
-                return np.asarray(~(self.column("expires") <= self.now))
+                return self._compare("expires", lambda moments: ~(moments <= self.now))
             case "tags":
-                return self._tagged(wanted)
+                return part.values.with_tags(tuple(dict.fromkeys(wanted)))
             case "path":
                 return self._under_path(wanted)
             case "classification":
-                return np.asarray(self.column(name) <= wanted)
+                return self._compare(name, lambda numbers: numbers <= wanted)
             case "min_confidence":
                 return self._with_confidence(wanted, decay)
             case "since":
-                return np.asarray(self.column("created") >= check.micros(wanted))
+                return self._compare("created", lambda moments: moments >= check.micros(wanted))
             case "until":
-                return np.asarray(self.column("created") < check.micros(wanted))
+                return self._compare("created", lambda moments: moments < check.micros(wanted))
             case _:
-                return self._coded(name, wanted)
+                return part.having(name, wanted)
 
-    def _coded(self, name: str, values: Sequence[str]) -> Slots:
-        column = self.column(name)
-        index = self.index.codes[name]
-        known = [index[value] for value in values if value in index]
-        if len(known) == 1:
-            return np.asarray(column == known[0])
-        return np.isin(column, known)
+    def _under_path(self, path: str) -> Flags:
+        if path[-1:] != "/":
+            return self.part.having("path", (path,))
+        first, last = self.part.table("path").starting_with(encode(path))
+        column = self.part.column("path")
+        return np.asarray((column >= first) & (column < last))
 
-    def _tagged(self, tags: Sequence[str]) -> Slots:
-        wanted = set(tags)
-        if not wanted:
-            return np.ones(self.size, np.bool_)
-        stored = self.column("tags")
-        return self._flags(slot for slot, tags in list(stored.items()) if slot < self.size and wanted <= set(tags))
-
-    def _under_path(self, path: str) -> Slots:
-        index = dict(self.index.codes["path"]) if "path" in self.index.columns else None
-        column = self.column("path")
-        index = index if index is not None else dict(self.index.codes["path"])
-        matching = [
-            code for stored, code in index.items() if stored == path or (path[-1:] == "/" and stored.startswith(path))
-        ]
-        return np.isin(column, matching)
-
-    def _by_context(self, key: str, matches: Callable[[Any], bool | None]) -> tuple[Slots, Slots]:
-        """Evaluate a condition on the context; once a version, if there is a key to cache it under."""
-        known: tuple[Slots, Slots] | None = self.index.derived.get(key)
-        if known is None:
-            contexts = self.column("context")
-            answers = {slot: matches(context) for slot, context in list(contexts.items()) if slot < self.size}
-            empty = matches({})
-            known = yes, no = np.full(self.size, empty is True), np.full(self.size, empty is False)
-            for slot, answer in answers.items():
-                yes[slot], no[slot] = answer is True, answer is False
-            if key:
-                self._keep(key, known)
-        return known
-
-    def _keep(self, key: Hashable, answer: Any) -> None:
-        """Cache for this version of the file. Other threads may clear the cache at any time."""
-        if len(self.index.derived) > MAX_DERIVED:
-            self.index.derived.clear()
-        self.index.derived[key] = answer
-
-    def _with_confidence(self, minimum: float, decay: float) -> Slots:
+    def _with_confidence(self, minimum: float, decay: float) -> Flags:
         """confidence × decay ^ days ≥ minimum, days since the last access, or since creation without one.
 
         Time counts in whole hours: a memory written a moment ago has the confidence that it was written with.
         """
-        confidence = np.nan_to_num(self.column("confidence"))
+        confidence = np.nan_to_num(self.part.column("confidence"))
         if decay == 1.0:
             return np.asarray(confidence >= minimum)
-        passing = self._decayed_confidence(self.column("created"), confidence, decay) >= minimum
+        created = self.part.column("created")
+        passing = self._decayed_confidence(created, confidence, decay) >= minimum
         if (passing | (confidence < minimum)).all():  # an access could only raise what passes already
             return np.asarray(passing)
-        seen = self.column("created").copy()
+        seen = created.copy()
         rows, moments = self.last_accessed()
-        slots = self.index.slots(rows)
+        slots = self.part.find(rows)
         known = slots >= 0
         seen[slots[known]] = np.maximum(seen[slots[known]], moments[known])
         return np.asarray(self._decayed_confidence(seen, confidence, decay) >= minimum)
@@ -271,27 +302,26 @@ class ScopeBuilder:
         days = np.maximum(0.0, (self.now - seen) // HOUR / 24)
         return np.asarray(confidence * decay**days)
 
-    def _with_status(self, statuses: Sequence[str]) -> Slots:
+    def _with_status(self, statuses: Sequence[str]) -> Flags:
         """Memories with one of these statuses at the moment: until valid_to one is active, from then on superseded."""
-        ends = self.column("valid_to")
-        dated = ~np.isnan(ends) & self._coded("status", ("active", "superseded"))
-        passing = self._coded("status", statuses) & ~dated
+        part = self.part
+        passing = part.having("status", statuses)
+        if part.constant("valid_to") and np.isnan(part.arrays["column.valid_to"][0]):
+            return passing
+        ends = part.column("valid_to")
+        dated = ~np.isnan(ends) & part.having("status", ("active", "superseded"))
+        passing = passing & ~dated
         if "active" in statuses:
             passing |= dated & (ends > self.now)
         if "superseded" in statuses:
             passing |= dated & (ends <= self.now)
         return np.asarray(passing)
 
-    def _valid(self) -> Slots:
+    def _valid(self) -> Flags:
         """Valid in [valid_from or created, valid_to)."""
-        start = self.column("valid_from")
-        start = np.where(np.isnan(start), self.column("created"), start)
-        return np.asarray((start <= self.now) & ~(self.column("valid_to") <= self.now))
-
-    def _flags(self, slots: Any) -> Slots:
-        flags = np.zeros(self.size, np.bool_)
-        flags[np.fromiter(slots, dtype=np.int64)] = True
-        return flags
+        start = self.part.column("valid_from")
+        start = np.where(np.isnan(start), self.part.column("created"), start)
+        return np.asarray((start <= self.now) & ~(self.part.column("valid_to") <= self.now))
 
 
 def _depends_on_last_access(filter: FilterExpression | None) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.model import EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import FilterExpression
+from recollect.model.memory import FIELDS
 from recollect.model.validation import from_micros, micros
 from recollect.store.base import (
     Bound,
@@ -34,13 +35,19 @@ from recollect.store.base import (
     Version,
     leaf_term,
 )
+from recollect.store.rows import SELECT_USE, from_row, read_use
 from recollect.store.sqlite.connections import fetch, fetch_value
 from recollect.store.sqlite.erasing import last_erasure
-from recollect.store.sqlite.index import Index, IndexUpdater
-from recollect.store.sqlite.rows import SELECT_USE, from_row, read_use, select_columns
-from recollect.store.sqlite.scope import ScopeBuilder, SlotScope
+from recollect.store.sqlite.index import Index, IndexUpdater, View
+from recollect.store.sqlite.nearest import FEW, nearest
+from recollect.store.sqlite.part import NUMBERS, Part
+from recollect.store.sqlite.postings import count_slots, word_entries
+from recollect.store.sqlite.scope import DATED, ScopeBuilder, SlotScope, find_bound_slots, has_validity_periods
 from recollect.store.sqlite.session_order import SessionOrder
 from recollect.store.sqlite.signatures import signatures
+from recollect.store.sqlite.statements import select_columns
+from recollect.store.sqlite.token_sketches import token_sketches
+from recollect.store.sqlite.top_terms import SegmentTerms, TermSearch
 from recollect.store.sqlite.vocabulary import (
     StemIndex,
     Vocabulary,
@@ -55,8 +62,7 @@ from recollect.text.signatures import hamming_similarity
 from recollect.text.slugs import SlugIndex, path_or_name
 from recollect.text.words import fold, has_stems, stem, words
 
-ROUNDING = 1e-5  # more than a float32 product of unit vectors is ever off
-SPARSE = 8  # a scope with fewer than 1 in so many slots is scanned alone
+MAX_COUNTED = 4096  # terms whose counts are kept for a scope
 NO_SLOTS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
 AMONG = "IN (SELECT value FROM json_each(?1))"
@@ -119,7 +125,8 @@ class SqliteSnapshot:
         # One recall asks for the same terms several times: for statistics, for candidates, and for scores.
         self._postings_of: dict[Hashable, TermPostings] = {}
         self._last_postings: tuple[Sequence[Term], Mapping[str, float], TermPostings] | None = None
-        self._statistics: dict[tuple[int, int], tuple[SlotScope, TermStatistics]] = {}
+        self._groups_of: dict[tuple[Term, ...], list[tuple[int, ...]]] = {}
+        self._statistics: dict[Hashable, tuple[SlotScope, TermStatistics]] = {}
         self._stem_indexes: dict[str, StemIndex] = {}  # by language, with all words of this version
         self._similar: dict[Hashable, tuple[SlotScope, list[tuple[str, float]]]] = {}
 
@@ -141,55 +148,61 @@ class SqliteSnapshot:
         as_of: bool = False,
         hidden: bool = False,
     ) -> SlotScope:
-        builder = ScopeBuilder(self._index, self._column, self._last_accessed, self._bound)
+        builder = ScopeBuilder(self._index, self._last_accessed, self._bound)
         return builder.build(filter, statuses, now, as_of, hidden)
 
     def excluding(self, tree: QueryTree, fields: Mapping[str, float], scope: Scope) -> SlotScope:
-        scope = _own(scope)
+        scope = _slot_scope(scope)
         others = ~self._fulfilling(tree, fields)
-        return scope.restricted(f"the query excludes it: NOT {format_query(tree)}", others)
+        passing = self._index.split_mask(others)
+        return scope.restricted(f"the query excludes it: NOT {format_query(tree)}", passing)
 
     def during(self, intervals: Sequence[Interval], scope: Scope, told: bool = True) -> SlotScope:
-        index, created = self._index, self._column("created")
-        valid_from, valid_to = self._column("valid_from"), self._column("valid_to")
-        dated = ~np.isnan(valid_from) | ~np.isnan(valid_to)
-        begins, ends = np.fmax(valid_from, -np.inf), np.fmin(valid_to, np.inf)
-        flags = np.zeros(len(index.rows), dtype=np.bool_)
-        for start, end in intervals:
-            flags |= (created >= start) & (created < end)
-            if told:
-                flags |= dated & (begins < end) & (ends > start)
-                tells = tells_of(index.told_times[:, 0], index.told_times[:, 1], (start, end))
-                flags[index.told_slots[tells]] = True
-        return _own(scope).restricted("it is not of that time", flags)
+        passing = [_part_during(view.part, intervals, told) for view in self._index.views]
+        return _slot_scope(scope).restricted("it is not of that time", passing)
 
     def told_times(self, rows: Rows) -> list[list[Interval]]:
-        index = self._index
-        slots = self._slots(rows)
-        first, last = (np.searchsorted(index.told_slots, slots, side=side) for side in ("left", "right"))
-        return [
-            [(float(start), float(end)) for start, end in index.told_times[begin:stop]] if slot >= 0 else []
-            for slot, begin, stop in zip(slots.tolist(), first.tolist(), last.tolist(), strict=True)
-        ]
+        found: list[list[Interval]] = [[] for _ in rows]
+        for view, places, local in self._index.split(self._slots(rows)):
+            slots, times = view.part.arrays["told.slots"], view.part.arrays["told.times"]
+            first, last = (np.searchsorted(slots, local, side=side).tolist() for side in ("left", "right"))
+            for place, begin, end in zip(places.tolist(), first, last, strict=True):
+                found[place] = [(start, stop) for start, stop in times[begin:end].tolist()]
+        return found
 
     def _slots(self, rows: Rows) -> NDArray[np.int64]:
         """The slot of each row, −1 for a row that does not exist or is outside the bound."""
         slots = self._index.slots(rows)
-        if self._bound.values and len(self._index.rows):
+        if self._bound.values and self._index.size:
             slots = np.where((slots >= 0) & self._bound_slots()[slots], slots, -1)
         return slots
 
     def _bound_slots(self) -> Flags:
         """By slot: is it inside the bound?"""
-        return ScopeBuilder(self._index, self._column, self._last_accessed, self._bound).bound_slots()
+        masks = [find_bound_slots(view, self._bound) for view in self._index.views]
+        return self._derived(("bound", self._bound), lambda: self._index.join(masks))
 
     # Candidates.
 
     def lexical_candidates(self, query: LexicalQuery, scope: Scope, n: int) -> Proposal:
-        scope = _own(scope)
-        index, count = self._index, len(self._index.rows)
+        scope = _slot_scope(scope)
+        if any(term.match == "phrase" for term in query.terms):
+            return self._phrase_candidates(query, scope, n)
+        weights, counted = _field_weights(query.fields), _counted(query.fields)
+        search = TermSearch(query.weights, query.average_length, query.k1, query.b, n, query.require_all)
+        groups = self._groups(query.terms)
+        where = query.where and self._index.split_mask(self._fulfilling(query.where, query.fields))
+        for at, (part_scope, view) in enumerate(zip(scope.parts, self._index.views, strict=True)):
+            terms = SegmentTerms(word_entries(view.part, groups), weights)
+            search.add(terms, view.part.lengths(counted), part_scope.slots, where[at] if where else None)
+        found = zip(search.best(), self._index.views, strict=True)
+        return Proposal(np.concatenate([NO_ROWS, *(view.part.rows[slots] for (slots, _), view in found)]), search.total)
+
+    def _phrase_candidates(self, query: LexicalQuery, scope: SlotScope, n: int) -> Proposal:
+        """Phrases are read from texts: every memory that has the terms is scored."""
+        index, count = self._index, self._index.size
         postings = self._postings(query.terms, query.fields)
-        length = self._lengths(query.fields)[postings.slots]
+        length = self._lengths(query.fields, postings.slots)
         frequency = postings.frequencies
         damped = frequency + query.k1 * (1 - query.b + query.b * length / query.average_length)
         weights = np.asarray(query.weights)[postings.term_numbers]
@@ -199,37 +212,32 @@ class SqliteSnapshot:
         if query.require_all:
             passing &= np.bincount(postings.slots, minlength=count) == len(query.terms)
         found = np.flatnonzero(passing & scope.slots)
-        return Proposal(index.rows[found[_at_least_best(scores[found], n)]], len(found))
+        return Proposal(index.rows(found[_at_least_best(scores[found], n)]), len(found))
 
     def nearest(self, vector: NDArray[np.float32], scope: Scope, n: int) -> Proposal:
-        scope = _own(scope)
-        index = self._index
-        allowed = scope.slots & index.has_vector
-        count = int(np.count_nonzero(allowed))
-        if not count or n <= 0:
-            return Proposal(NO_ROWS, count)
-        if count * SPARSE < len(index.rows):
-            slots = np.flatnonzero(allowed)
-            rough = index.matrix[slots] @ vector
-        else:
-            slots = None
-            # Beyond the cache twice as fast as BLAS at 384 dimensions.
-            rough = np.einsum("ij,j->i", index.matrix, vector)
-            if count < len(rough):
-                rough[~allowed] = -np.inf
-        floor = np.partition(rough, len(rough) - n)[len(rough) - n] - ROUNDING if n < count else -2.0
-        near = np.flatnonzero(rough >= floor)
-        return Proposal(index.rows[near if slots is None else slots[near]], count)
+        views = self._index.views
+        allowed = [
+            part_scope.slots & view.part.has_vector
+            for part_scope, view in zip(_slot_scope(scope).parts, views, strict=True)
+        ]
+        total = sum(int(np.count_nonzero(flags)) for flags in allowed)
+        approximate = total > max(self._updater.limits.max_exact, FEW)
+        blocks = [view.part.block(flags, approximate) for view, flags in zip(views, allowed, strict=True)]
+        found = zip(nearest(blocks, vector, n, approximate), views, strict=True)
+        rows = np.concatenate([NO_ROWS, *(view.part.rows[slots] for slots, view in found)])
+        return Proposal(rows, total, approximate)
 
     def signature_candidates(self, signature: NDArray[np.uint8], scope: Scope, min_similarity: float) -> Rows:
-        scope = _own(scope)
-        slots = np.flatnonzero(scope.slots)
         bits = len(signature) * 8
-        agreeing = hamming_similarity(signature, signatures(self._index, self._connection, bits)[slots], bits)
-        return np.asarray(self._index.rows[slots[agreeing >= min_similarity]])
+        found = [NO_ROWS]
+        for part_scope, view in zip(_slot_scope(scope).parts, self._index.views, strict=True):
+            slots = np.flatnonzero(part_scope.slots)
+            agreeing = hamming_similarity(signature, signatures(view.part, self._connection, bits)[slots], bits)
+            found.append(view.part.rows[slots[agreeing >= min_similarity]])
+        return np.concatenate(found)
 
     def slug_candidates(self, tokens: Sequence[str], scope: Scope, min_similarity: float) -> Rows:
-        scope = _own(scope)
+        scope = _slot_scope(scope)
         if not tokens:
             return NO_ROWS
         rows, slugs = self._derived(("slugs", self._bound), self._read_slugs)
@@ -238,11 +246,11 @@ class SqliteSnapshot:
         return np.asarray(near[scope.contains(near)])
 
     def _read_slugs(self) -> tuple[Rows, SlugIndex]:
-        rows = np.sort(self._index.rows[self._bound_slots()])
+        rows = np.sort(self._index.rows(np.flatnonzero(self._bound_slots())))
         return rows, SlugIndex(self.paths(rows))
 
     def similar_words(self, word: str, scope: Scope, min_similarity: float, n: int) -> list[tuple[str, float]]:
-        scope = _own(scope)
+        scope = _slot_scope(scope)
         key = (word, id(scope), min_similarity, n)
         if key not in self._similar:  # with the scope, so that no other one gets its id
             self._similar[key] = scope, self._similar_words(word, scope, min_similarity, n)
@@ -261,38 +269,55 @@ class SqliteSnapshot:
         return found[:n]
 
     def page(self, scope: Scope, order: PageOrder, limit: int, offset: int = 0) -> Rows:
-        scope = _own(scope)
-        slots = np.flatnonzero(scope.slots)
-        rows = self._index.rows[slots]
+        slots = np.flatnonzero(_slot_scope(scope).slots)
+        rows = self._index.rows(slots)
         if order == "stored":
             return np.sort(rows)[offset : offset + limit]
-        created = self._column("created")[slots]
-        places = np.lexsort((rows, created))
+        places = np.lexsort((rows, self._index.column("created", slots)))
         return rows[places[::-1] if order == "newest" else places][offset : offset + limit]
 
     # Words.
 
     def term_statistics(self, terms: Sequence[Term], fields: Mapping[str, float], scope: Scope) -> TermStatistics:
-        scope = _own(scope)
-        postings = self._postings(terms, fields)
-        key = (id(postings), id(scope))  # both live as long as the snapshot: the scope is kept beside the result
+        scope = _slot_scope(scope)
+        key = (tuple(terms), tuple(fields.items()), id(scope))  # it lives as long as the snapshot: it is kept here
         if key not in self._statistics:
             documents, average = self._average_length(fields, scope)
-            frequencies = postings.count(scope.bound_slots)
-            occurs = [count > 0 for count in postings.count(scope.slots)]
-            self._statistics[key] = scope, TermStatistics(documents, average, frequencies, occurs)
+            counts = [self._count(group, fields, scope) for group in self._groups(terms)]
+            if any(term.match == "phrase" for term in terms):
+                postings = self._postings(terms, fields)
+                found = zip(postings.count(scope.bound_slots), postings.count(scope.slots), strict=True)
+                counts = [(having, occurs > 0) for having, occurs in found]
+            statistics = TermStatistics(documents, average, [each[0] for each in counts], [each[1] for each in counts])
+            self._statistics[key] = scope, statistics
         return self._statistics[key][1]
 
+    def _count(self, group: tuple[int, ...], fields: Mapping[str, float], scope: SlotScope) -> tuple[int, bool]:
+        """How many memories of the bound have one of these words, and whether one in scope has."""
+        having, occurs, key = 0, False, (group, _counted(fields))
+        for part_scope, view in zip(scope.parts, self._index.views, strict=True):
+            known = part_scope.terms.get(key)
+            if known is None:
+                (words,) = word_entries(view.part, [group])
+                known = count_slots(words, _field_weights(fields), part_scope.bound_slots, part_scope.slots)
+                if len(part_scope.terms) > MAX_COUNTED:
+                    part_scope.terms.clear()
+                part_scope.terms[key] = known
+            having, occurs = having + known[0], occurs or known[1]
+        return having, occurs
+
     def term_frequencies(self, terms: Sequence[Term], fields: Mapping[str, float], rows: Rows) -> Floats:
-        return self._postings(terms, fields).at(self._slots(rows))
+        slots = self._slots(rows)
+        if any(term.match == "phrase" for term in terms):
+            return self._postings(terms, fields).at(slots)
+        return self._index.postings.at(self._groups(terms), _field_weights(fields), slots)
 
     def field_lengths(self, fields: Mapping[str, float], rows: Rows) -> Floats:
-        slots = self._slots(rows)
-        return np.where(slots < 0, 0.0, self._lengths(fields)[slots]) if len(self._index.rows) else np.zeros(len(rows))
+        return self._lengths(fields, self._slots(rows))
 
     def matches(self, tree: QueryTree, fields: Mapping[str, float], rows: Rows) -> Flags:
         slots = self._slots(rows)
-        if not len(self._index.rows):
+        if not self._index.size:
             return np.zeros(len(rows), dtype=np.bool_)
         return np.asarray((slots >= 0) & self._fulfilling(tree, fields)[slots])
 
@@ -302,8 +327,8 @@ class SqliteSnapshot:
             return last[2]
         key = (tuple(terms), tuple(fields.items()))
         if key not in self._postings_of:
-            weights = np.array([fields.get(name, 0.0) for name in TEXT_FIELDS])
-            postings = TermPostings(*self._index.postings.times(self._numbers(terms), weights))
+            weights = _field_weights(fields)
+            postings = TermPostings(*self._index.postings.times(self._groups(terms), weights))
             if any(term.match == "phrase" for term in terms):
                 postings = self._with_phrases(postings, terms, weights)
             self._postings_of[key] = postings
@@ -329,7 +354,7 @@ class SqliteSnapshot:
         slots = slots[self._bound_slots()[slots]]
         if not len(slots):
             return NO_SLOTS, np.empty(0)
-        frequencies = phrase_frequencies(self._connection, self._index.rows[slots], folded, weights)
+        frequencies = phrase_frequencies(self._connection, self._index.rows(slots.astype(np.int64)), folded, weights)
         return slots[frequencies > 0], frequencies[frequencies > 0]
 
     def _fulfilling(self, tree: QueryTree, fields: Mapping[str, float]) -> Flags:
@@ -341,9 +366,16 @@ class SqliteSnapshot:
                 return reduce(np.logical_or, [self._fulfilling(each, fields) for each in of])
             case AndNot(these, those):
                 return self._fulfilling(these, fields) & ~self._fulfilling(those, fields)
-        fulfilling = np.zeros(len(self._index.rows), dtype=np.bool_)
+        fulfilling = np.zeros(self._index.size, dtype=np.bool_)
         fulfilling[self._postings((leaf_term(tree),), fields).slots] = True
         return fulfilling
+
+    def _groups(self, terms: Sequence[Term]) -> list[tuple[int, ...]]:
+        """For each term, the numbers of its words. One recall asks for the same terms several times."""
+        key = tuple(terms)
+        if key not in self._groups_of:
+            self._groups_of[key] = [tuple(numbers) for numbers in self._numbers(key)]
+        return self._groups_of[key]
 
     def _numbers(self, terms: Sequence[Term]) -> list[list[int]]:
         """The numbers, in the vocabulary, of every word that each term stands for."""
@@ -382,71 +414,58 @@ class SqliteSnapshot:
             self._updater.vocabulary = known
         return known[1]
 
-    def _lengths(self, fields: Mapping[str, float]) -> Floats:
-        """By slot: its words in the fields that count."""
-        counted = tuple(at for at, name in enumerate(TEXT_FIELDS) if fields.get(name, 0.0) > 0)
-        return self._derived(
-            ("lengths", counted), lambda: self._index.lengths[:, list(counted)].sum(axis=1).astype(np.float64)
+    def _lengths(self, fields: Mapping[str, float], slots: NDArray[Any]) -> Floats:
+        """The words of slots in the fields that count; 0 for −1."""
+        counted = _counted(fields)
+        return np.asarray(
+            self._index.gather(slots, lambda part, local: part.lengths(counted)[local], np.zeros(len(slots)))
         )
 
     def _average_length(self, fields: Mapping[str, float], scope: SlotScope) -> tuple[int, float]:
-        """How many memories the bound has, and their average length."""
-
-        def compute() -> tuple[int, float]:
-            documents = int(np.count_nonzero(scope.bound_slots))
-            average = float(self._lengths(fields)[scope.bound_slots].mean()) if documents else 0.0
-            return documents, average or 1.0
-
-        names = tuple(name for name in TEXT_FIELDS if fields.get(name, 0.0) > 0)
-        return self._derived(("average length", names, scope.bound_key), compute)
+        """How many memories the bound has, and their average length. Sums of whole numbers are exact in any order."""
+        counted, documents, words = _counted(fields), 0, 0
+        for part_scope, view in zip(scope.parts, self._index.views, strict=True):
+            key = ("words", counted, scope.bound_key)
+            known: tuple[int, int] | None = view.cache.get(key)
+            if known is None:
+                lengths = view.part.lengths(counted)[part_scope.bound_slots]
+                known = view.cache[key] = len(lengths), int(lengths.sum(dtype=np.int64))
+            documents, words = documents + known[0], words + known[1]
+        return documents, (words / documents if documents else 0.0) or 1.0
 
     # Vectors, sketches and signatures.
 
     def vectors(self, rows: Rows) -> NDArray[np.float32]:
-        slots = self._slots(rows)
-        known = slots >= 0
-        known[known] = self._index.has_vector[slots[known]]
-        vectors = np.full((len(rows), self._index.matrix.shape[1]), np.nan, dtype=np.float32)
-        vectors[known] = self._index.matrix[slots[known]]
-        return vectors
+        return self._index.vectors(self._slots(rows))
 
     def token_sketches(self, rows: Rows) -> TokenSketches:
-        return self._updater.sketches(self._index, self._connection).select(self._slots(rows))
+        return token_sketches(self._index, self._connection, self._slots(rows))
 
     def signatures(self, bits: int, rows: Rows) -> NDArray[np.uint8]:
-        slots = self._slots(rows)
-        found = signatures(self._index, self._connection, bits)
-        return np.where((slots >= 0)[:, None], found[slots], 0) if len(found) else found[:0]
+        empty = np.zeros((len(rows), bits // 8), dtype=np.uint8)
+        read = lambda part, local: signatures(part, self._connection, bits)[local]  # noqa: E731
+        return np.asarray(self._index.gather(self._slots(rows), read, empty))
 
     # Columns.
 
     def neighbours(self, rows: Rows, reach: int) -> NDArray[np.int64]:
-        index = self._index
-
-        def compute() -> SessionOrder:
-            columns = (self._column(name) for name in ("user", "session", "position"))
-            return SessionOrder.of(index, self._bound_slots(), *columns)
-
-        slots = self._derived(("session order", self._bound), compute).neighbours(self._slots(rows), reach)
-        return np.where(slots >= 0, index.rows[slots], -1) if len(index.rows) else slots
+        order = self._derived(("session order", self._bound), lambda: SessionOrder(self._index, self._bound))
+        return order.neighbours(self._slots(rows), rows, reach)
 
     def numbers(self, name: str, rows: Rows) -> Floats:
-        slots = self._slots(rows)
-        if not len(self._index.rows):
-            return np.full(len(rows), np.nan)
-        return np.where(slots < 0, np.nan, self._column(name)[slots])
+        if name in NUMBERS:
+            return self._index.column(name, self._slots(rows))
+        if name not in FIELDS:
+            raise KeyError(name)
+        found = dict(self._fetch(f"SELECT row, {name} FROM memories WHERE row {AMONG}", rows))
+        return np.array([found.get(row) for row in rows.tolist()], dtype=np.float64)
 
     def strings(self, name: str, rows: Rows) -> list[str]:
-        slots = self._slots(rows)
-        if not len(self._index.rows):
-            return [""] * len(rows)
-        codes = np.where(slots < 0, -1, self._column(name)[slots])
-        strings = self._derived(("strings", name), lambda: [*self._index.codes[name], ""])
-        return [strings[code] for code in codes.tolist()]
+        return self._index.strings(name, self._slots(rows))
 
     def contexts(self, rows: Rows) -> list[JsonObject]:
-        contexts: dict[int, JsonObject] = self._column("context")
-        return [contexts.get(slot, {}) for slot in self._slots(rows).tolist()]
+        found = dict(self._fetch(f"SELECT row, context FROM memories WHERE row {AMONG} AND context <> '{{}}'", rows))
+        return [json.loads(found[row]) if row in found else {} for row in rows.tolist()]
 
     def uses(self, rows: Rows) -> list[Use]:
         sql = f"SELECT u.row, {SELECT_USE} FROM use u WHERE u.row {AMONG}"
@@ -531,14 +550,23 @@ class SqliteSnapshot:
         return edges, by_name
 
     def next_validity_change(self, now: datetime) -> float:
-        def compute() -> Floats:
-            inside = self._index.alive & self._bound_slots() if self._bound.values else self._index.alive
-            moments = np.concatenate([self._column(name)[inside] for name in ("valid_from", "valid_to", "expires")])
-            return np.sort(moments[~np.isnan(moments)])
+        moment, found = micros(now), np.inf
+        for view in self._index.views:
+            if has_validity_periods(view.part):
+                moments = self._validity_changes(view)
+                at = int(np.searchsorted(moments, moment, side="right"))
+                found = min(found, float(moments[at]) if at < len(moments) else np.inf)
+        return found
 
-        moments = self._derived(("validity changes", self._bound), compute)
-        at = int(np.searchsorted(moments, micros(now), side="right"))
-        return float(moments[at]) if at < len(moments) else np.inf
+    def _validity_changes(self, view: View) -> Floats:
+        """The moments at which memories of a part become valid, cease to be, or expire."""
+        key = ("validity changes", self._bound)
+        known: Floats | None = view.cache.get(key)
+        if known is None:
+            inside = find_bound_slots(view, self._bound)
+            moments = np.concatenate([view.part.column(name)[inside] for name in DATED])
+            known = view.cache[key] = np.sort(moments[~np.isnan(moments)])
+        return known
 
     # Reading.
 
@@ -555,9 +583,6 @@ class SqliteSnapshot:
         pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
         return pairs[:, 0], pairs[:, 1].astype(np.float64)
 
-    def _column(self, name: str) -> Any:
-        return self._updater.column(self._index, self._connection, name)
-
     def _read(self, name: str, rows: Rows) -> list[str]:
         """A column of the file that the index does not hold."""
         found = dict(self._fetch(f"SELECT row, {name} FROM memories WHERE row {AMONG}", rows))
@@ -569,10 +594,34 @@ class SqliteSnapshot:
         return fetch(self._connection, sql, (json.dumps(inside.tolist()),))
 
 
-def _own(scope: Scope) -> SlotScope:
+def _slot_scope(scope: Scope) -> SlotScope:
     if not isinstance(scope, SlotScope):
         raise TypeError("A scope can be used only with the snapshot that made it.")
     return scope
+
+
+def _counted(fields: Mapping[str, float]) -> tuple[int, ...]:
+    """The numbers of the text fields with a weight."""
+    return tuple(at for at, name in enumerate(TEXT_FIELDS) if fields.get(name, 0.0) > 0)
+
+
+def _part_during(part: Part, intervals: Sequence[Interval], told: bool) -> Flags:
+    """The slots of a part that are of one of these times."""
+    created, valid_from, valid_to = (part.column(name) for name in ("created", "valid_from", "valid_to"))
+    dated = ~np.isnan(valid_from) | ~np.isnan(valid_to)
+    begins, ends = np.fmax(valid_from, -np.inf), np.fmin(valid_to, np.inf)
+    flags = np.zeros(part.size, dtype=np.bool_)
+    for start, end in intervals:
+        flags |= (created >= start) & (created < end)
+        if told:
+            flags |= dated & (begins < end) & (ends > start)
+            times = part.arrays["told.times"]
+            flags[part.arrays["told.slots"][tells_of(times[:, 0], times[:, 1], (start, end))]] = True
+    return flags
+
+
+def _field_weights(fields: Mapping[str, float]) -> Floats:
+    return np.array([fields.get(name, 0.0) for name in TEXT_FIELDS])
 
 
 def _at_least_best(scores: Floats, n: int) -> NDArray[np.int64]:

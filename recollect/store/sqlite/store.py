@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import math
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,48 +14,60 @@ from datetime import datetime
 from functools import cached_property
 from itertools import count
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 import numpy as np
 
-from recollect.errors import InvalidInput, NotFound, StoreError
+from recollect.errors import DamagedIndex, InvalidInput, StoreError
 from recollect.model import Edge, EntityEdge, JsonObject, Memory
 from recollect.model import validation as check
 from recollect.model.validation import from_micros, micros
-from recollect.store.base import Bound, FileState, Space, StoreStatus, UseRecord
+from recollect.store.base import Bound, FileState, IndexStatus, Space, StoredChunk, StoreStatus, UseRecord
+from recollect.store.bounds import contains_folder
+from recollect.store.disk import Disk
 from recollect.store.erasing import Erasure, Purge, Receipt
+from recollect.store.rows import ENCODED, SELECT_USE, as_values, from_row
 from recollect.store.sqlite.backups import read_backup_folders, read_last_backup, record_backup
-from recollect.store.sqlite.bounds import bound_condition, contains_folder
 from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, fork_gate, translate_errors
 from recollect.store.sqlite.erasing import erase, last_erasure, read_receipts
 from recollect.store.sqlite.erasing import finish as finish_erasures
-from recollect.store.sqlite.files import read_chunk_ids, read_embedded, read_files, read_folders
-from recollect.store.sqlite.index import FileVersion, IndexUpdater, active_space, read_change_token, read_version
+from recollect.store.sqlite.files import read_chunk_ids, read_chunks, read_embedded, read_files, read_folders
+from recollect.store.sqlite.index import IndexLimits, IndexUpdater
+from recollect.store.sqlite.index_folder import IndexFolder
 from recollect.store.sqlite.postings import ENTRY
-from recollect.store.sqlite.rows import ENCODED, SELECT_USE, as_values, from_row, select_columns
 from recollect.store.sqlite.snapshot import SqliteSnapshot, read_relations
+from recollect.store.sqlite.statements import bound_condition, select_columns
 from recollect.store.sqlite.transaction import SqliteTransaction
+from recollect.store.sqlite.versions import FileVersion, active_space, read_change_token, read_version
 from recollect.store.use_days import DAILY_DAYS, USES, day_number, month_day
+from recollect.store.writing import DryRun, complete_id, no_memory
 
 log = logging.getLogger("recollect")
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
 MOMENT_OF = {"access": "last_accessed", "recall": "last_recalled"}
 AMONG = "IN (SELECT value FROM json_each(?))"
-
-
-class _DryRun(Exception):
-    """Rolls back the transaction of an erasure that was only tried."""
+DROP_SECONDS = 10.0  # to wait for another process that writes the index
+VectorSearch = Literal["auto", "exact", "approximate"]
+MAX_EXACT: dict[str, float] = {"exact": math.inf, "approximate": 0}  # vectors in scope
 
 
 class SqliteFile:
     """What all stores on one file share: connections, the index, and use that waits to be written."""
 
-    def __init__(self, path: str, clock: Callable[[], datetime], readonly: bool, durable: bool) -> None:
+    def __init__(
+        self,
+        path: str,
+        clock: Callable[[], datetime],
+        readonly: bool,
+        durable: bool,
+        limits: IndexLimits | None,
+        disk: Disk | None,
+    ) -> None:
         self.path = path
         self.clock = clock
         self.connections = Connections(path, readonly, durable)
-        self.updater = IndexUpdater()
+        self.updater = IndexUpdater(IndexFolder(path, disk), limits)
         self.word_numbers: dict[str, int] = {}
         self.word_numbers_of = FileVersion(0, 0)  # the version that they were last read from
         self.pending_use: list[tuple[UseRecord, Bound]] = []
@@ -86,11 +99,18 @@ class SqliteStore:
         readonly: bool = False,
         durability: str = "full",
         bound: Bound | None = None,
+        index_limits: IndexLimits | None = None,
+        disk: Disk | None = None,
+        vector_search: VectorSearch = "auto",
     ) -> None:
+        """``vector_search`` is "exact", "approximate", or "auto": approximate where many vectors are in scope."""
         if durability not in ("full", "fast"):
             raise InvalidInput(f"durability must be 'full' or 'fast', not {durability!r}.")
+        check.choice(vector_search, "vector_search", ("auto", *MAX_EXACT))
+        if vector_search != "auto":
+            index_limits = replace(index_limits or IndexLimits(), max_exact=MAX_EXACT[vector_search])
         self.bound = bound or Bound()
-        self._file = SqliteFile(path, clock, readonly, durable=durability == "full")
+        self._file = SqliteFile(path, clock, readonly, durability == "full", index_limits, disk)
 
     @property
     def path(self) -> str:
@@ -106,11 +126,8 @@ class SqliteStore:
         return self._file.connections.readonly
 
     def within(self, bound: Bound) -> SqliteStore:
-        values = {**self.bound.values, **bound.values}
-        if any(values[name] != value for name, value in self.bound.values.items()):
-            raise InvalidInput(f"A store bound to {self.bound.describe()} cannot be bound to {bound.describe()}.")
         store = SqliteStore.__new__(SqliteStore)
-        store.bound = Bound(**values)
+        store.bound = self.bound.narrowed(bound)
         store._file = self._file
         return store
 
@@ -120,12 +137,16 @@ class SqliteStore:
         connection = file.connections.get()
         with translate_errors(self.path), fork_gate.hold():
             for attempt in count():
+                file.updater.prepare()
                 connection.execute("BEGIN")
                 try:
                     index = file.updater.at(connection, read_version(connection))
                     if index is not None:
                         yield SqliteSnapshot(self.path, index, connection, file.updater, self.bound)
                         return
+                except DamagedIndex as damage:
+                    file.updater.discard(damage)
+                    raise
                 finally:
                     if connection.in_transaction:  # an error of the disk ends it
                         connection.execute("COMMIT")
@@ -189,12 +210,7 @@ class SqliteStore:
                 prefixed = f"id >= ? AND id < ? || char(1114111){condition} ORDER BY id LIMIT 6"
                 sql = f"SELECT id FROM memories WHERE {prefixed}"
                 near = [each for (each,) in fetch(connection, sql, (id, id, *values))] if id else []
-                if not near:
-                    raise NotFound(f"There is no memory with the id {id!r}.")
-                if len(near) > 1:
-                    some = ", ".join(near[:5]) + (", …" if len(near) > 5 else "")
-                    raise InvalidInput(f"Several ids begin with {id!r}: {some}. Give more of it.")
-                resolved.append(near[0])
+                resolved.append(complete_id(id, near))
         return resolved
 
     def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Memory]:
@@ -208,7 +224,7 @@ class SqliteStore:
             found = [connection.execute(sql, (id, *values)).fetchall() for id in ids]
         missing = [id for id, rows in zip(ids, found, strict=True) if not rows]
         if missing and not missing_ok:
-            raise NotFound(f"There is no memory with the id {missing[0]!r}.")
+            raise no_memory(missing[0])
         return [from_row(rows[0]) for rows in found if rows]
 
     def edges(self, ids: Sequence[str] | None = None) -> list[Edge]:
@@ -277,6 +293,11 @@ class SqliteStore:
             connection = self._file.connections.get()
             return read_chunk_ids(connection, collection) if contains_folder(self.bound, collection) else []
 
+    def chunks(self, collection: str) -> dict[str, list[StoredChunk]]:
+        with translate_errors(self.path):
+            connection = self._file.connections.get()
+            return read_chunks(connection, collection) if contains_folder(self.bound, collection) else {}
+
     def embedded(self, digests: Sequence[bytes]) -> set[bytes]:
         with translate_errors(self.path):
             return read_embedded(self._file.connections.get(), digests, self.bound)
@@ -311,8 +332,8 @@ class SqliteStore:
             with self.transaction("erase") as transaction:
                 erased = erase(transaction, ids, purge, code, dry_run)
                 if dry_run:
-                    raise _DryRun
-        except _DryRun:
+                    raise DryRun
+        except DryRun:
             return erased
         self._file.updater.restart()
         self._file.word_numbers.clear()
@@ -358,6 +379,9 @@ class SqliteStore:
                 connection.execute("ROLLBACK")
             log.info("use of %s not recorded yet: %s", self.path, problem)
 
+    def change_count(self) -> int | None:
+        return None
+
     def status(self) -> StoreStatus:
         connection = self._file.connections.get()
         condition, values = bound_condition(self.bound)
@@ -399,7 +423,26 @@ class SqliteStore:
                 without_vector=len(self.unembedded(active[1] if active else Space("", 0))),
                 last_change=None if last is None else from_micros(last),
                 last_backup=None if values else read_last_backup(connection),
+                index=None if values else self._file.updater.status(connection, read_version(connection)),
             )
+
+    def index_status(self) -> IndexStatus:
+        """The index files of the whole file, whatever the bound is."""
+        with translate_errors(self.path), fork_gate.hold():
+            connection = self.connection
+            return self._file.updater.status(connection, read_version(connection))
+
+    def drop_index(self) -> None:
+        """Delete the index files. What uses them in other processes keeps them mapped until it ends."""
+        problem = self._file.updater.folder.drop(DROP_SECONDS)
+        self._file.updater.restart()
+        if problem:
+            raise StoreError(f"The index was not deleted: {problem}.")
+
+    def build_index(self) -> None:
+        """Read the file into an index now, and write it to files if it is large enough."""
+        with self.snapshot():
+            pass
 
     def backup_folders(self) -> list[str]:
         """The folders with backups of the whole file, whatever the bound is."""

@@ -1,50 +1,98 @@
-"""Token sketches in memory: the tokens of all slots one after another, and where those of each slot end."""
+"""Token sketches: the tokens of some slots one after another, and where those of each slot end."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.store.base import TokenSketches
-from recollect.store.sqlite.arrays import GrowingArray
+from recollect.store.rows import ENCODED
+from recollect.store.sqlite.connections import fetch
+from recollect.store.sqlite.index import Index, Slots, View
+from recollect.store.sqlite.part import LocalSlots, Part
+from recollect.store.sqlite.versions import ACTIVE
+
+SKETCHES = (
+    f"SELECT k.row, k.sketch FROM json_each(?1) chosen CROSS JOIN {{table}} k "
+    f"ON k.row = chosen.value AND k.space = ({ACTIVE})"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SketchArrays:
-    """The sketches at one version."""
+    """The sketches of all slots of a part."""
 
     bits: NDArray[np.uint8]  # a row for each token
     ends: NDArray[np.int64]  # by slot: where its tokens end, and those of the next slot begin
-    dim: int
 
-    def select(self, slots: NDArray[np.int64]) -> TokenSketches:
-        """The sketches of these slots; none for a slot below 0."""
-        known = slots >= 0
-        ends = np.where(known, self.ends[slots], 0) if len(self.ends) else np.zeros(len(slots), np.int64)
-        starts = np.where(known & (slots > 0), self.ends[np.maximum(slots - 1, 0)], 0) if len(self.ends) else ends
-        counts = ends - starts
+    @classmethod
+    def of(cls, sketches: Sequence[bytes], dim: int) -> SketchArrays:
+        width = max(1, -(-dim // 8))  # bytes a token
+        sketches = [each if len(each) % width == 0 else b"" for each in sketches]  # damaged ones are left out
+        ends = np.cumsum([len(each) // width for each in sketches], dtype=np.int64)
+        return cls(np.frombuffer(b"".join(sketches), dtype=np.uint8).reshape(-1, width), ends)
+
+    def select(self, slots: LocalSlots) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The tokens of these slots, and how many each has."""
+        starts = np.where(slots > 0, self.ends[np.maximum(slots - 1, 0)], 0)
+        counts = self.ends[slots] - starts
         offsets = np.cumsum(counts) - counts
-        tokens = np.arange(counts.sum()) + np.repeat(starts - offsets, counts)
-        return TokenSketches(self.bits[tokens], counts, self.dim)
+        return self.bits[np.arange(counts.sum()) + np.repeat(starts - offsets, counts)], counts
 
 
-class SketchBuilder:
-    """Grows with the index."""
+MAX_CACHED = 4096  # sketches of a part in a file that are kept in memory
 
-    def __init__(self, dim: int) -> None:
-        self._dim = dim
-        self._width = max(1, -(-dim // 8))  # bytes a token
-        self._bits = GrowingArray(np.uint8, self._width)
-        self._ends = GrowingArray(np.int64)
-        self._last = 0
 
-    def extend(self, sketches: Sequence[bytes]) -> SketchArrays:
-        sketches = [each if len(each) % self._width == 0 else b"" for each in sketches]  # damaged ones are left out
-        counts = np.array([len(each) // self._width for each in sketches], dtype=np.int64)
-        ends = self._last + np.cumsum(counts)
-        self._last = int(ends[-1]) if len(ends) else self._last
-        packed = np.frombuffer(b"".join(sketches), dtype=np.uint8).reshape(-1, self._width)
-        return SketchArrays(self._bits.extend(packed), self._ends.extend(ends), self._dim)
+def token_sketches(index: Index, connection: apsw.Connection, slots: Slots) -> TokenSketches:
+    """The sketches of these slots; none for a slot below 0."""
+    counts = np.zeros(len(slots), dtype=np.int64)
+    found: list[tuple[NDArray[np.int64], NDArray[np.uint8]]] = []
+    for view, places, local in index.split(slots):
+        bits, counts[places] = _select(view, connection, index.dim, local)
+        found.append((places, bits))
+    starts = np.cumsum(counts) - counts
+    tokens = np.empty((int(counts.sum()), max(1, -(-index.dim // 8))), dtype=np.uint8)
+    for places, bits in found:
+        own = counts[places]
+        tokens[np.arange(len(bits)) + np.repeat(starts[places] - (np.cumsum(own) - own), own)] = bits
+    return TokenSketches(tokens, counts, index.dim)
+
+
+def _select(
+    view: View, connection: apsw.Connection, dim: int, slots: LocalSlots
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Those of a part in memory are read at once, those of a file as they are asked for: they are 2 KB each."""
+    part = view.part
+    if part.file:
+        known: dict[int, bytes] = part.cache.setdefault("sketches", {})
+        rows = part.rows[slots].tolist()
+        if missing := [row for row in rows if row not in known]:
+            if len(known) + len(missing) > MAX_CACHED:
+                known.clear()
+                missing = rows
+            known.update(dict.fromkeys(missing, b""))
+            known.update(_read_sketches(connection, missing))
+        return SketchArrays.of([known[row] for row in rows], dim).select(np.arange(len(rows)))
+    arrays: SketchArrays | None = part.cache.get("sketches")
+    if arrays is None:
+        arrays = part.cache["sketches"] = _read_all(part, connection, dim)
+    return arrays.select(slots)
+
+
+def _read_all(part: Part, connection: apsw.Connection, dim: int) -> SketchArrays:
+    rows = part.rows.tolist()
+    found = _read_sketches(connection, rows)
+    return SketchArrays.of([found.get(row, b"") for row in rows], dim)
+
+
+def _read_sketches(connection: apsw.Connection, rows: Sequence[int]) -> dict[int, bytes]:
+    found: dict[int, bytes] = {}
+    for table in ENCODED:  # an older file that may only be read has them beside the vectors, or has none
+        if connection.execute("SELECT 1 FROM pragma_table_info(?) WHERE name = 'sketch'", (table,)).get:
+            found.update(fetch(connection, SKETCHES.format(table=table), (json.dumps(rows),)))
+    return found

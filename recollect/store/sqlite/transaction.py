@@ -14,62 +14,49 @@ from typing import Any
 import apsw
 import numpy as np
 
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import NotFound
 from recollect.model import Edge, EntityEdge, Memory, Use
 from recollect.model.ids import new_id
 from recollect.model.validation import micros
-from recollect.store.base import Bound, EncodedText, Space, UndoResult, WriteResult, check_space
-from recollect.store.sqlite.bounds import Owner, bound_condition, is_inside, owner_of
+from recollect.store.base import Bound, EncodedText, Space, UndoResult, Version, WriteResult, check_space
+from recollect.store.bounds import Owner, is_inside, owner_of
+from recollect.store.decay import DECAYING, LAST_DECAYS, decayed_strengths
+from recollect.store.erasing import Receipt
+from recollect.store.rows import COLUMNS, CREATED, ENCODED, ID, SELECT, UPDATED, from_row, to_row, use_to_row
 from recollect.store.sqlite.connections import fetch
-from recollect.store.sqlite.decay import decayed_strengths
+from recollect.store.sqlite.erasing import add_receipt
 from recollect.store.sqlite.files import SqliteFileTransaction
-from recollect.store.sqlite.index import ACTIVE, FileVersion, active_space
 from recollect.store.sqlite.migrations import TEXT_KEY, UNDISTINGUISHED
-from recollect.store.sqlite.rows import (
-    COLUMNS,
-    CONTEXT,
-    CREATED,
-    ENCODED,
-    ID,
-    SELECT,
-    UPDATED,
-    from_row,
-    to_row,
-    use_to_row,
-)
+from recollect.store.sqlite.statements import bound_condition
 from recollect.store.sqlite.undo import find_undo_texts, undo_operation
+from recollect.store.sqlite.versions import ACTIVE, FileVersion, active_space
 from recollect.store.text_fields import embedding_text, field_words
 from recollect.store.told_times import pack_times, told_times
+from recollect.store.writing import (
+    NOT_UNDOABLE,
+    SYNC,
+    check_edge,
+    check_relation,
+    check_same_memory,
+    external_id_taken,
+    has_same_content,
+    no_memory,
+    outside_bound,
+    owners_record,
+)
 from recollect.text.words import stem
 
 INSERT = f"INSERT INTO memories (born, changed, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
 UPDATE = f"UPDATE memories SET changed = ?, {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 ADD_WORD = "INSERT INTO vocabulary (word, stem) VALUES (?, ?) ON CONFLICT DO NOTHING"  # RETURNING would double its time
 AMONG = "IN (SELECT value FROM json_each(?1))"
-SYNC = "sync"  # the verb of transactions that follow files: what they replace is in the files, so no history is kept
-NOT_UNDOABLE = ("undo", "embed", "reembed", "erase", SYNC)
 MAX_OCCURRENCES = 65_535  # of one word in one field; the number is stored in 16 bits
-MAX_BOUNDS = 2000  # of an operation over more owners, only what they have in common is recorded
-
-
-def _common_owner(owners: Sequence[Owner]) -> Owner:
-    """The values that all of these have in common; None where they differ."""
-    collection, user, agent, session = (
-        values[0] if len(set(values)) == 1 else None for values in zip(*owners, strict=True)
-    )
-    return collection, user, agent, session
 
 
 @lru_cache(maxsize=512)
 def _packer(entries: int) -> Struct:
     """Packs so many entries of postings.ENTRY."""
     return Struct("<" + "IBH" * entries)
-
-
-def _canonical(values: list[Any]) -> list[Any]:
-    """A row whose context has its keys in order: their order is no content."""
-    context = json.dumps(json.loads(values[CONTEXT]), sort_keys=True)
-    return [*values[:CONTEXT], context, *values[CONTEXT + 1 :]]
 
 
 class WordNumbers(dict[str, int]):
@@ -143,15 +130,12 @@ class SqliteTransaction:
             )
         if self._version is not None:
             self.entry = FileVersion(self._version, secrets.randbits(62) | 1)
-            bounds: list[Owner] = sorted(self._touched, key=str)
-            if len(bounds) > MAX_BOUNDS:
-                bounds = [_common_owner(bounds)]
             self.connection.execute(
                 "INSERT INTO changes (version, at, verb, note, undone, token, operation, bounds) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(self._version, micros(self.now), self.verb, self.note, not self.undoable),
-                    *(self.entry.token, self.operation, json.dumps(bounds, ensure_ascii=False)),
+                    *(self.entry.token, self.operation, owners_record(self._touched)),
                 ),
             )
 
@@ -160,7 +144,7 @@ class SqliteTransaction:
         for owner in owners:
             if owner not in self._touched:
                 if not is_inside(owner, self.bound):
-                    raise InvalidInput(f"This would write outside the bound ({self.bound.describe()}).")
+                    raise outside_bound(self.bound)
                 self._touched.add(owner)
 
     def forget_owners(self) -> None:
@@ -183,19 +167,20 @@ class SqliteTransaction:
         found = fetch(self.connection, sql, (*owner, *key, memory.text, memory.kind, memory.agent, *values))
         return [self.stored(row) for (row,) in found]
 
+    def last_position(self, memory: Memory, since: Version) -> int:
+        sql = (  # by the index on changed
+            "SELECT max(position) FROM memories WHERE changed > ? "
+            "AND collection = ? AND user = ? AND agent = ? AND session = ?"
+        )
+        owner = (memory.collection, memory.user, memory.agent, memory.session)
+        return self.connection.execute(sql, (int(since.partition(".")[0]), *owner)).get or 0
+
     def remember(self, memory: Memory) -> WriteResult:
         known = self._find_existing(memory)
         if known is None:
             return self._add(memory)
         row, stored = known
-        if not self.bound.contains(stored):
-            id = memory.id or memory.external_id
-            raise InvalidInput(f"The id {id!r} cannot be used here; give another, or none.")
-        if stored.collection != memory.collection:
-            raise InvalidInput(
-                f"The id {stored.id!r} belongs to a memory of the collection {stored.collection!r}; "
-                "give another id, or none, to store it here, too."
-            )
+        check_same_memory(memory, stored, self.bound)
         memory = replace(memory, id=stored.id, created=memory.created or stored.created)
         return self._rewrite(row, stored, memory)
 
@@ -206,7 +191,9 @@ class SqliteTransaction:
 
     def decay(self, rate: float) -> int:
         """One record for all earlier strengths; indexes follow by the entry in the history, not memory by memory."""
-        changed = decayed_strengths(self.connection, micros(self.now), rate, self.bound)
+        condition, values = bound_condition(self.bound)
+        memories = fetch(self.connection, f"SELECT {DECAYING} FROM memories WHERE true{condition} ORDER BY row", values)
+        changed = decayed_strengths(memories, fetch(self.connection, LAST_DECAYS), micros(self.now), rate)
         if changed.rows:
             self.note = json.dumps(self.bound.values) if self.bound.values else ""
             self.touch(*self.owners(changed.rows))
@@ -228,9 +215,16 @@ class SqliteTransaction:
             self._delete_history(rows, "memory", "edge")
             self.remove(rows)
 
-    def set_use(self, row: int, use: Use) -> None:
+    def set_use(self, row: int, use: Use, by_day: Mapping[int, int] | None = None) -> None:
         self.require([row])
         self.connection.execute("INSERT OR REPLACE INTO use VALUES (?, ?, ?, ?, ?, ?, ?)", (row, *use_to_row(use)))
+        if by_day is not None:
+            self.connection.execute("DELETE FROM use_by_day WHERE row = ?", (row,))
+            days = ((row, *each) for each in by_day.items())
+            self.connection.executemany("INSERT INTO use_by_day VALUES (?, ?, ?)", days)
+
+    def add_receipt(self, receipt: Receipt) -> None:
+        add_receipt(self.connection, self.version, receipt)
 
     def add_history(self, row: int, memory: Memory, until: datetime) -> None:
         self.require([row])
@@ -240,7 +234,7 @@ class SqliteTransaction:
         condition, values = bound_condition(self.bound)
         row = self.connection.execute(f"SELECT row FROM memories WHERE id = ?{condition}", (id, *values)).get
         if row is None:
-            raise NotFound(f"There is no memory with the id {id!r}.")
+            raise no_memory(id)
         return int(row)
 
     def require(self, rows: Sequence[int]) -> None:
@@ -318,11 +312,7 @@ class SqliteTransaction:
     def link(self, edge: Edge) -> None:
         source, target = self.row(edge.source), self.row(edge.target)
         ends = [self.stored(row) for row in (source, target)]
-        if ends[0].collection != ends[1].collection:
-            raise InvalidInput(
-                f"Edges stay inside one collection: {edge.source} is in {ends[0].collection!r}, "
-                f"{edge.target} in {ends[1].collection!r}."
-            )
+        check_edge(edge, *ends)
         sql = "SELECT weight, created FROM edges WHERE source = ? AND target = ? AND kind = ?"
         stored = self.connection.execute(sql, (source, target, edge.kind)).get
         if stored is not None and stored[0] == edge.weight:
@@ -346,11 +336,7 @@ class SqliteTransaction:
         return len(chosen)
 
     def relate(self, edge: EntityEdge) -> None:
-        if not self.bound.contains_relation(edge):
-            raise InvalidInput(
-                f"This would write outside the bound ({self.bound.describe()}): "
-                "a relation belongs to a collection and a user, to no agent or session."
-            )
+        check_relation(edge, self.bound)
         key = (edge.collection, edge.user, edge.subject, edge.relation, edge.object)
         stored = self.connection.execute(
             "SELECT * FROM entity_edges WHERE (collection, user, subject, relation, object) = (?, ?, ?, ?, ?)",
@@ -395,7 +381,7 @@ class SqliteTransaction:
         where = "external_id = ? AND external_id <> '' AND (collection, user, agent) = (?, ?, ?) AND row <> ?"
         sql = f"SELECT 1 FROM memories WHERE {where}"
         if self.connection.execute(sql, (memory.external_id, *owner, row)).get is not None:
-            raise InvalidInput(f"Another memory of that collection has the external id {memory.external_id!r} already.")
+            raise external_id_taken(memory)
 
     def _add(self, memory: Memory) -> WriteResult:
         if memory.id and memory.external_id:
@@ -415,7 +401,7 @@ class SqliteTransaction:
     def _rewrite(self, row: int, stored: Memory, memory: Memory) -> WriteResult:
         before, after = to_row(stored), to_row(memory)
         after[UPDATED] = before[UPDATED] if after[UPDATED] is None else after[UPDATED]
-        if after == before or _canonical(after) == _canonical(before):
+        if has_same_content(before, after):
             return WriteResult(row, stored.id, "same", self.now)
         if memory.external_id and memory.external_id != stored.external_id:
             self._check_external_id(memory, row)

@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from recollect.errors import StoreError
-from recollect.model import Memory
 from recollect.model.validation import from_micros
 from recollect.store.base import Bound, UndoResult
-from recollect.store.sqlite.bounds import is_disjoint, is_inside, owner_of
+from recollect.store.bounds import owner_of
+from recollect.store.rows import ID, as_values, from_row
 from recollect.store.sqlite.connections import fetch
-from recollect.store.sqlite.rows import ID, as_values, from_row
-from recollect.store.text_fields import embedding_text
+from recollect.store.sqlite.erasing import find_erasure_after
+from recollect.store.undo import (
+    Key,
+    check_inside,
+    concerns,
+    is_edge_touched_later,
+    key_of,
+    texts_to_embed,
+    touched_later,
+)
 
 if TYPE_CHECKING:
     from recollect.store.sqlite.transaction import SqliteTransaction
@@ -23,15 +30,11 @@ if TYPE_CHECKING:
 AMONG = "IN (SELECT value FROM json_each(?1))"
 # What transactions added, without a scan: the last change of a memory is never older than the one that added it.
 ADDED = f"SELECT row, born FROM memories INDEXED BY memories_changed WHERE changed >= ?2 AND born {AMONG}"
-# In a record of the history: what identifies an edge (source, target, kind) or a relation (subject, relation, object,
-# collection, user). The last value is the transaction that wrote it.
-KEYS = {"edge": (0, 1, 2), "entity_edge": (0, 1, 2, 4, 5)}
 BORN = {
     "edge": "SELECT born FROM edges WHERE source = ? AND target = ? AND kind = ?",
     "entity_edge": "SELECT born FROM entity_edges WHERE subject = ? AND relation = ? AND object = ? "
     "AND collection = ? AND user = ?",
 }
-Key = tuple[Any, ...]  # of something that is restored: what it is, and its row or the values of KEYS
 
 
 def undo_operation(transaction: SqliteTransaction, operation: int | None) -> UndoResult | None:
@@ -42,10 +45,7 @@ def undo_operation(transaction: SqliteTransaction, operation: int | None) -> Und
         return None
     versions = [version for version, _, _ in transactions]
     if _is_memory_touched_later(connection, versions) or _is_edge_touched_later(connection, versions):
-        raise StoreError(
-            "The last change here cannot be undone: a later change, made elsewhere, touched the same memory. "
-            "Nothing was changed."
-        )
+        raise touched_later()
     added = _added(connection, versions)
     restored: dict[Key, str] = {}  # what is as before; of a memory, its id
     for version in versions:
@@ -56,24 +56,18 @@ def undo_operation(transaction: SqliteTransaction, operation: int | None) -> Und
     sql = f"SELECT coalesce(sum(erased), 0) FROM changes WHERE version {AMONG}"
     erased = connection.execute(sql, (json.dumps(versions),)).get
     ids = tuple(filter(None, restored.values()))
-    return UndoResult(verb, from_micros(at), len(added), len(restored), ids, erased)
+    erasure = find_erasure_after(connection, transaction.bound, versions[0]) if operation is None else None
+    return UndoResult(verb, from_micros(at), len(added), len(restored), ids, erased, erasure)
 
 
 def find_undo_texts(transaction: SqliteTransaction, operation: int | None) -> dict[str, str]:
     """By id: what an undo would have to embed, as it changes the text or title of that memory."""
     connection = transaction.connection
-    earliest: dict[int, Memory] = {}
     sql = "SELECT row, record FROM former WHERE version = ? AND what = 'memory' ORDER BY _rowid_ DESC"
     versions = [version for version, _, _ in _transactions_of(connection, transaction.bound, operation)]
     added = _added(connection, versions)
-    for version in versions:
-        for row, record in fetch(connection, sql, (version,)):
-            earliest[row] = from_row(as_values(json.loads(record)))
-    return {
-        memory.id: embedding_text(memory)
-        for row, memory in earliest.items()
-        if row not in added and embedding_text(transaction.stored(row)) != embedding_text(memory)
-    }
+    records = (each for version in versions for each in fetch(connection, sql, (version,)))
+    return texts_to_embed(records, added, transaction.stored)
 
 
 def _transactions_of(connection: apsw.Connection, bound: Bound, operation: int | None) -> list[tuple[int, int, str]]:
@@ -81,23 +75,14 @@ def _transactions_of(connection: apsw.Connection, bound: Bound, operation: int |
     first."""
     if operation is None:
         sql = "SELECT operation, bounds FROM changes WHERE NOT undone ORDER BY version DESC"
-        operation = next((each for each, owners in connection.execute(sql) if _concerns(owners, bound)), None)
+        operation = next((each for each, owners in connection.execute(sql) if concerns(owners, bound)), None)
     sql = (
         "SELECT version, at, verb, bounds FROM changes WHERE version >= ?1 AND operation = ?1 AND NOT undone "
         "ORDER BY version DESC"
     )
     found = fetch(connection, sql, (operation,))
-    if not all(is_inside(tuple(owner), bound) for *_, owners in found for owner in json.loads(owners)):
-        raise StoreError(
-            f"The last change here also changed something outside the bound ({bound.describe()}). "
-            "It can be undone without that bound only; nothing was changed."
-        )
+    check_inside((owners for *_, owners in found), bound)
     return [(version, at, verb) for version, at, verb, _ in found]
-
-
-def _concerns(owners: str, bound: Bound) -> bool:
-    """Did a transaction that touched these owners touch anything inside the bound?"""
-    return not all(is_disjoint(owner, bound) for owner in json.loads(owners))
 
 
 def _added(connection: apsw.Connection, versions: Sequence[int]) -> set[int]:
@@ -132,16 +117,12 @@ def _is_edge_touched_later(connection: apsw.Connection, versions: Sequence[int])
         "SELECT version, what, record FROM former INDEXED BY former_version "
         "WHERE version >= ? AND what IN ('edge', 'entity_edge') ORDER BY version"
     )
-    own: dict[Key, int] = {}  # the first transaction of the operation that replaced it
-    for version, what, record in fetch(connection, sql, (min(versions),)):
-        values = json.loads(record)
-        key = (what, *(values[at] for at in KEYS[what]))
-        if version in versions:
-            own.setdefault(key, version)
-        elif (key in own or values[-1] in versions) and _ends_exist(connection, what, values):
-            return True
-    written = ((connection.execute(BORN[what], key).get, version) for (what, *key), version in own.items())
-    return any(born is not None and born > version and born not in versions for born, version in written)
+    return is_edge_touched_later(
+        fetch(connection, sql, (min(versions),)),
+        versions,
+        lambda what, values: _ends_exist(connection, what, values),
+        lambda what, key: connection.execute(BORN[what], key).get,
+    )
 
 
 def _ends_exist(connection: apsw.Connection, what: str, values: Sequence[Any]) -> bool:
@@ -182,6 +163,6 @@ def _undo_version(
                     transaction.touch(*transaction.owners(values[:2]))
                 places = ", ".join("?" * len(values))
                 connection.execute(f"INSERT OR REPLACE INTO {what}s VALUES ({places})", values)
-                restored[what, *(values[at] for at in KEYS[what])] = ""
+                restored[key_of(what, values)] = ""
     connection.execute("DELETE FROM former WHERE version = ?", (version,))
     return restored

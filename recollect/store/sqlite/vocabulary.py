@@ -92,16 +92,19 @@ class StemIndex:
 
     def update(self, connection: apsw.Connection) -> StemIndex:
         """Add the words that the file has gained."""
+        sql = "SELECT term, word FROM vocabulary WHERE term > ? ORDER BY term"
         with self._lock:
-            sql = "SELECT term, word FROM vocabulary WHERE term > ? ORDER BY term"
-            added = fetch(connection, sql, (self._last,))
-            for start in range(0, len(added), STEMMED_AT_ONCE):
-                some = added[start : start + STEMMED_AT_ONCE]
-                forms = stems_of_words([word for _, word in some], self.language)
-                for (number, _), each in zip(some, forms, strict=True):
-                    for form in each:
-                        self._numbers.setdefault(form, []).append(number)
-                    self._last = number
+            return self.add(fetch(connection, sql, (self._last,)))
+
+    def add(self, added: Sequence[tuple[int, str]]) -> StemIndex:
+        """Add numbered words, those with higher numbers than all before. Not for several threads at once."""
+        for start in range(0, len(added), STEMMED_AT_ONCE):
+            some = added[start : start + STEMMED_AT_ONCE]
+            forms = stems_of_words([word for _, word in some], self.language)
+            for (number, _), each in zip(some, forms, strict=True):
+                for form in each:
+                    self._numbers.setdefault(form, []).append(number)
+                self._last = number
         return self
 
     def having(self, word: str) -> list[int]:

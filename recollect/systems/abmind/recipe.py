@@ -31,19 +31,17 @@ from recollect.recall.fusion import FirstCueWins
 from recollect.recall.query_parsing import ContentWords
 from recollect.recall.recipe import Cue, Recipe, fixed, times
 from recollect.recall.stages import RecordUse
-from recollect.systems.abmind.boosts import (
+from recollect.systems.abmind.cues import NotesCue, RelationsCue, SignatureCue
+from recollect.systems.abmind.full_text import FullTextCue, FullTextScore, SimilarWords
+from recollect.systems.abmind.stages import (
     ConfirmationPenalty,
     ContextBoost,
     CurrentContext,
+    DiversityRerank,
     EmotionBoost,
+    Enrichment,
     SpacingBoost,
 )
-from recollect.systems.abmind.diversity import DiversityRerank
-from recollect.systems.abmind.enrichment import Enrichment
-from recollect.systems.abmind.full_text import FullTextCue, FullTextScore, SimilarWords
-from recollect.systems.abmind.notes import NotesCue
-from recollect.systems.abmind.relations import RelationsCue
-from recollect.systems.abmind.signatures import SignatureCue
 from recollect.systems.abmind.translation import Translate, TranslatedQuery, resolve_translation
 
 FULL_TEXT_CANDIDATES = 1000  # scored by A5
@@ -92,21 +90,10 @@ def abmind(
     embedding = _on(embedding_enabled, "EMBEDDING_ENABLED")
     bits = _bits(signature_bits)
     threshold = _number(similarity_threshold, "EMBEDDING_SIMILARITY_THRESHOLD", 0.5, -1.0, 1.0)
-    scoring = FullTextScore(
+    sf = _full_text_cue(
         decay_days=_number(decay_days, "RECALL_DECAY_DAYS", 365.0, 1e-9),
         decay_floor=_number(decay_floor, "RECALL_DECAY_FLOOR", 0.3, 0.0, 1.0),
         emotion_boost=_number(emotion_boost, "RECALL_EMOTION_BOOST", 0.1),
-    )
-
-    sf = FullTextCue(  # A3, A5
-        "Sf",
-        lookups=(
-            WordsCue("full text", {"text": 1.0}, depth=fixed(FULL_TEXT_CANDIDATES)),
-            SimilarWords("trigrams", {"text": 1.0, "keywords": 1.0}, depth=fixed(FULL_TEXT_CANDIDATES)),
-        ),
-        fallback=SimilarWords("original trigrams", {"original": 1.0}, depth=fixed(FULL_TEXT_CANDIDATES)),
-        scoring=scoring,
-        depth=times(3),
     )
     se = MinimumScoreCue(VectorsCue("Se", depth=times(3)), threshold, how="cosine similarity to the query")  # A6
     ss = SignatureCue("Ss", bits=bits, min_similarity=0.65, depth=fixed(5))  # A7
@@ -138,6 +125,20 @@ def abmind(
         ],
         after=[RecordUse(("recall",))],  # A17
         report=lambda trace: {"stages": trace.stages()},  # A1, A19
+    )
+
+
+def _full_text_cue(**scoring: float) -> FullTextCue:
+    """A3, A5."""
+    return FullTextCue(
+        "Sf",
+        lookups=(
+            WordsCue("full text", {"text": 1.0}, depth=fixed(FULL_TEXT_CANDIDATES)),
+            SimilarWords("trigrams", {"text": 1.0, "keywords": 1.0}, depth=fixed(FULL_TEXT_CANDIDATES)),
+        ),
+        fallback=SimilarWords("original trigrams", {"original": 1.0}, depth=fixed(FULL_TEXT_CANDIDATES)),
+        scoring=FullTextScore(**scoring),
+        depth=times(3),
     )
 
 
@@ -198,12 +199,12 @@ def _check_timezone(timezone: str | tzinfo | None) -> tzinfo | None:
 # Settings: as given, else from the environment, else the documented default (A18).
 
 
-def _setting(given: Any, name: str) -> Any:
-    return given if given is not None else os.environ.get(ENVIRONMENT_PREFIX + name, "").strip() or None
+def _setting(value: Any, name: str) -> Any:
+    return value if value is not None else os.environ.get(ENVIRONMENT_PREFIX + name, "").strip() or None
 
 
-def _number(given: float | None, name: str, default: float, low: float = -1e9, high: float = 1e9) -> float:
-    value = _setting(given, name)
+def _number(value: float | None, name: str, default: float, low: float = -1e9, high: float = 1e9) -> float:
+    value = _setting(value, name)
     if isinstance(value, str):
         try:
             value = float(value)
@@ -212,22 +213,22 @@ def _number(given: float | None, name: str, default: float, low: float = -1e9, h
     return default if value is None else check.number(value, name.lower(), low, high)
 
 
-def _bits(given: int | None) -> int:
-    bits = _number(given, "SIGNATURE_BITS", 256, 8, 4096)
+def _bits(value: int | None) -> int:
+    bits = _number(value, "SIGNATURE_BITS", 256, 8, 4096)
     if bits % 8:
         raise InvalidInput(f"signature_bits must be a multiple of 8, not {bits:g}.")
     return int(bits)
 
 
-def _mode(given: str | None) -> str:
-    mode = _setting(given, "MEMORY_SEARCH_MODE") or "hybrid"
+def _mode(value: str | None) -> str:
+    mode = _setting(value, "MEMORY_SEARCH_MODE") or "hybrid"
     if mode not in MODES:
         raise InvalidInput(f"search_mode must be one of {', '.join(MODES)}, not {mode!r}.")
     return str(mode)
 
 
-def _on(given: bool | None, name: str) -> bool:
-    value = _setting(given, name)
+def _on(value: bool | None, name: str) -> bool:
+    value = _setting(value, name)
     if isinstance(value, str) and value.lower() in ("true", "1", "yes", "on", "false", "0", "no", "off"):
         value = value.lower() in ("true", "1", "yes", "on")
     if value not in (None, True, False):

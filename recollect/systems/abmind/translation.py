@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from recollect.chat import ChatModel, chat_model, one_line
-from recollect.errors import InvalidInput
-from recollect.model import validation as check
+from recollect.chat import ChatModel, one_line, resolve_hook
 from recollect.recall.query_parsing import ContentWords, ParsedQuery
 from recollect.recall.run import Run
 from recollect.text.languages import detect_language
@@ -65,12 +63,8 @@ class TranslatedQuery:
 
 def resolve_translation(translate: Translate | ChatModel | str | None) -> Translate | None:
     """A chat model ("chat", "URL MODEL" or a ChatModel), a function, or None."""
-    if isinstance(translate, ChatModel | str):
-        model = chat_model(translate, "translate")
+
+    def by_chat(model: ChatModel) -> Translate:
         return lambda query: str(model.reply_object(TASK, {"query": query}, "translation")["translation"] or "")
-    if translate is not None and not callable(translate):
-        raise InvalidInput(
-            "translate must be 'chat', 'URL MODEL', a ChatModel, a function from a query to its translation, or None, "
-            f"not {check.short_repr(translate)}."
-        )
-    return translate
+
+    return resolve_hook(translate, "translate", by_chat, "a query to its translation")

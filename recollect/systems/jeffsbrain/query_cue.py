@@ -1,7 +1,8 @@
-"""The bm25 cue with a query language: words, "phrases", prefix*, AND, OR, NOT (see text/query_language.py)."""
+"""The bm25 cue with a query language (see text/query_language.py), and simpler forms of a query that found nothing."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from recollect.recall.recipe import Cue, CuePlan, Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Rows, leaf_term
 from recollect.text.query_language import (
+    STOP,
     Aliases,
     And,
     AndNot,
@@ -25,6 +27,7 @@ from recollect.text.query_language import (
     parse_query,
     positive_terms,
 )
+from recollect.text.words import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +91,37 @@ class ExcludeNegated:
         if isinstance(tree, AndNot):
             with run.step("cue", "refused", before=run.scope.count) as step:
                 run.log("query", f"NOT {format_query(tree.exclude)}")
-                run.scope = run.snapshot.excluding(tree.exclude, self._fields, run.scope)
+                run.exclude(tree.exclude, self._fields)
                 step.after = run.scope.count
         return self._plan.gather(run)
 
     def cues(self) -> list[Cue]:
         return self._plan.cues()
+
+
+MIN_TERM_LENGTH = 3
+
+
+def sanitise_query(query: str) -> str:
+    """The query with punctuation and symbols as spaces, and no two spaces in a row.
+
+    >>> sanitise_query("where's  the cup?!")
+    'where s the cup'
+    """
+    characters = (" " if unicodedata.category(each)[0] in "PS" else each for each in visible(query))
+    return " ".join("".join(characters).split())
+
+
+def query_tokens(query: str, min_length: int = MIN_TERM_LENGTH) -> list[str]:
+    """The words that are long enough and not stop words, lower-cased, each once."""
+    tokens = sanitise_query(query).lower().split()
+    return list(dict.fromkeys(token for token in tokens if len(token) >= min_length and token not in STOP))
+
+
+def strongest_term(query: str, min_length: int = MIN_TERM_LENGTH) -> str:
+    """The longest of these words, the first of equals; an empty string when there is none.
+
+    >>> strongest_term("What is the capital of France?")
+    'capital'
+    """
+    return max(query_tokens(query, min_length), key=len, default="")

@@ -17,7 +17,7 @@ from recollect.model import Memory
 from recollect.model import validation as check
 from recollect.model.memory import check_fields
 from recollect.recall.cues import AllCues, RetryLadder, VectorsCue
-from recollect.recall.recipe import Cue, Recipe
+from recollect.recall.recipe import Cue, Depth, Recipe
 from recollect.recall.stages import ConditionalStage, RecordUse
 from recollect.recall.stages.rerank import SNIPPET_CHARACTERS, Rerank, rerank_text
 from recollect.rerank import AnyReranker
@@ -33,8 +33,13 @@ from recollect.systems.jeffsbrain.modes import (
     SearchReport,
     rerank_skip_condition,
 )
-from recollect.systems.jeffsbrain.query_cue import ExcludeNegated, QueryLanguageCue
-from recollect.systems.jeffsbrain.retry import MIN_TERM_LENGTH, sanitise_query, strongest_term
+from recollect.systems.jeffsbrain.query_cue import (
+    MIN_TERM_LENGTH,
+    ExcludeNegated,
+    QueryLanguageCue,
+    sanitise_query,
+    strongest_term,
+)
 from recollect.systems.jeffsbrain.slugs import SlugTrigrams
 from recollect.text.query_language import Aliases
 
@@ -69,51 +74,31 @@ def jeffsbrain(
     """Hybrid retrieval with a retry ladder, as the Jeffs Brain SDKs describe it."""
     if mode not in MODES:
         raise InvalidInput(f"mode must be one of {', '.join(MODES)}, not {check.short_repr(mode)}.")
-    counts = {
+    _check_counts(
         **{"top_k": top_k, "candidate_k": candidate_k, "rerank_top_n": rerank_top_n},
         **{"min_term_length": min_term_length, "agree_min": agree_min, "agree_window": agree_window},
         **{"snippet_characters": snippet_characters},
-    }
-    for name, value in counts.items():
-        if check.integer(value, name) < 1:
-            raise InvalidInput(f"{name} must be at least 1, not {value}.")
+    )
     if agree_min > agree_window:
         raise InvalidInput(f"agree_min must be at most agree_window ({agree_window}), not {agree_min}.")
     threshold = check.number(trigram_threshold, "trigram_threshold", 0.0, 1.0)
-    factors = IntentFactors(
-        user_preference=check.number(user_preference_factor, "user_preference_factor", 0.0),
-        global_preference=check.number(global_preference_factor, "global_preference_factor", 0.0),
-        generic_for_preference=check.number(generic_for_preference_factor, "generic_for_preference_factor", 0.0),
-        rollup_for_preference=check.number(rollup_for_preference_factor, "rollup_for_preference_factor", 0.0),
-        single_fact=check.number(single_fact_factor, "single_fact_factor", 0.0),
-        rollup_for_fact=check.number(rollup_for_fact_factor, "rollup_for_fact_factor", 0.0),
-        generic_for_fact=check.number(generic_for_fact_factor, "generic_for_fact_factor", 0.0),
+    factors = _intent_factors(
+        user_preference=user_preference_factor,
+        global_preference=global_preference_factor,
+        generic_for_preference=generic_for_preference_factor,
+        rollup_for_preference=rollup_for_preference_factor,
+        single_fact=single_fact_factor,
+        rollup_for_fact=rollup_for_fact_factor,
+        generic_for_fact=generic_for_fact_factor,
     )
     k = rrf_k if check.number(rrf_k, "rrf_k") > 0 else 60
 
     def depth(results: int) -> int:
         return max(candidate_k, results)  # B3: more results need more candidates
 
-    def strongest(query: str) -> str:
-        return strongest_term(query, min_term_length)
-
-    def other_strongest(query: str) -> str:
-        """J11: empty when it would be the same query again."""
-        term = strongest(query)
-        return "" if term == query.strip().lower() else term
-
     known_aliases = _check_aliases(aliases or {})
-    ladder: list[Cue] = [
-        QueryLanguageCue(LEXICAL, fields=WEIGHTS, aliases=known_aliases, depth=depth),  # J18
-        QueryLanguageCue("strongest_term", other_strongest, WEIGHTS, known_aliases, depth),  # J11, J12
-        QueryLanguageCue(
-            "refreshed_sanitised", sanitise_query, WEIGHTS, known_aliases, depth
-        ),  # SQLite needs no refresh before it
-        QueryLanguageCue(
-            "refreshed_strongest", lambda query: strongest(sanitise_query(query)), WEIGHTS, known_aliases, depth
-        ),
-        SlugTrigrams(_chunks(trigram_chunks), depth, threshold, "trigram_fuzzy", min_term_length),  # J13
-    ]
+    slugs = SlugTrigrams(_chunks(trigram_chunks), depth, threshold, "trigram_fuzzy", min_term_length)  # J13
+    ladder = [*_word_cues(known_aliases, depth, min_term_length), slugs]
     lexical = RetryLadder(*ladder[: 1 if skip_retry_ladder else None])
     plan = lexical if mode == "bm25" else AllCues(lexical, VectorsCue(VECTOR, depth))  # J2: bm25 in every mode
     return Recipe(
@@ -134,24 +119,57 @@ def jeffsbrain(
     )
 
 
-def _check_aliases(given: Mapping[str, str | Sequence[str]]) -> Aliases:
-    if not isinstance(given, Mapping):
-        raise InvalidInput(f"aliases must be a mapping of words to other names, not {check.short_repr(given)}.")
+def _word_cues(aliases: Aliases, depth: Depth, min_term_length: int) -> list[Cue]:
+    """J11: the query, and simpler forms of it for when it finds nothing."""
+
+    def strongest(query: str) -> str:
+        return strongest_term(query, min_term_length)
+
+    def other_strongest(query: str) -> str:
+        """Empty when it would be the same query again."""
+        term = strongest(query)
+        return "" if term == query.strip().lower() else term
+
+    def sanitised_strongest(query: str) -> str:
+        return strongest(sanitise_query(query))
+
+    return [
+        QueryLanguageCue(LEXICAL, fields=WEIGHTS, aliases=aliases, depth=depth),  # J18
+        QueryLanguageCue("strongest_term", other_strongest, WEIGHTS, aliases, depth),  # J12
+        # SQLite needs no refresh before these two.
+        QueryLanguageCue("refreshed_sanitised", sanitise_query, WEIGHTS, aliases, depth),
+        QueryLanguageCue("refreshed_strongest", sanitised_strongest, WEIGHTS, aliases, depth),
+    ]
+
+
+def _intent_factors(**factors: float) -> IntentFactors:
+    return IntentFactors(**{name: check.number(value, f"{name}_factor", 0.0) for name, value in factors.items()})
+
+
+def _check_counts(**counts: int) -> None:
+    for name, value in counts.items():
+        if check.integer(value, name) < 1:
+            raise InvalidInput(f"{name} must be at least 1, not {value}.")
+
+
+def _check_aliases(aliases: Mapping[str, str | Sequence[str]]) -> Aliases:
+    if not isinstance(aliases, Mapping):
+        raise InvalidInput(f"aliases must be a mapping of words to other names, not {check.short_repr(aliases)}.")
     return {
         check.string(word, "alias"): check.strings([names] if isinstance(names, str) else names, f"aliases of {word!r}")
-        for word, names in given.items()
+        for word, names in aliases.items()
     }
 
 
-def _chunks(given: Sequence[Memory | Mapping[str, Any]] | None) -> list[Memory] | None:
-    return None if given is None else [_chunk(each) for each in given]
+def _chunks(chunks: Sequence[Memory | Mapping[str, Any]] | None) -> list[Memory] | None:
+    return None if chunks is None else [_chunk(each) for each in chunks]
 
 
-def _chunk(given: Memory | Mapping[str, Any]) -> Memory:
+def _chunk(chunk: Memory | Mapping[str, Any]) -> Memory:
     """A chunk from a mapping of id, path, title, summary and content, or a Memory."""
-    if isinstance(given, Mapping):
-        fields = {"text" if name == "content" else name: value for name, value in given.items()}
-        given = Memory(**check_fields({"text": "", **fields}))
-    if not isinstance(given, Memory) or not given.id:
-        raise InvalidInput(f"A chunk is a mapping with an id and a path, or a Memory, not {check.short_repr(given)}.")
-    return given
+    if isinstance(chunk, Mapping):
+        fields = {"text" if name == "content" else name: value for name, value in chunk.items()}
+        chunk = Memory(**check_fields({"text": "", **fields}))
+    if not isinstance(chunk, Memory) or not chunk.id:
+        raise InvalidInput(f"A chunk is a mapping with an id and a path, or a Memory, not {check.short_repr(chunk)}.")
+    return chunk

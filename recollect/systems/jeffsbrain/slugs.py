@@ -12,7 +12,7 @@ from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Floats, Rows
-from recollect.systems.jeffsbrain.retry import MIN_TERM_LENGTH, query_tokens
+from recollect.systems.jeffsbrain.query_cue import MIN_TERM_LENGTH, query_tokens
 from recollect.text.slugs import SlugIndex, path_or_name, slug_text
 
 DEPTH = fixed(60)

@@ -122,7 +122,8 @@ class Workspace:
         start, self._changed, self._busy = time.monotonic(), False, True
         try:
             embedded = self._change_embedder(self._next_embedder, on_event) if self._next_embedder is not None else 0
-            report = self.folder.sync(self.mind.store, self.mind.embedder, self.mind.clock, on_event)
+            mind = self.mind
+            report = self.folder.sync(mind.store, mind.embedder, mind.clock, on_event, mind.secrets_policy)
         finally:
             self._busy = False
         report.embedded += embedded
@@ -245,7 +246,7 @@ class Workspace:
         shown = indexed_path(self.folder.root, check.string(path, "path"))
         if shown not in self.files():
             self._sync_if_needed()
-        return read_lines(self.folder, shown, self.files().get(shown), first, lines)
+        return read_lines(self.folder, shown, self.files().get(shown), first, lines, self.mind.secrets_policy)
 
     # The agent tools, with their documented names and parameters (O1).
 

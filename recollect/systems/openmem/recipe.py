@@ -16,8 +16,7 @@ from recollect.recall.fusion import Blend, CueWeight
 from recollect.recall.query_parsing import EveryWord
 from recollect.recall.recipe import Recipe, times
 from recollect.recall.stages import RecordUse, SpreadingActivation
-from recollect.systems.openmem.competition import Competition, TokenBudgetPacking
-from recollect.systems.openmem.contradiction import ContradictionPenalty
+from recollect.systems.openmem.stages import Competition, ContradictionPenalty, TokenBudgetPacking
 
 WEIGHTS = {"activation": 0.5, "recency": 0.2, "strength": 0.2, "confidence": 0.1}  # M5
 MAX_HOPS = 100  # an explanation lists every hop

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from recollect.chat import ChatError, ChatModel, chat_model, one_line
-from recollect.errors import InvalidInput
+from recollect.chat import ChatError, ChatModel, one_line, resolve_hook
 from recollect.model import validation as check
 from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Cue
@@ -72,15 +72,8 @@ def resolve_expansion(expand: ExpandQuery | ChatModel | str | None) -> ExpandQue
     """``"rules"``, a chat model ("chat", "URL MODEL" or a ChatModel), a function, or None for no expansion."""
     if expand is None or expand == "rules":
         return expand_by_rules if expand else None
-    if isinstance(expand, ChatModel | str):
-        model = chat_model(expand, "expand")
-        return lambda query: expand_by_chat(model, query)
-    if not callable(expand):
-        raise InvalidInput(
-            "expand must be 'rules', 'chat', 'URL MODEL', a ChatModel, a function from a query to a list of texts, or "
-            f"None, not {check.short_repr(expand)}."
-        )
-    return expand
+    by_chat = partial(partial, expand_by_chat)
+    return resolve_hook(expand, "expand", by_chat, "a query to a list of texts ('rules': ours)")
 
 
 def expand_by_chat(model: ChatModel, query: str) -> list[str]:

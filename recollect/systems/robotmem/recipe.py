@@ -12,7 +12,9 @@ The query ``*`` with a session replays the episode, oldest first, instead of sea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from recollect.errors import InvalidInput
@@ -21,12 +23,14 @@ from recollect.model.filter import Filter
 from recollect.recall.cues import AllCues, WordsCue
 from recollect.recall.fusion import ReciprocalRank
 from recollect.recall.hits import Hits
+from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import Recipe, times
 from recollect.recall.run import Run
 from recollect.recall.stages import ConditionalStage, RecordUse
+from recollect.store.base import Term
 from recollect.systems.robotmem.cues import EpisodeReplay, NearestVectors, ReplayOrSearch
-from recollect.systems.robotmem.query_terms import PlainTerms
 from recollect.systems.robotmem.stages import NormaliseScores, SourceWeight, SpatialSort
+from recollect.text.words import HAN, PAIRED, is_spaceless, words
 
 FIELDS = {"text": 1.0, "summary": 1.0, "path": 1.0, "entities": 1.0}  # R4: path covers files, too
 MODES = {"vectors + words": "hybrid", "words": "bm25_only", "vectors": "vec_only"}  # R7
@@ -87,3 +91,26 @@ def _check_positive(rrf_k: float) -> float:
     if check.number(rrf_k, "rrf_k") <= 0:
         raise InvalidInput(f"rrf_k must be above 0, not {check.short_repr(rrf_k)}.")
     return rrf_k
+
+
+LETTER = f"[^\\W{HAN}{PAIRED}]"  # of a script that writes spaces between words
+
+
+@dataclass(frozen=True, slots=True)
+class PlainTerms:
+    """All words of the query: Chinese segmented, without operators of query languages and single letters.
+
+    Only upper-case operators are removed: "near the cup" is about nearness. A single character is a word in scripts
+    without spaces (杯, は) and noise elsewhere.
+    """
+
+    operators: Sequence[str] = ("AND", "OR", "NOT", "NEAR")
+
+    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
+        text = query.text
+        if self.operators:
+            text = re.sub(f"(?<!{LETTER})(?:{'|'.join(self.operators)})(?!{LETTER})", " ", text)
+        every = tuple(dict.fromkeys(words(text, whole=True)))
+        terms = tuple(word for word in every if len(word) > 1 or is_spaceless(word))
+        run.log("match", " OR ".join(f'"{word}"' for word in terms) or "nothing to look up")
+        return replace(query, words=every, terms=tuple(Term(word, match="exact") for word in terms))

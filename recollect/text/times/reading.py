@@ -80,7 +80,7 @@ def _read_grammar(grammar: Grammar, scene: Scene, stems: set[str], taken: bytear
     found = _without_covered(found)
     found = _join(found, grammar, scene)
     found = _link(found, grammar, scene)
-    kept = []
+    accepted = []
     for each in found:
         if each.relation == "range":
             _include_range_words(each, grammar, scene)
@@ -90,8 +90,8 @@ def _read_grammar(grammar: Grammar, scene: Scene, stems: set[str], taken: bytear
             each.need = STRONG
         if each.need == STRONG and not any(taken[each.begin : each.end]):
             taken[each.begin : each.end] = b"\1" * (each.end - each.begin)
-            kept.append(each)
-    return kept
+            accepted.append(each)
+    return accepted
 
 
 def _is_title(each: Found, scene: Scene) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from tests.systems.abmind.kit import (
     ask,
     bm25,
     hits,
-    minds,
     note,
     score,
     stage,
@@ -32,17 +31,6 @@ from tests.systems.abmind.kit import (
 
 Set = Callable[..., None]
 Command = Callable[..., str]
-
-
-@pytest.fixture
-def at(tmp_path: Path) -> Iterator[Open]:
-    with minds(tmp_path) as open_mind:
-        yield open_mind
-
-
-@pytest.fixture
-def mind(at: Open) -> Mind:
-    return at()
 
 
 # A10: the penalty.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,7 +24,6 @@ from tests.systems.abmind.kit import (
     ask,
     bm25,
     hits,
-    minds,
     nodes,
     note,
     score,
@@ -32,18 +31,6 @@ from tests.systems.abmind.kit import (
     texts,
     worth,
 )
-
-
-@pytest.fixture
-def at(tmp_path: Path) -> Iterator[Open]:
-    with minds(tmp_path) as open_mind:
-        yield open_mind
-
-
-@pytest.fixture
-def mind(at: Open) -> Mind:
-    return at()
-
 
 # A1: the stages and their order.
 

@@ -9,7 +9,7 @@ export class ApiError extends Error {
   }
 }
 
-async function call(method, path, { query, body, signal, headers } = {}) {
+async function send(method, path, { query, body, signal, headers } = {}) {
   const url = new URL(`/v1${path}`, location.origin);
   for (const [name, value] of Object.entries(query || {})) {
     if (value === undefined || value === null || value === "") continue;
@@ -28,11 +28,38 @@ async function call(method, path, { query, body, signal, headers } = {}) {
     if (error.name === "AbortError") throw error;
     throw new ApiError({ message: "The server does not answer.", hint: "Is recollect serve or recollect ui still running?" }, 0);
   }
+  if (!response.ok) throw new ApiError((await json(response) || {}).error || {}, response.status);
+  return response;
+}
+
+async function json(response) {
   const text = await response.text();
-  let value = null;
-  try { value = text ? JSON.parse(text) : null; } catch { value = null; }
-  if (!response.ok) throw new ApiError((value && value.error) || {}, response.status);
-  return { value, etag: response.headers.get("etag") };
+  try { return text ? JSON.parse(text) : null; } catch { return null; }
+}
+
+async function call(method, path, options) {
+  const response = await send(method, path, options);
+  return { value: await json(response), etag: response.headers.get("etag") };
+}
+
+/** A call that reports its progress as events; onProgress gets (done, total). */
+async function long(path, query, signal, onProgress) {
+  const response = await send("GET", path, { query, signal, headers: { accept: "text/event-stream" } });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let text = ""; ;) {
+    const { value, done } = await reader.read();
+    text += value || "";
+    const events = text.split("\n\n");
+    text = events.pop();
+    for (const event of events) {
+      const [, kind, data] = event.match(/^event: (\w+)\ndata: (.*)$/s) || [];
+      const content = data && JSON.parse(data);
+      if (kind === "progress") onProgress(content.done, content.total);
+      if (kind === "result") return content;
+      if (kind === "error") throw new ApiError(content, 0);
+    }
+    if (done) throw new ApiError({ message: "The server ended the answer early." }, 0);
+  }
 }
 
 const get = async (path, query, signal) => (await call("GET", path, { query, signal })).value;
@@ -53,9 +80,10 @@ export const api = {
   graph: (query) => get("/graph", query),
   timeline: (query, signal) => get("/timeline", query, signal),
   places: (query) => get("/places", query),
-  conflicts: (query) => get("/conflicts", query),
+  conflicts: (query, signal, onProgress) => long("/conflicts", query, signal, onProgress),
   usage: (query) => get("/usage", query),
   folders: () => get("/folders"),
+  doctor: () => get("/doctor"),
   remember: (body) => post("/memories", body),
   rememberMany: (items) => post("/memories/batch", { items }),
   update: async (memory, changes, etag) => (await call("PATCH", `/memories/${id(memory)}`, { body: changes, headers: etag ? { "if-match": etag } : {} })).value,

@@ -64,12 +64,14 @@ function sidebar() {
     links, h("div", { class: "grow" }), h("div", { class: "row label" }, theme, help), h("div", { class: "foot", id: "foot" }));
 }
 
+let about = null; // the status, which does not change while the page is open
+
 async function footer() {
   try {
-    const status = await api.status();
-    const total = Object.values(status.memories).reduce((sum, each) => sum + each, 0);
-    const bound = Object.entries(status.bound).map(([name, value]) => `${name} ${value}`).join(", ");
-    replace(byId("foot"), h("div", null, plural(total, "memory", "memories")), bound && h("div", null, `only ${bound}`), h("div", null, `version ${status.version}`));
+    const { total } = await api.list({ limit: 1 }); // the status counts much more, and takes longer
+    about = about || (await api.status());
+    const bound = Object.entries(about.bound).map(([name, value]) => `${name} ${value}`).join(", ");
+    replace(byId("foot"), h("div", null, plural(total, "memory", "memories")), bound && h("div", null, `only ${bound}`), h("div", null, `version ${about.version}`));
   } catch (error) {
     if (error.status === 401) replace(byId("main"), failure(error));
   }

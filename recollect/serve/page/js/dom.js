@@ -29,6 +29,9 @@ export function replace(node, ...children) {
   node.replaceChildren(...children.flat(Infinity).filter((each) => each !== undefined && each !== null && each !== false));
 }
 
+/** The width of a chart in its own units: those of the screen, so that its letters are as large as others. */
+export const chartWidth = () => Math.max(320, Math.min(1080, byId("main").clientWidth - 32));
+
 export const byId = (id) => document.getElementById(id);
 
 /** Call a function when it has not been called for some milliseconds. */

@@ -99,3 +99,19 @@ export function terms(node, found = new Set()) {
   (node.parts || []).forEach((part) => terms(part, found));
   return found;
 }
+
+/** What each cue gave: its part of the blend, by name. */
+export function cueValues(root) {
+  const found = new Map();
+  const walk = (node) => { if (node.role === "component" && node.value !== 0) found.set(node.name || node.label, node.value); (node.parts || []).forEach(walk); };
+  walk(root);
+  return found;
+}
+
+/** The score after each step that changed it, by the name of the step. */
+export function stageValues(root) {
+  const found = new Map();
+  const walk = (node) => { const name = (node.label || "").replace(/^after /, ""); if (!found.has(name)) found.set(name, node.value); (node.parts || []).filter((part) => part.role !== "component").forEach(walk); };
+  walk(root);
+  return found;
+}

@@ -1,23 +1,29 @@
 // Dates, numbers, marked words and differences, for people to read.
 import { h } from "./dom.js";
 
-const UNITS = [["year", 31557600], ["month", 2629800], ["week", 604800], ["day", 86400], ["hour", 3600], ["minute", 60]];
+const YEAR = 31557600, MONTH = 2629800;
+const UNITS = [["year", YEAR], ["month", MONTH], ["week", 604800], ["day", 86400], ["hour", 3600], ["minute", 60]];
 const relative = new Intl.RelativeTimeFormat(navigator.language, { numeric: "auto" });
 const whole = new Intl.NumberFormat(navigator.language);
 export const count = (number) => whole.format(number);
 export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 export const score = (value) => (value === null || value === undefined ? "–" : value.toFixed(3));
 
+export const bytes = (number) => { const [unit, size] = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]].find(([, each]) => number >= each) || ["bytes", 1]; return `${whole.format(Number((number / size).toPrecision(3)))} ${unit}`; };
+
 /** Relative, with the exact moment as its title. */
 export function moment(text) {
   if (!text) return null;
   const when = new Date(text);
   const seconds = (when - Date.now()) / 1000;
-  const [unit, size] = UNITS.find(([, each]) => Math.abs(seconds) >= each) || ["second", 1];
+  const found = UNITS.find(([, each]) => Math.abs(seconds) >= each) || ["second", 1];
+  const [unit, size] = Math.abs(seconds) < 2 * YEAR && found[1] === YEAR ? ["month", MONTH] : found; // 19 months are not two years
   return h("time", { datetime: text, title: when.toLocaleString() }, relative.format(Math.round(seconds / size), unit));
 }
 
 export const day = (text) => new Date(text).toLocaleDateString(navigator.language, { year: "numeric", month: "short", day: "numeric" });
+
+export const month = (text) => new Date(text).toLocaleDateString(navigator.language, { year: "numeric", month: "short", timeZone: "UTC" });
 
 /** The text in which some words are marked: those that match, and those that are near in meaning. */
 export function marked(text, matching, near = []) {

@@ -1,11 +1,11 @@
 // The panel of one memory: why it came, why not, the memory itself, and what is around it.
 import { api } from "./api.js";
 import { ask, byId, h, replace, toast } from "./dom.js";
-import { legend, steps, tree, waterfall } from "./explain.js";
-import { count, day, difference, moment, score, shorten } from "./format.js";
+import { cueValues, legend, meaning, stageValues, steps, tree, waterfall } from "./explain.js";
+import { count, day, difference, moment, plural, score, shorten } from "./format.js";
 import { change, filterOf, read } from "./route.js";
 
-const TABS = { why: "Why", whynot: "Why not", memory: "Memory", around: "Around", edit: "Edit" };
+const TABS = { why: "Why", path: "Path", whynot: "Why not", memory: "Memory", around: "Around", edit: "Edit" };
 const HIDDEN = ["id", "text", "use", "position"];
 let current = "";
 
@@ -26,6 +26,7 @@ export async function showPanel(values) {
     h("button", { type: "button", role: "tab", "aria-selected": String(name === tab), onclick: () => change({ tab: name }, true) }, title)));
   const close = h("button", { type: "button", class: "plain close", "aria-label": "Close", title: "Close (Esc)", onclick: () => change({ open: "", tab: "" }) }, "✕");
   const body = h("div", { role: "tabpanel" });
+  setTimeout(() => { if (!body.childElementCount) replace(body, [1, 2, 3].map(() => h("div", { class: "skeleton" }))); }, 150);
   replace(panel, h("button", { type: "button", class: "back", onclick: () => change({ open: "", tab: "" }) }, "← Back"), close, tabs, body);
   try {
     const parts = await content(tab, values, query);
@@ -40,6 +41,7 @@ async function content(tab, values, query) {
   if (values.open === "-") return [h("p", { class: "dim" }, "No memory is selected.")];
   const { value: memory, etag } = await api.show(values.open);
   if (tab === "why") return why(memory, values, query);
+  if (tab === "path") return path(memory, values, query);
   if (tab === "around") return around(memory);
   if (tab === "edit") return edit(memory, etag);
   return details(memory);
@@ -62,6 +64,30 @@ async function why(memory, values, query) {
   return [quote(memory), h("p", { class: "sentence" }, explained.summary), legend(cues), waterfall(explained.explanation, open),
     h("p", { class: "dim small" }, "The parts add up to the score. Select one to see its arithmetic."), arithmetic,
     h("details", { class: "tree" }, h("summary", null, "The whole calculation"), h("ul", null, tree(explained.explanation)))];
+}
+
+/** The way of one memory through the pipeline: what each step made of it. */
+async function path(memory, values, query) {
+  if (!query) return [quote(memory), h("p", { class: "dim" }, "Search for something to see the way of this memory through the pipeline.")];
+  const found = await api.recall({ ...question(values, query), explain: true, trace: true, track: false });
+  const result = found.results.find((each) => each.memory.id === memory.id);
+  if (!result) return [quote(memory), h("p", null, "This query does not return it."), h("button", { type: "button", onclick: () => change({ tab: "whynot" }, true) }, "Why not?")];
+  const cues = cueValues(result.explanation), stages = stageValues(result.explanation);
+  let before = null;
+  const rows = found.trace.steps.filter((step) => ["filter", "cue", "fuse", "stage", "cut"].includes(step.kind)).map((step) => {
+    let what = "", changed = false;
+    if (step.outcome !== "ran") what = `${step.outcome}: ${step.reason}`;
+    else if (step.kind === "filter") what = `one of ${count(step.out)} that the filter lets in`;
+    else if (step.kind === "cue") { changed = cues.has(step.name); what = changed ? `found it: ${score(cues.get(step.name))} of the blend` : "did not find it"; }
+    else if (step.kind === "fuse") { changed = true; before = stages.get(step.name) ?? null; what = before === null ? "merged the lists" : score(before); }
+    else if (step.kind === "cut") { changed = true; what = `rank ${result.rank} of ${count(step.in ?? step.out)}, score ${score(result.score)}`; }
+    else { const after = stages.get(step.name); changed = after !== undefined && (before === null || Math.abs(after - before) > 1e-9); what = changed ? `${before === null ? "" : `${score(before)} → `}${score(after)}` : "unchanged"; before = after ?? before; }
+    const matters = step.outcome === "ran" && (changed || step.kind === "filter");
+    return [matters, h("tr", { class: matters ? "" : "dim" }, h("th", { scope: "row" }, step.kind === "cue" ? meaning(step.name) : step.name), h("td", null, what))];
+  });
+  const table = (wanted) => h("table", { class: "path" }, rows.filter(([matters]) => matters === wanted).map(([, row]) => row));
+  const others = rows.filter(([matters]) => !matters).length;
+  return [quote(memory), table(true), others > 0 && h("details", null, h("summary", null, `${plural(others, "step")} that changed nothing for it`), table(false))];
 }
 
 async function whyNot(values, query) {
@@ -104,9 +130,16 @@ async function details(memory) {
       h("button", { type: "button", onclick: () => forget(memory) }, "Forget"), h("button", { type: "button", class: "danger", onclick: () => erase(memory) }, "Erase…"),
       h("a", { class: "small", href: `#/graph?id=${encodeURIComponent(memory.id)}` }, "Graph")),
     h("h2", null, "Fields"), h("dl", { class: "fields" }, h("dt", null, "id"), h("dd", { class: "mono" }, memory.id), fields.map(([name, value]) => [h("dt", null, name), h("dd", null, /created|updated|valid_|expires/.test(name) ? [day(value), " ", h("span", { class: "dim" }, moment(value))] : shown(value))])),
-    h("h2", null, "Use"), h("p", { class: "small" }, `accessed ${count(use.access_count || 0)} times, returned ${count(use.return_count || 0)}, recalled ${count(use.recall_count || 0)}`, use.last_accessed ? [", last ", moment(use.last_accessed)] : ""),
+    h("h2", null, "Use"), useOf(use),
     others.length > 0 && [h("h2", null, "Links"), h("ul", { class: "small" }, others)],
     diffs.length > 0 && [h("h2", null, "Versions"), h("ol", { class: "turns small" }, diffs)]];
+}
+
+function useOf(use) {
+  const counts = [["accessed", use.access_count], ["recalled", use.recall_count], ["returned", use.return_count]].filter(([, number]) => number);
+  const lastUse = [use.last_accessed, use.last_recalled].filter(Boolean).sort().pop();
+  if (!counts.length) return h("p", { class: "small dim" }, "Never used.");
+  return h("p", { class: "small" }, counts.map(([what, number]) => `${what} ${number === 1 ? "once" : `${count(number)} times`}`).join(", "), lastUse && [", last ", moment(lastUse)]);
 }
 
 async function around(memory) {

@@ -1,10 +1,10 @@
 // Map: memories with coordinates on a plan with a scale; success and failure differ in shape and colour.
 import { api } from "../api.js";
-import { byId, h, replace, svg } from "../dom.js";
+import { byId, chartWidth, h, replace, svg } from "../dom.js";
 import { plural, shorten } from "../format.js";
 import { change, filterOf } from "../route.js";
 
-const WIDTH = 860, HEIGHT = 520, MARGIN = 40;
+const MARGIN = 40;
 let last = "";
 
 export function open(main) {
@@ -33,6 +33,7 @@ export async function update(main, values) {
 const failed = (place) => place.success === false;
 
 function plan(places, values) {
+  const WIDTH = chartWidth(), HEIGHT = Math.round(Math.min(560, WIDTH * 0.6));
   const xs = places.map((place) => place.point[0]), ys = places.map((place) => place.point[1] ?? 0);
   const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   const scale = Math.min((WIDTH - 2 * MARGIN) / (right - left || 1), (HEIGHT - 2 * MARGIN) / (high - low || 1));
@@ -45,7 +46,7 @@ function plan(places, values) {
     const shape = failed(place) ? svg("path", { d: `M${px - 5} ${py - 5}l10 10m0-10l-10 10`, stroke: "currentColor", "stroke-width": 2.5, class: "danger" }) : svg("circle", { cx: px, cy: py, r: 5, class: "dot" });
     return svg("g", { tabindex: 0, role: "button", "aria-label": place.memory.text, onclick: pick, onkeydown: (event) => { if (event.key === "Enter") pick(event); } }, shape, svg("title", null, place.memory.text));
   });
-  const chart = svg("svg", { class: "chart graph-canvas", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Plan" },
+  const chart = svg("svg", { class: "chart graph-canvas plan", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Plan" },
     svg("line", { class: "axis", x1: MARGIN, x2: WIDTH - MARGIN, y1: HEIGHT - MARGIN, y2: HEIGHT - MARGIN }), svg("line", { class: "axis", x1: MARGIN, x2: MARGIN, y1: MARGIN, y2: HEIGHT - MARGIN }),
     svg("line", { x1: WIDTH - MARGIN - bar * scale, x2: WIDTH - MARGIN, y1: 20, y2: 20 }), svg("text", { x: WIDTH - MARGIN, y: 14, "text-anchor": "end" }, `${Number(bar.toPrecision(3))}`),
     values.within && svg("circle", { class: "ring", cx: x(Number(values.x)), cy: y(Number(values.y)), r: Number(values.within) * scale }), dots);

@@ -9,13 +9,18 @@ const TYPING = 140; // milliseconds without a key before the whole recipe runs
 let request = null;
 let last = "";
 let opened = "";
+const FIRST = 20; // results; further ones are asked for
+let wanted = FIRST;
+let typing = false; // is there something in the box that was not asked yet?
 
 export function open(main) {
   last = "";
+  typing = false;
+  wanted = FIRST;
   const input = h("input", { id: "query", type: "search", placeholder: "Ask your memory…", "aria-label": "Query", autocomplete: "off", spellcheck: "false", value: read().values.q || "" });
-  const submit = () => { if ((read().values.q || "") !== input.value) change({ q: input.value, open: "", tab: "" }, true); };
+  const submit = () => { typing = false; if ((read().values.q || "") !== input.value) change({ q: input.value, open: "", tab: "" }, true); };
   const later = debounced(TYPING, submit);
-  input.addEventListener("input", () => { quick(input.value); later(); });
+  input.addEventListener("input", () => { typing = true; quick(input.value); later(); });
   input.addEventListener("keydown", (event) => { if (event.key === "Enter") submit(); });
   const recipe = h("select", { id: "recipe", "aria-label": "Recipe", onchange: () => change({ recipe: recipe.value === "default" ? "" : recipe.value, open: "" }) }, h("option", { value: "default" }, "default"));
   api.recipes().then(({ recipes }) => { replace(recipe, recipes.map((each) => h("option", { value: each.name, title: each.about }, each.name))); recipe.value = read().values.recipe || "default"; }).catch(() => {});
@@ -30,19 +35,20 @@ export function open(main) {
 
 export async function update(main, values) {
   const input = byId("query");
-  if (document.activeElement !== input) input.value = values.q || "";
+  if (!typing) input.value = values.q || "";
   byId("recipe").value = values.recipe || "default";
   showFilters(values);
   select(values.open);
   const key = JSON.stringify([values.q, values.recipe, filterOf(values)]);
   if (key === last) return;
+  if (last) wanted = FIRST;
   last = key;
   if (request) request.abort();
   request = new AbortController();
   if (!(values.q || "").trim()) return browse(values, request.signal);
   const skeleton = setTimeout(() => replace(byId("answer"), [1, 2, 3].map(() => h("div", { class: "skeleton" }))), 150);
   try {
-    const found = await api.recall({ query: values.q, recipe: values.recipe || "default", filter: filterOf(values), k: 20, explain: true, trace: true, left_out: 20, track: false }, request.signal);
+    const found = await api.recall({ query: values.q, recipe: values.recipe || "default", filter: filterOf(values), k: wanted, explain: true, trace: true, left_out: 20, track: false }, request.signal);
     render(found, values);
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -75,10 +81,20 @@ async function addFilter() {
 
 /** Without a query: the newest memories, or how to begin. */
 async function browse(values, signal) {
-  const { memories, total } = await api.list({ filter: filterOf(values), limit: 30 }, signal);
+  const page = (cursor) => api.list({ filter: filterOf(values), limit: 30, cursor }, signal);
+  const { memories, total, next_cursor: next } = await page();
   if (!memories.length) return replace(byId("answer"), filterOf(values) ? h("p", { class: "empty" }, "No memory matches these filters.") : firstRun());
-  return replace(byId("answer"), h("p", { class: "dim small" }, `${plural(total, "memory", "memories")}, newest first`), h("ul", { class: "results", role: "listbox", "aria-label": "Memories" }, memories.map((memory) => row({ memory, notes: [] }, 0))));
+  const list = h("ul", { class: "results", role: "listbox", "aria-label": "Memories" });
+  const further = h("div");
+  const add = (some, cursor) => {
+    list.append(...some.map((memory) => row({ memory, notes: [] }, 0)));
+    replace(further, cursor && button("Show more", async () => { const following = await page(cursor); add(following.memories, following.next_cursor); }));
+  };
+  add(memories, next);
+  return replace(byId("answer"), h("p", { class: "dim small" }, `${plural(total, "memory", "memories")}, newest first`), list, further);
 }
+
+const button = (text, act) => h("button", { type: "button", class: "more", onclick: (event) => { event.target.disabled = true; act().catch((error) => toast(error.message)); } }, text);
 
 const EXAMPLES = [
   { text: "Ida lives at 4 Mill Lane.", speaker: "Ida", created: "2025-03-01T09:00:00Z", tags: ["example"] },
@@ -103,10 +119,11 @@ function render(found, values) {
   const best = Math.max(...found.results.map((result) => result.score), 0);
   const names = found.results.flatMap((result) => result.shares.map((share) => share.name));
   const list = h("ul", { class: found.low_confidence ? "results low" : "results", role: "listbox", "aria-label": "Results" }, found.results.map((result) => row(result, best)));
+  const further = found.trace && found.results.length === wanted && button("Show more", () => { wanted += 40; last = ""; return update(byId("main"), values); });
   const more = found.confidence === null ? "" : `, confidence ${found.confidence.toFixed(2)}`;
   replace(byId("answer"), found.trace && strip(found), found.low_confidence && found.results.length > 0 && h("p", { class: "notice", role: "status" }, "Nothing here seems to be about this; nearest:"),
     found.results.length ? list : h("p", { class: "empty" }, "Nothing was found. Why not? Press ", h("kbd", null, "n"), " and name a memory."),
-    h("p", { class: "dim small", role: "status" }, `${plural(found.results.length, "result")} in ${Math.round(found.milliseconds)} ms${more}`), legend(names));
+    further, h("p", { class: "dim small", role: "status" }, `${plural(found.results.length, "result")} in ${Math.round(found.milliseconds)} ms${more}`), legend(names));
   select(values.open);
 }
 

@@ -1,10 +1,10 @@
 // Timeline: a histogram to brush, sessions as lanes, and facts that were superseded as steps.
 import { api } from "../api.js";
-import { byId, h, replace, svg } from "../dom.js";
-import { count, day, plural, shorten } from "../format.js";
+import { byId, chartWidth, h, replace, svg } from "../dom.js";
+import { count, day, month, plural, shorten } from "../format.js";
 import { address, change, filterOf } from "../route.js";
 
-const WIDTH = 900, HEIGHT = 180, LANES = 40;
+const HEIGHT = 180, LANES = 40, MOST = 1500;
 let last = "";
 
 export function open(main) {
@@ -25,20 +25,32 @@ export async function update(main, values) {
   if (!total) return replace(byId("answer"), h("p", { class: "empty" }, filter ? "No memory matches these filters." : "Nothing is remembered yet."));
   const chosen = (values.since || values.until) && h("p", null, `Only ${values.since || "…"} to ${values.until || "…"} `, h("button", { type: "button", class: "plain", onclick: () => change({ since: "", until: "" }) }, "show all"));
   const chains = await supersessions(page.memories);
-  replace(byId("answer"), h("p", { class: "dim" }, plural(total, "memory", "memories"), ". Drag over the columns to choose a time; the list follows."), chosen, histogram(periods),
-    h("div", { class: "row" }, h("a", { href: address("search", { since: values.since, until: values.until, user: values.user }) }, "Search in this time")),
+  replace(byId("answer"), h("p", { class: "dim" }, plural(total, "memory", "memories"), ". Drag over the columns to choose a time; the list follows."), chosen, histogram(withGaps(periods, period), period === "month" ? month : day),
+    chosen && h("div", { class: "row" }, h("a", { href: address("search", { since: values.since, until: values.until, user: values.user }) }, "Search in this time")),
     chains.length > 0 && [h("h2", null, "Facts that changed"), chains], lanes(page.memories));
 }
 
-function histogram(periods) {
+/** Periods without a memory, too, so that distances are times; where that would be too many, only those with one. */
+function withGaps(periods, period) {
+  const known = new Map(periods.map((each) => [each.begins, each]));
+  const all = [], at = new Date(`${periods[0].begins}T00:00Z`), end = periods[periods.length - 1].begins;
+  for (let begins = ""; begins !== end && all.length < MOST;) {
+    begins = at.toISOString().slice(0, 10);
+    all.push(known.get(begins) || { begins, memories: 0 });
+    if (period === "month") at.setUTCMonth(at.getUTCMonth() + 1); else at.setUTCDate(at.getUTCDate() + (period === "week" ? 7 : 1));
+  }
+  return all[all.length - 1].begins === end ? all : periods;
+}
+
+function histogram(periods, label) {
   const most = Math.max(...periods.map((each) => each.memories));
-  const step = (WIDTH - 40) / periods.length;
+  const WIDTH = chartWidth(), step = (WIDTH - 40) / periods.length;
   const bars = periods.map((each, at) => {
     const size = (each.memories / most) * (HEIGHT - 40);
-    return svg("rect", { class: "column", x: (40 + at * step).toFixed(1), y: (HEIGHT - 20 - size).toFixed(1), width: Math.max(1, step - 2).toFixed(1), height: size.toFixed(1), tabindex: 0, role: "button", "aria-label": `${each.begins}: ${plural(each.memories, "memory", "memories")}`, onkeydown: (event) => { if (event.key === "Enter") choose(at, at); } }, svg("title", null, `${each.begins}: ${count(each.memories)}`));
+    return svg("rect", { class: "column", x: (40 + at * step).toFixed(1), y: (HEIGHT - 20 - size).toFixed(1), width: Math.max(0.6, step - Math.min(2, step / 4)).toFixed(1), height: size.toFixed(1), tabindex: each.memories ? 0 : null, role: "button", "aria-label": `${each.begins}: ${plural(each.memories, "memory", "memories")}`, onkeydown: (event) => { if (event.key === "Enter") choose(at, at); } }, svg("title", null, `${each.begins}: ${count(each.memories)}`));
   });
-  const every = Math.ceil(periods.length / 8);
-  const labels = periods.map((each, at) => at % every === 0 && svg("text", { x: 40 + at * step, y: HEIGHT - 4 }, day(each.begins)));
+  const every = Math.ceil(periods.length / (WIDTH / 110));
+  const labels = periods.map((each, at) => at % every === 0 && svg("text", { x: 40 + at * step, y: HEIGHT - 4 }, label(each.begins)));
   const brush = svg("rect", { class: "brush", y: 0, height: HEIGHT - 20, width: 0 });
   const chart = svg("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Memories by time" }, svg("line", { class: "axis", x1: 40, x2: WIDTH, y1: HEIGHT - 20, y2: HEIGHT - 20 }), svg("text", { x: 0, y: 24 }, count(most)), bars, labels, brush);
   const place = (event) => { const box = chart.getBoundingClientRect(); return Math.min(periods.length - 1, Math.max(0, Math.floor((((event.clientX - box.left) / box.width) * WIDTH - 40) / step))); };

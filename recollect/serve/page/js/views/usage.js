@@ -1,6 +1,6 @@
 // Usage: which memories are used most, and which never.
 import { api } from "../api.js";
-import { byId, h, replace, svg } from "../dom.js";
+import { byId, chartWidth, h, replace, svg } from "../dom.js";
 import { count, moment, shorten } from "../format.js";
 import { change, filterOf } from "../route.js";
 
@@ -21,8 +21,8 @@ export async function update(main, values) {
 
 function plot(periods) {
   const value = (each) => each.uses;
-  const most = Math.max(...periods.map(value), 1), step = 860 / periods.length;
-  return [h("h2", null, "Uses over time"), svg("svg", { class: "chart", viewBox: "0 0 900 120", role: "img", "aria-label": "Uses by period" }, periods.map((each, at) => svg("rect", { class: "column", x: 40 + at * step, width: Math.max(1, step - 3), y: 100 - (value(each) / most) * 90, height: (value(each) / most) * 90 }, svg("title", null, `${each.begins}: ${value(each)}`))), svg("line", { class: "axis", x1: 40, x2: 900, y1: 100, y2: 100 }), svg("text", { x: 0, y: 16 }, count(most)), svg("text", { x: 40, y: 116 }, periods[0].begins))];
+  const most = Math.max(...periods.map(value), 1), width = chartWidth(), step = (width - 40) / periods.length;
+  return [h("h2", null, "Uses over time"), svg("svg", { class: "chart", viewBox: `0 0 ${width} 120`, role: "img", "aria-label": "Uses by period" }, periods.map((each, at) => svg("rect", { class: "column", x: 40 + at * step, width: Math.max(1, step - 3), y: 100 - (value(each) / most) * 90, height: (value(each) / most) * 90 }, svg("title", null, `${each.begins}: ${value(each)}`))), svg("line", { class: "axis", x1: 40, x2: width, y1: 100, y2: 100 }), svg("text", { x: 0, y: 16 }, count(most)), svg("text", { x: 40, y: 116 }, periods[0].begins))];
 }
 
 const uses = ({ use = {} }) => (use.access_count || 0) + (use.recall_count || 0);

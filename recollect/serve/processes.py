@@ -1,0 +1,294 @@
+"""Worker processes: they answer operations for a server, as one Python interpreter computes on one core only.
+
+The server itself has the connections, tokens, limits, idempotency keys, and the sessions of browsers and MCP clients:
+none of that has to be shared. A worker opens the memory itself, and maps the index from the same files as the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import pickle
+import signal
+import socket
+import struct
+import sys
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, asynccontextmanager
+from dataclasses import dataclass
+from itertools import count
+from multiprocessing import get_context
+from threading import Lock
+from typing import Any, BinaryIO
+
+from recollect.errors import LimitExceeded, RecollectError, ServerUnavailable
+from recollect.model import JsonObject
+from recollect.serve.tokens import Access
+from recollect.serve.work import Answer, OutcomeUnknown, Services, run_operation
+from recollect.service import Operation, find_operation
+from recollect.service.errors import error_from_json, error_json
+
+log = logging.getLogger("recollect.serve")
+OpenServices = Callable[[], AbstractContextManager[Services]]  # called in each worker; it can be pickled
+SWITCH_SECONDS = 0.001  # after which a thread that computes lets another one run
+WRITERS = 2  # threads that write; one of them waits while the other one commits
+RESTART_SECONDS = 1.0  # before a worker that ended is replaced
+LENGTH = struct.Struct("!Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One operation for a worker."""
+
+    number: int
+    request_id: str
+    access: Access
+    operation: str
+    arguments: JsonObject
+    known_tags: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The answer to a job, or its error as JSON."""
+
+    number: int
+    answer: Answer | None = None
+    error: JsonObject | None = None
+
+
+class WorkerEnded(Exception):
+    """The process ended before it answered."""
+
+
+# In the worker.
+
+
+def work(open_services: OpenServices, channel: socket.socket, threads: int) -> None:
+    """Answer jobs until the server closes the channel, or ends. Signals are for the server alone."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    sending = Lock()
+
+    def send(value: Any) -> None:
+        content = pickle.dumps(value)
+        with sending, contextlib.suppress(OSError):  # the server ended
+            channel.sendall(LENGTH.pack(len(content)) + content)
+
+    try:
+        with open_services() as services:
+            with services.mind.store.snapshot():  # the index is ready before the first recall
+                send(None)
+            readers, writers = ThreadPoolExecutor(threads), ThreadPoolExecutor(WRITERS)
+            with readers, writers, channel.makefile("rb") as stream:
+                while (job := _receive(stream)) is not None:
+                    pool = readers if find_operation(job.operation).read_only else writers
+                    pool.submit(lambda job: send(_done(services, job)), job)
+    except RecollectError as problem:
+        send(error_json(problem))
+
+
+def _receive(stream: BinaryIO) -> Job | None:
+    """The next job; None when the server has ended, also if it was killed."""
+    try:
+        head = stream.read(LENGTH.size)
+        if len(head) < LENGTH.size:
+            return None
+        (size,) = LENGTH.unpack(head)
+        content = stream.read(size)
+    except ConnectionError:
+        return None
+    if len(content) < size:
+        return None
+    job: Job = pickle.loads(content)  # from the process that started this one
+    return job
+
+
+def _done(services: Services, job: Job) -> Done:
+    try:
+        operation = find_operation(job.operation)
+        return Done(job.number, run_operation(services, job.access, operation, job.arguments, job.known_tags))
+    except Exception as problem:
+        return Done(job.number, error=error_json(problem, job.request_id))
+
+
+# In the server.
+
+
+class WorkerProcess:
+    """One worker, and the jobs that it has."""
+
+    def __init__(self, open_services: OpenServices, threads: int) -> None:
+        self._channel, theirs = socket.socketpair()
+        self.process = get_context("spawn").Process(target=work, args=(open_services, theirs, threads), daemon=True)
+        try:
+            self.process.start()
+        except BaseException:
+            self._channel.close()
+            raise
+        finally:
+            theirs.close()
+        self._pending: dict[int, asyncio.Future[Done]] = {}
+        self._writer: asyncio.StreamWriter | None = None
+        self.ready = False
+
+    @property
+    def active(self) -> int:
+        return len(self._pending)
+
+    async def connect(self) -> None:
+        """Wait until it has opened the memory; the error, if it cannot."""
+        self._reader, self._writer = await asyncio.open_connection(sock=self._channel)
+        try:
+            problem = await self._read()
+        except (asyncio.IncompleteReadError, OSError):
+            raise ServerUnavailable("A worker process ended while it started; its log says why.") from None
+        if problem is not None:
+            raise error_from_json(problem)
+        self.ready = True
+
+    async def listen(self) -> None:
+        """Give answers to those who wait for them, until the process ends."""
+        try:
+            while True:
+                done: Done = await self._read()
+                self._pending.pop(done.number).set_result(done)
+        except (asyncio.IncompleteReadError, OSError):
+            pass
+        finally:
+            self.ready = False
+            pending, self._pending = self._pending, {}
+            for each in pending.values():
+                each.set_exception(WorkerEnded())
+
+    async def run(self, job: Job) -> Done:
+        assert self._writer is not None
+        content = pickle.dumps(job)
+        future: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
+        self._pending[job.number] = future
+        self._writer.write(LENGTH.pack(len(content)) + content)
+        return await future
+
+    async def _read(self) -> Any:
+        (size,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
+        return pickle.loads(await self._reader.readexactly(size))
+
+    def close(self) -> None:
+        """Let it finish what it has, and end."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def join(self, seconds: float) -> None:
+        """Wait until it has ended; after so many seconds it is killed."""
+        self._channel.close()  # if nobody connected to it
+        self.process.join(seconds)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+class WorkerProcesses:
+    """A fixed number of workers. Jobs wait here, in the order in which they came, until a worker is free."""
+
+    def __init__(self, open_services: OpenServices, workers: int, threads: int, queue: int) -> None:
+        self._open, self._threads = open_services, threads
+        self.capacity, self.queue = workers * threads, queue
+        self.active = 0  # jobs that are waiting or being answered
+        self._numbers = count()
+        self._reading, self._writing = asyncio.Semaphore(self.capacity), asyncio.Semaphore(WRITERS)
+        self._jobs: set[asyncio.Task[Answer]] = set()
+        self.workers = [WorkerProcess(open_services, threads) for _ in range(workers)]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """While the block lasts, jobs are answered, and workers that end are replaced."""
+        for each in self.workers:
+            await each.connect()
+        keepers = [asyncio.create_task(self._keep(place)) for place in range(len(self.workers))]
+        try:
+            yield
+        finally:
+            for keeper in keepers:
+                keeper.cancel()
+            await asyncio.gather(*keepers, return_exceptions=True)
+            for each in self.workers:
+                each.close()
+
+    async def run(
+        self, request_id: str, access: Access, operation: Operation, arguments: JsonObject, known_tags: str = ""
+    ) -> Answer:
+        """The answer of a worker; the errors are those that the operation raised."""
+        if self.active >= self.capacity + self.queue:
+            raise LimitExceeded(f"The server is busy: {self.active:,} requests are waiting.")
+        job = Job(next(self._numbers), request_id, access, operation.name, arguments, known_tags)
+        task = asyncio.create_task(self._run(job, operation.read_only))
+        self.active += 1
+        self._jobs.add(task)
+        task.add_done_callback(self._finished)  # also when the caller has gone: the worker is still busy
+        return await asyncio.shield(task)
+
+    def _finished(self, task: asyncio.Task[Answer]) -> None:
+        self.active -= 1
+        self._jobs.discard(task)
+        if not task.cancelled():
+            task.exception()  # nobody has to wait for it
+
+    async def _run(self, job: Job, read_only: bool) -> Answer:
+        async with self._reading if read_only else self._writing:
+            try:
+                done = await self._choose(read_only).run(job)
+            except WorkerEnded:
+                if not read_only:
+                    raise OutcomeUnknown(
+                        "The process that wrote this ended before it answered; it is not known whether it was stored."
+                    ) from None
+                try:
+                    done = await self._choose(read_only).run(job)
+                except WorkerEnded:
+                    raise ServerUnavailable("The processes that worked on this ended before they answered.") from None
+        if done.answer is None:
+            raise error_from_json(done.error or {})
+        return done.answer
+
+    def _choose(self, read_only: bool) -> WorkerProcess:
+        """The least busy worker; writes have one, as they would wait for each other in any case."""
+        ready = [each for each in self.workers if each.ready]
+        if not ready:
+            problem = ServerUnavailable("The worker processes of the server are being started again.")
+            raise problem.advise("Call again in some seconds.")
+        return min(ready, key=lambda each: each.active) if read_only else ready[0]
+
+    async def _keep(self, place: int) -> None:
+        while True:
+            ended = self.workers[place]
+            await ended.listen()
+            ended.close()
+            await asyncio.to_thread(ended.join, RESTART_SECONDS)
+            log.error("worker %d ended with exit code %s; another one is started", place, ended.process.exitcode)
+            started = False
+            while not started:
+                await asyncio.sleep(RESTART_SECONDS)
+                started = await self._start(place)
+
+    async def _start(self, place: int) -> bool:
+        """Start a worker; False if the system or the memory does not allow it now."""
+        try:
+            self.workers[place] = worker = WorkerProcess(self._open, self._threads)
+        except Exception as problem:  # such as OSError: too many processes or open files
+            log.error("worker %d was not started: %s", place, problem)
+            return False
+        try:
+            await worker.connect()
+        except Exception as problem:
+            log.error("worker %d did not start: %s", place, problem)
+            worker.close()
+            await asyncio.to_thread(worker.join, RESTART_SECONDS)
+        return worker.ready
+
+    def close(self, seconds: float) -> None:
+        """End the workers, after what they are doing; those that take longer than so many seconds are killed."""
+        for each in self.workers:
+            each.join(seconds)

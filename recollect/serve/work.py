@@ -1,0 +1,105 @@
+"""The work behind a request: the service of its caller, and an operation whose answer is bytes."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from recollect.errors import ServerUnavailable
+from recollect.mind import Mind
+from recollect.model import JsonObject
+from recollect.serve.log_messages import logged_messages
+from recollect.serve.tokens import Access
+from recollect.service import Operation, Service
+from recollect.service.records import content_tag, ref, references
+
+if TYPE_CHECKING:
+    from recollect.systems.openclaw.search import SearchSettings
+
+MAX_SERVICES = 256  # bounds whose minds are kept open
+LogMessages = tuple[tuple[int, str], ...]  # (level, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A finished response: what is sent, and what is sent again for the same idempotency key."""
+
+    status: int
+    body: bytes | None  # None: it is the memory, as it is now
+    headers: tuple[tuple[str, str], ...] = ()
+    memory: str = ""  # the id of the memory that is the answer
+    storable: bool = False  # does the body contain no text that somebody stored?
+    messages: LogMessages = ()  # that were logged meanwhile
+
+
+class OutcomeUnknown(ServerUnavailable):
+    """A write was begun, and nobody knows whether it was stored."""
+
+    hint = "Look for it; if it was not stored, send it again with a new Idempotency-Key."
+
+
+class Services:
+    """The services of all callers: one for each bound, on one store. The mind is not closed here."""
+
+    def __init__(
+        self,
+        mind: Mind,
+        search: SearchSettings | None = None,
+        recipe_settings: dict[str, dict[str, Any]] | None = None,
+    ) -> None:
+        self.mind, self.search, self.recipe_settings = mind, search, recipe_settings
+        self._services: OrderedDict[Access, Service] = OrderedDict()
+        self._lock = Lock()
+
+    def of(self, access: Access, progress: Callable[[int, int], None] | None = None) -> Service:
+        """The service of a caller: a mind with the caller's bound on the same store (B18). Called in a thread."""
+        key = replace(access, id="", name="")
+        with self._lock:
+            service = self._services.pop(key, None)
+            if service is None:
+                service = Service(self._bounded_mind(access), access.scope, self.search)
+            self._services[key] = service
+            if len(self._services) > MAX_SERVICES:
+                self._services.popitem(last=False)
+        return service if progress is None else replace(service, progress=progress)
+
+    def _bounded_mind(self, access: Access) -> Mind:
+        bound: dict[str, Any] = dict(access.bound)
+        return Mind(
+            store=self.mind.store,
+            embedder=self.mind.embedder,
+            clock=self.mind.clock,
+            embedding_cache=False,  # the embedder of the server's mind has its cache already
+            recipe_settings=self.recipe_settings,
+            secrets=self.mind.secrets_policy,
+            **bound,
+        )
+
+
+def run_operation(
+    services: Services, access: Access, operation: Operation, arguments: JsonObject, known_tags: str = ""
+) -> Answer:
+    """Call an operation, in a thread or in another process. ``known_tags`` is the header If-None-Match."""
+    service = services.of(access)
+    service.require(operation)
+    with logged_messages() as messages:
+        output = operation.run(service, arguments)
+    headers: list[tuple[str, str]] = []
+    is_memory = operation.returns == ref("Memory")
+    if is_memory:
+        tag = f'"{content_tag(output)}"'
+        headers.append(("etag", tag))
+        if operation.name == "show" and tag in known_tags:
+            return Answer(304, b"", tuple(headers))
+    storable = operation.returns == ref("WriteSummary") or not [*references(operation.returns)]
+    memory = output["id"] if is_memory else ""
+    status = 201 if operation.creates else 200
+    return Answer(status, to_bytes(output), tuple(headers), memory, storable, tuple(messages))
+
+
+def to_bytes(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,0 +1,63 @@
+"""How memories are used: counters and moments, written beside the content and without its locks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from recollect.model.validation import micros
+from recollect.store.base import Bound, UseRecord
+from recollect.store.postgres.statements import bound_condition
+from recollect.store.use_days import DAILY_DAYS, USES, day_number, month_day
+
+RECALL_TIMES = 20  # A17: how many moments of recall are kept
+MOMENT_OF = {"access": "last_accessed", "recall": "last_recalled"}
+
+
+def record_use(connection: Any, use: UseRecord, bound: Bound) -> None:
+    """A17, M11, R15: the counters that a recipe uses, and for recalls the last moments. The server adds, so that no
+    count of another process is lost; rows are locked in their order, so that no two processes wait for each other."""
+    condition = bound_condition(bound)
+    chosen = f"FROM memories m WHERE m.row = ANY(%s){condition.text} ORDER BY m.tenant, m.row"  # not deleted or foreign
+    rows = (sorted(set(use.rows)), *condition.values)
+    at = micros(use.at)
+    moments = [name for counter, name in MOMENT_OF.items() if counter in use.counters]
+    counts = [f"{counter}_count" for counter in use.counters]
+    assigned = [f"{name} = use.{name} + 1" for name in counts] + [f"{name} = {at}" for name in moments]
+    columns, values = counts + moments, ["1"] * len(counts) + [str(at)] * len(moments)
+    if "recall" in use.counters:
+        columns, values = [*columns, "recall_times"], [*values, f"ARRAY[{at}]::bigint[]"]
+        times = f"use.recall_times || {at}::bigint"
+        assigned.append(f"recall_times = ({times})[greatest(1, cardinality(use.recall_times) + 2 - {RECALL_TIMES}):]")
+    counted = (
+        f"INSERT INTO use (tenant, row, {', '.join(columns)}) SELECT m.tenant, m.row, {', '.join(values)} {chosen} "
+        f"ON CONFLICT (tenant, row) DO UPDATE SET {', '.join(assigned)}"
+    )
+    uses = sum(counter in USES for counter in use.counters)
+    if not uses:
+        connection.execute(counted, rows)
+        return
+    day = day_number(use.at)
+    by_day = (
+        f"INSERT INTO use_by_day AS d (tenant, row, day, uses) SELECT m.tenant, m.row, {day}, {uses} {chosen} "
+        "ON CONFLICT (tenant, row, day) DO UPDATE SET uses = d.uses + excluded.uses"
+    )
+    old = (
+        "SELECT d.tenant, d.row, d.day FROM use_by_day d JOIN memories m ON m.tenant = d.tenant AND m.row = d.row "
+        f"WHERE m.row = ANY(%s) AND d.day < {day - DAILY_DAYS}{condition.text} ORDER BY d.tenant, d.row, d.day"
+    )
+    sql = f"WITH counted AS ({counted}), by_day AS ({by_day}) {old}"
+    _join_months(connection, connection.execute(sql, (*rows, *rows, *rows)).fetchall())
+
+
+def _join_months(connection: Any, old_days: Sequence[tuple[int, int, int]]) -> None:
+    """Join days that are long past to their month (see use_days.py)."""
+    for tenant, row, old in old_days:
+        month = month_day(old)
+        if month != old:
+            connection.execute(
+                "WITH past AS (DELETE FROM use_by_day WHERE tenant = %s AND row = %s AND day = %s RETURNING uses) "
+                "INSERT INTO use_by_day AS d (tenant, row, day, uses) SELECT %s, %s, %s, uses FROM past "
+                "ON CONFLICT (tenant, row, day) DO UPDATE SET uses = d.uses + excluded.uses",
+                (tenant, row, old, tenant, row, month),
+            )

@@ -1,0 +1,173 @@
+"""The value that a question asks for: an amount of money, or an attribute of something. English, German and Chinese."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from recollect.text.classify import asks_about_assistant
+from recollect.text.patterns import lazy_pattern
+from recollect.text.question_kinds import PLURAL, asks_for_all, asks_for_opinion
+from recollect.text.stopwords import stop_words
+from recollect.text.words import SPACELESS, words
+
+MAX_CHARACTERS = 1_000  # of a question or a memory that are read
+
+ASKS_FOR_AMOUNT = lazy_pattern(
+    r"\bhow (?:much (?:is|are|was|were)|expensive)\b"
+    r"|\bhow much\b.{0,200}\b(?:costs?|charged?|pay|paid|price|rent|fees?|spend|spent|bill|salary|wages?|earn)\b"
+    r"|\bwhat\b.{0,200}\b(?:costs?|price|fees?|salary|wages?)\b"
+    r"|\bwhat (?:(?:is|was|did|does|will) (?:the|my|our|his|her|their) (?:\w+ ){0,2})?(?:rent|bill)\b"
+    r"|\bwhat (?:do|does|did|will|would) .{0,100}\b(?:charge|pay|earn)(?: (?:me|you|him|her|us|them))?"
+    r"(?: (?:for|per|each|every|a|an|in|last|this|at|to|on)\b.{0,100})?\s*[?.!]?\s*$"
+    r"|\bwas (?:kostete?n?|verlangt|verdiene?n?t?|zahlt?)\b|\bwie (?:teuer|hoch ist die (?:miete|rechnung))\b"
+    r"|\b(?:was|wie ?viel) .{0,200}\b(?:gekostet|kostete?n?|bezahlt?|gezahlt|verlangt|verdien\w{1,3}|miete|gehalt)\b"
+    r"|多少[钱錢]|(?:工资|工資|薪水|价格|價格|费用?|費用?|房租|租金|收入)(?:是|要|有)?多少",
+    re.IGNORECASE,
+)
+# By which an amount is asked for: the memory that has it need not have them.
+AMOUNT_WORDS = frozenset(
+    """
+    much cost costs charge charged pay paid price rent fee fees spend spent bill salary wage wages earn expensive per
+    viel kostet kosten kostete kosteten gekostet zahlt zahlen bezahlt bezahlen gezahlt verlangt verdiene verdient
+    teuer miete gehalt rechnung 钱 錢 花 工资 工資 薪水 价格 價格 费用 費用 房租 租金 收入
+    """.split()
+)
+CURRENCY = r"[£$€¥]|(?:euros?|eur|quid|pounds?|dollars?|bucks|francs?|franken|usd|gbp)\b|[块塊元欧歐镑鎊]"
+FIGURE = r"\d{1,3}(?:[.,]\d{3})+(?:[.,]\d\d?)?|\d+(?:[.,]\d+)?"
+# After a figure: what tells that it is no amount of money. Dates, times of day, quantities, shares.
+OTHER_UNIT = (
+    r"(?:st|nd|rd|th|%|°|percent|prozent|kilos?|kg|mg|g|micro\w*|km|m|mm|cm|met(?:re|er)s?|miles?|lit(?:re|er)s?|"
+    r"hours?|hrs?|h|min|minutes?|seconds?|days?|weeks?|months?|years?|o'clock|am|pm|uhr|stunden?|minuten?|sekunden?|"
+    r"tagen?|wochen?|monaten?|jahren?|volts?|watts?|nm|newtons?|people|leuten?|gäste|pages?|seiten|times|mal|"
+    r"jan\w*|feb\w*|mar(?:ch)?|märz|apr\w*|may|mai|jun[ei]?|jul[iy]?|aug\w*|sep\w*|o[ck]t\w*|nov\w*|de[cz]\w*)\b"
+    r"|[号號月日年点點度个個次人岁歲天周週分]|毫|公"
+)
+AMOUNT = lazy_pattern(
+    rf"(?:{CURRENCY})\s?\d|\d\s?(?:{CURRENCY})"
+    rf"|(?<![\w.,:/-])(?!(?:19|20)\d\d\b)(?:{FIGURE})(?![\w-]|[.,:/]\d|\.?\s?(?:{OTHER_UNIT}))"
+    r"|[一二三四五六七八九十百千万两兩](?:[块塊元欧歐百千万])|[百千万][一二三四五六七八九]"
+    r"|\b(?:hundred|thousand|million|grand|hundert|tausend|million(?:en)?|for free|free of charge|nothing|gratis|"
+    r"kostenlos|umsonst)\b|免费|免費",
+    re.IGNORECASE,
+)
+LABEL = lazy_pattern(r"(?<=[\w,;] )[A-Z]\w* \d+")  # the number of something, as in “from Unit 11”
+
+VERB = r"(?:is|are|was|were|am|do|does|did|have|has|had|will|would|can|could|should|must)(?:n['’]t)?"
+NO_NOUN = (
+    r"(?:of|the|my|our|your|his|her|their|this|that|i|we|you|he|she|it|they|in|on|at|to|for|from|with|by|about|and|or|"
+    r"when|than|now|else|all|happened|went|got|came)"
+)
+BEFORE_NOUN = r"(?:(?:the|my|our|his|her|their|its)|(?:\w+\.? ){0,3}\w+['’]s?(?!\w))"
+# “What is the registration number of the van?”, “When is Ida's birthday?”
+ATTRIBUTE = {
+    "en": lazy_pattern(
+        rf"\bwhat(?:['’]s| is| are| was| were) {BEFORE_NOUN} (?P<words>[\w-]+(?: [\w-]+){{0,3}})"
+        r"|\bwhen(?:['’]s| is| was) (?:my|our|his|her|(?:\w+\.? ){0,3}\w+['’]s?(?!\w)) (?P<event>[\w-]+)",
+        re.IGNORECASE,
+    ),
+    "de": lazy_pattern(
+        r"\b(?:wie|was) (?:lautet|lauten|ist|war|sind) (?:das|die|der|mein\w*|unser\w*|sein\w*|ihr\w*) "
+        r"(?P<words>[\w-]+)"
+        r"|\bwann (?:hat|habe|haben) [\w. ]{1,40} (?P<event>\w+tag)\b",
+        re.IGNORECASE,
+    ),
+}
+PHRASE_END = lazy_pattern(rf"(?:^| )(?:{NO_NOUN}|{VERB})(?: .*)?$", re.IGNORECASE)
+# “Which hotel am I staying at?”, “What grade did Ida get?”
+CHOICE = {
+    "en": lazy_pattern(
+        rf"\b(?:what|which) (?P<words>(?:(?!(?:{VERB}|{NO_NOUN})\b)[\w-]+ ){{1,3}}){VERB}(?!\w)", re.IGNORECASE
+    ),
+    "de": lazy_pattern(r"\bwelche[mnrs]? (?P<words>[\w-]+)", re.IGNORECASE),
+}
+PLURAL_WORD = lazy_pattern(PLURAL)  # “which tools”: those of a memory with the answer have names of their own
+CHINESE_VALUE = lazy_pattern(r"(?:是|要|有)?(?:多少|什么|什麼|哪天|哪年|[几幾])")  # after an attribute
+CHINESE_WHICH = lazy_pattern(r"什么|什麼|哪[个個家种種条條位间間本部]")  # before a choice
+# These say which value is meant, not what it is.
+ORDER_WORDS = frozenset(
+    """
+    current latest newest new old former previous original first last next exact actual other specific total main
+    favourite favorite full aktuelle aktueller aktuelles neue neuer neues alte alter altes letzte erste
+    """.split()
+)
+# A memory that has the answer often has none of these.
+GENERAL_WORDS = frozenset(
+    """
+    name names thing things kind kinds type types sort sorts place places city town country person people guy one ones
+    time times date dates day days week weeks year years month months hours part parts way ways title result results
+    outcome issue issues problem problems reason reasons idea ideas situation status details view opinion advice plan
+    plans language food dish present gift job work activity event events subject topic matter deal point
+    name namen ding dinge art arten sorte sorten ort orte stadt land mann frau person personen leute zeit zeiten datum
+    tag tage jahr jahre monat woche teil teile grund gründe idee ergebnis problem plan pläne arbeit sprache essen
+    时候 時候 时间 時間 东西 東西 事情 事 名字 意思 地方 人 问题 問題 原因 星期
+    """.split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedValue:
+    """What is asked for, and the words of the question that name it rather than its subject.
+
+    An ``amount`` of money; an ``attribute`` (“the registration number of the van”); or a ``choice`` (“which hotel”).
+    """
+
+    kind: Literal["amount", "attribute", "choice"]
+    words: frozenset[str]
+
+
+def asked_value(question: str, language: str = "en") -> AskedValue | None:
+    """None if nothing of the kind is asked for, or in words that a memory with the answer need not have.
+
+    >>> asked_value("What is the registration number of the van?")
+    AskedValue(kind='attribute', words=frozenset({'registration', 'number'}))
+    >>> asked_value("What did Kevin charge?").kind, asked_value("Which town did we see?")
+    ('amount', None)
+    """
+    text = question[:MAX_CHARACTERS]
+    if asks_about_assistant(text) or asks_for_opinion(text) or asks_for_all(text):
+        return None
+    if ASKS_FOR_AMOUNT.search(text):
+        return AskedValue("amount", AMOUNT_WORDS)
+    if SPACELESS.search(text):
+        return _asked_in_chinese(text)
+    if language not in CHOICE:
+        return None
+    if match := CHOICE[language].search(text):
+        named = words(match["words"])
+        if not named:  # a dash is no word
+            return None
+        return None if language == "en" and PLURAL_WORD.fullmatch(named[-1]) else _specific("choice", named)
+    if match := ATTRIBUTE[language].search(text):
+        return _specific("attribute", words(match["event"] or PHRASE_END.sub("", match["words"])))
+    return None
+
+
+def mentions_amount(text: str) -> bool:
+    """Does it have a figure that may be an amount of money, and not a date, a quantity or the number of something?
+
+    >>> [mentions_amount(each) for each in ("the saw, 389", "5.9 kilos", "on 2 June at 10:30", "it is in Unit 11")]
+    [True, False, False, False]
+    """
+    return AMOUNT.search(LABEL.sub(" ", text[:MAX_CHARACTERS])) is not None
+
+
+def _specific(kind: Literal["attribute", "choice"], named: list[str]) -> AskedValue | None:
+    told = [word for word in named if word not in ORDER_WORDS]
+    if not told or told[-1] in GENERAL_WORDS:
+        return None
+    return AskedValue(kind, frozenset(told))
+
+
+def _asked_in_chinese(text: str) -> AskedValue | None:
+    """The word before “is how many” or “is what”, or the one after “which”."""
+    named = {word for word in words(text, whole=True) if len(word) > 1} - stop_words("zh") - GENERAL_WORDS
+    ends = [match.start() for match in CHINESE_VALUE.finditer(text)]
+    starts = [match.end() for match in CHINESE_WHICH.finditer(text)]
+    for word in sorted(named, key=lambda each: (-len(each), each)):
+        if any(text.endswith(word, 0, end) for end in ends):
+            return AskedValue("attribute", frozenset({word}))
+        if any(text.startswith(word, start) for start in starts):
+            return AskedValue("choice", frozenset({word}))
+    return None

@@ -1,0 +1,149 @@
+"""Empty stores on a real PostgreSQL, opened by a role that owns no table, so that row-level security holds for it.
+
+A store is a schema of one database. Schemas are emptied and used again: creating the tables takes a while.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from itertools import count
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recollect import Mind
+from recollect.errors import StoreError
+from tests.postgres.server import OWNER, PostgresServer
+
+if TYPE_CHECKING:
+    from recollect.store.base import Store
+    from recollect.store.postgres import PostgresStore
+    from recollect.store.sqlite.store import VectorSearch
+
+ROLE = "recollect_app"
+TEST_STORE = "RECOLLECT_TEST_STORE"  # "postgres": what tests open by the path of a file is a schema on a server
+
+
+class EmptyStores:
+    """Opens empty stores in one database."""
+
+    def __init__(self, server: PostgresServer, name: str) -> None:
+        self.server = server
+        self.name = name
+        self._free: list[str] = []
+        self._numbers = count()
+        server.create_database(name)
+        if not server.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", values=(ROLE,)):
+            server.execute(f"CREATE ROLE {ROLE} LOGIN")
+
+    def url(self, schema: str, role: str = ROLE, **parameters: str) -> str:
+        return self.server.url(self.name, role, schema=schema, **parameters)
+
+    def new_schema(self) -> str:
+        """A schema with tables, which the role of the tests may use but does not own."""
+        from recollect.store.postgres import PostgresStore
+
+        schema = f"memories_{next(self._numbers)}"
+        PostgresStore(self.url(schema, OWNER), _never).close()
+        for statement in (
+            f'GRANT USAGE ON SCHEMA "{schema}" TO {ROLE}',
+            f'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "{schema}" TO {ROLE}',
+            f'GRANT USAGE ON ALL SEQUENCES IN SCHEMA "{schema}" TO {ROLE}',
+            f'GRANT MAINTAIN ON ALL TABLES IN SCHEMA "{schema}" TO {ROLE}',  # VACUUM after an erasure
+        ):
+            self.server.execute(statement, self.name)
+        return schema
+
+    def open(self, clock: Callable[[], datetime]) -> PostgresStore:
+        """An empty store; closing it empties its schema for the next one."""
+        from recollect.store.postgres import PostgresStore
+
+        schema, stores = self.take(), self
+
+        class EmptiedStore(PostgresStore):
+            def close(self) -> None:
+                super().close()
+                stores.empty(schema)
+
+        return EmptiedStore(self.url(schema), clock)
+
+    def take(self) -> str:
+        """An empty schema with tables; ``empty`` gives it back."""
+        return self._free.pop() if self._free else self.new_schema()
+
+    def empty(self, schema: str) -> None:
+        from recollect.store.postgres.migrations import BY_TENANT
+
+        tables = ("memories", *BY_TENANT, "spaces")
+        deleted = [f'DELETE FROM "{schema}".{name};' for name in tables]  # quicker than TRUNCATE for a few rows
+        deleted.append(f'DELETE FROM "{schema}".collections WHERE tenant > 0;')
+        self.server.execute(f"DO $$ BEGIN {' '.join(deleted)} END $$", self.name)
+        self._free.append(schema)
+
+
+class StoresByPath:
+    """Opens a schema on the server wherever a test opens a file: always the same one for the same path."""
+
+    def __init__(self, stores: EmptyStores) -> None:
+        self.stores = stores
+        self.schemas: dict[str, str] = {}
+        self._open_store = Mind._open_store
+        self._temporary = count()
+
+    def open(
+        self, mind: Mind, path: str | PathLike[str], readonly: bool, durability: str, vector_search: VectorSearch
+    ) -> Store:
+        from recollect.store.postgres import PostgresStore
+
+        if not isinstance(path, (str, PathLike)) or "://" in fspath(path):
+            return self._open_store(mind, path, readonly, durability, vector_search)
+        is_temporary = fspath(path) == ":memory:"
+        key = f":memory:{next(self._temporary)}" if is_temporary else os.path.realpath(path)
+        if readonly and key not in self.schemas:
+            raise StoreError(f"There is no memory at {path}.")
+        if key not in self.schemas:
+            self.schemas[key] = self.stores.take()
+        return PostgresStore(self.stores.url(self.schemas[key]), mind.clock, readonly=readonly)
+
+    def empty_all_but(self, kept: set[str]) -> None:
+        for key in self.schemas.keys() - kept:
+            self.stores.empty(self.schemas.pop(key))
+
+
+def _never() -> datetime:
+    raise AssertionError("a migration asks for no time")
+
+
+@pytest.fixture(scope="session")
+def empty_stores(postgres: PostgresServer) -> Iterator[EmptyStores]:
+    stores = EmptyStores(postgres, f"stores_{os.getpid()}")
+    yield stores
+    postgres.drop_database(stores.name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def stores_by_path(request: pytest.FixtureRequest) -> Iterator[StoresByPath | None]:
+    """With RECOLLECT_TEST_STORE=postgres the tests run on PostgreSQL instead of on files."""
+    if os.environ.get(TEST_STORE) != "postgres":
+        yield None
+        return
+    with pytest.MonkeyPatch.context() as patched:
+        by_path = StoresByPath(request.getfixturevalue("empty_stores"))
+        patched.setattr(Mind, "_open_store", lambda mind, *options: by_path.open(mind, *options))
+        yield by_path
+
+
+@pytest.fixture(autouse=True)
+def emptied_after_the_test(request: pytest.FixtureRequest, stores_by_path: StoresByPath | None) -> Iterator[None]:
+    if stores_by_path is None:
+        yield
+        return
+    marked = request.node.get_closest_marker("file")
+    if marked is not None:
+        pytest.skip(f"only for a file: {marked.args[0]}")
+    before = {*stores_by_path.schemas}
+    yield
+    stores_by_path.empty_all_but(before)

@@ -1,0 +1,206 @@
+"""Which of several statements a question gets: where somebody lives, opinions, corrections, what was confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from recollect import Mind
+from recollect.text.residence import find_residence, residence_question
+
+from .kit import BAG, Clock, ids, open_mind
+
+NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def mind(tmp_path: Path) -> Iterator[Mind]:
+    with open_mind(tmp_path / "memory.db", BAG, clock=Clock(NOW)) as mind:
+        yield mind
+
+
+def tell(mind: Mind, *turns: tuple[str, str, str], role: str = "user") -> None:
+    """Remember turns: id, time, text; the session is the day."""
+    for id, moment, text in turns:
+        mind.remember(text, id=id, created=moment, session=moment[:10], role=role)
+
+
+@pytest.mark.contract("B14")
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("What's my address?", "new"),
+        ("Where do I live?", "new"),
+        ("Where did I live before I moved?", "old"),
+    ],
+)
+def test_a_question_for_my_address_gets_my_own(mind: Mind, question: str, wanted: str) -> None:
+    tell(
+        mind,
+        ("old", "2025-02-01T10:00", "For the forms: Flat 3, 18 Harcourt Road is my address, top floor."),
+        ("her", "2025-12-01T10:00", "My sister moved, she lives in 9 Station Road now, the address is easy."),
+        ("new", "2026-01-10T10:00", "We're in 41 Fernley Close since Saturday."),
+        (
+            "tell",
+            "2026-01-11T10:00",
+            "I still have to tell the whole world that I moved, where do I live, they will say.",
+        ),
+    )
+    assert ids(mind.recall(question))[0] == wanted
+
+
+@pytest.mark.contract("B14")
+def test_a_question_for_the_workshop_does_not_get_my_home(mind: Mind) -> None:
+    tell(
+        mind,
+        ("workshop", "2025-02-01T10:00", "The workshop is big, we're in Unit 11, Kiln Yard."),
+        ("home", "2026-01-10T10:00", "I moved to a flat at 41 Fernley Close."),
+    )
+    assert ids(mind.recall("What's the address of our workshop?"))[0] == "workshop"
+    assert ids(mind.recall("What's my home address?"))[0] == "home"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("I'm moving by the way, from Holzgasse 5 to Am Wehr 21.", "am wehr 21"),
+        ("Ja! Ab sofort also Lindenallee 27.", "lindenallee 27"),
+        ("搬完了！现在住Ritterweg 5号312房间。", "ritterweg 5号"),
+        ("She asked for the bill at 12 High Street.", None),
+        ("The check-up is moved to Friday.", None),
+    ],
+)
+def test_an_address_is_a_residence_only_where_the_text_says_so(text: str, place: str | None) -> None:
+    found = find_residence(text)
+    assert (found and found.place) == place
+
+
+def test_an_e_mail_address_is_no_residence() -> None:
+    assert residence_question("What's my email address?") is None
+    assert residence_question("Wie lautet meine Adresse?") is not None
+
+
+@pytest.mark.contract("B14")
+def test_the_newest_opinion_comes_first(mind: Mind) -> None:
+    tell(
+        mind,
+        ("first", "2025-07-03T10:00", "printed gears are only a toy, ever"),
+        ("changed", "2026-02-12T10:00", "fine, printed gears have their place"),
+        ("oil", "2026-02-13T10:00", "bought oil and a wrench"),
+    )
+    newest = mind.recall("Do I accept printed gears?")[0]
+    assert newest.id == "changed"
+    assert "only a toy" in newest.notes[0]
+
+
+@pytest.mark.contract("B14")
+def test_an_earlier_value_is_the_corrected_one(mind: Mind) -> None:
+    tell(
+        mind,
+        ("wrong", "2025-06-05T10:00", "the camera offset is 42 mm now"),
+        ("corrected", "2025-06-05T10:05", "sorry, 47 mm not 42, the tape has a broken tip"),
+        ("newest", "2026-01-22T10:00", "the camera offset is 45.5 mm after the crash"),
+    )
+    assert ids(mind.recall("What was the camera offset before the crash?"))[0] == "corrected"
+    assert ids(mind.recall("What is the camera offset?"))[0] == "newest"
+
+
+def test_which_came_first_is_not_about_the_word_first(mind: Mind) -> None:
+    tell(
+        mind,
+        ("budget", "2025-03-03T10:00", "budget for the first prototype, first of all: 14,000"),
+        ("wrench", "2025-03-14T10:00", "Bought a tool today, a wrench for 74 euros."),
+        ("vise", "2026-02-20T10:00", "Bought a tool at the auction, a vise for 145."),
+    )
+    assert ids(mind.recall("Which tool did I buy first?"))[0] == "wrench"
+
+
+def test_a_statement_is_found_by_what_confirmed_it(mind: Mind) -> None:
+    tell(mind, ("statement", "2026-03-10T10:00", "Dr Anand has taken me back down, 75 again from today."))
+    tell(mind, ("reply", "2026-03-10T10:01", "Levothyroxine dose back to 75 micrograms."), role="assistant")
+    tell(mind, ("other", "2026-03-01T10:00", "A dose of sun would help, said the neighbour."))
+    assert ids(mind.recall("levothyroxine dose in micrograms"))[:2] == ["statement", "reply"]
+    assert ids(mind.recall("What levothyroxine dose did you note?"))[0] == "reply"
+
+
+def test_of_an_assistants_turns_the_advice_comes_before_the_confirmation(mind: Mind) -> None:
+    tell(mind, ("a", "2026-03-01T10:00", "The doctor gave me iron tablets."))
+    tell(
+        mind,
+        (
+            "advice",
+            "2026-03-01T10:01",
+            "Take the iron tablets before breakfast with orange juice, never together with tea.",
+        ),
+        role="assistant",
+    )
+    tell(mind, ("b", "2026-03-09T10:00", "Now it is 100 mg of the iron tablets."))
+    tell(mind, ("short", "2026-03-09T10:01", "Iron tablets, noted."), role="assistant")
+    assert ids(mind.recall("What was your advice about the iron tablets?"))[0] == "advice"
+
+
+@pytest.mark.contract("B14")
+def test_a_move_told_with_a_pronoun_is_of_the_person_it_names(mind: Mind) -> None:
+    mind.remember("Ana lives at 12 Mill Lane.", id="old", created="2024-02-01")
+    mind.remember("Ana likes the bakery on Mill Lane.", id="bakery", created="2024-02-02")
+    mind.remember("Ana moved, she lives at 7 Orchard Road now.", id="new", created="2026-01-20")
+    now, before = mind.recall("Where does Ana live now?")[0], mind.recall("Where did Ana live before?")[0]
+    assert (now.id, before.id) == ("new", "old")
+    assert now.notes == ("an earlier statement about this: “Ana lives at 12 Mill Lane.” (2024-02-01)",)
+    assert before.notes == ("a newer statement about this: “Ana moved, she lives at 7 Orchard Road now.” (2026-01-20)",)
+
+
+@pytest.mark.contract("B14")
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("Where do I work now?", "quit"),
+        ("Where did I work before?", "job"),
+        ("Which car do I drive?", "sold"),
+        ("Wo wohnt Karin jetzt?", "graz"),
+    ],
+)
+def test_that_something_named_is_over_is_the_newer_statement(tmp_path: Path, question: str, wanted: str) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        tell(
+            mind,
+            ("job", "2023-05-01T10:00", "I work at Acme."),
+            ("car", "2023-06-01T10:00", "I drive a Skoda."),
+            ("graz", "2024-02-01T10:00", "Karin wohnt in Graz."),
+            ("sold", "2025-03-02T10:00", "I sold the Skoda and bought a Volvo."),
+            ("quit", "2025-09-01T10:00", "I quit Acme and started at Globex."),
+            ("left", "2025-10-01T10:00", "Tom left early because his train was at nine."),
+        )
+        assert ids(mind.recall(question, 3))[0] == wanted
+
+
+@pytest.mark.contract("B14")
+def test_a_day_is_no_earlier_value_of_a_number(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        tell(
+            mind,
+            ("old", "2024-03-01T10:00", "Nina's phone number is 0660 1234."),
+            ("cello", "2025-02-01T10:00", "Nina plays the cello on Thursdays."),
+            ("new", "2026-03-01T10:00", "Nina has a new number: 0699 777."),
+        )
+        assert ids(mind.recall("Nina's old number?", 3)) == ["old", "new", "cello"]
+
+
+@pytest.mark.contract("B14")
+@pytest.mark.parametrize(
+    ("question", "wanted"), [("How much was the rent in 2025?", "old"), ("How much is the rent?", "new")]
+)
+def test_what_was_stated_before_a_year_and_changed_after_it_held_during_it(
+    tmp_path: Path, question: str, wanted: str
+) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        tell(
+            mind,
+            ("old", "2024-06-01T10:00", "The rent is 1,450 a month."),
+            ("cat", "2025-08-01T10:00", "The cat weighs 4.2 kilos."),
+            ("new", "2026-01-04T10:00", "The rent was raised to 1,620."),
+        )
+        assert ids(mind.recall(question, 3))[0] == wanted
