@@ -17,7 +17,7 @@ from recollect.store.sqlite.context_values import ValueTable, context_keys, tag_
 from recollect.store.sqlite.nearest import pack_signs
 from recollect.store.sqlite.part import CODED, NUMBERS, Part
 from recollect.store.sqlite.postings import ENTRY
-from recollect.store.sqlite.segment_files import MemoryArrays
+from recollect.store.sqlite.segment_files import ArraySource, MemoryArrays
 from recollect.store.sqlite.string_table import StringTable, encode, merge_tables
 from recollect.store.text_fields import TEXT_FIELDS
 
@@ -129,12 +129,20 @@ def hash_groups(owners: Sequence[Sequence[str]]) -> NDArray[np.uint64]:
     return np.array([known[owner] for owner in zip(*owners, strict=True)], dtype=np.uint64)
 
 
+def session_groups(arrays: ArraySource, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The number of the session of each of these slots."""
+    groups: NDArray[np.uint64] = arrays.take("order.groups", arrays.take("order.places", slots).astype(np.int64))
+    return groups
+
+
 def _add_session_order(arrays: Arrays, groups: NDArray[np.uint64]) -> None:
-    """The slots by session, and in it by position, creation and row."""
+    """The slots by session, and in it by position, creation and row; and the place of each slot in that order."""
     size = len(groups)
     position, created = (np.broadcast_to(arrays[f"column.{name}"], (size,)) for name in ("position", "created"))
     order = np.lexsort((arrays["rows"], created, np.nan_to_num(position), groups))
     arrays["order"], arrays["order.groups"] = order.astype(np.int32), groups[order]
+    arrays["order.places"] = np.empty(size, dtype=np.int32)
+    arrays["order.places"][order] = np.arange(size, dtype=np.int32)
 
 
 # Merging.
@@ -227,9 +235,4 @@ class _Merge:
         arrays["told.slots"], arrays["told.times"] = slots[order], times[order]
 
     def session_order(self, arrays: Arrays) -> None:
-        def groups(part: Part, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
-            by_slot = np.empty(part.size, dtype=np.uint64)
-            by_slot[part.arrays["order"]] = part.arrays["order.groups"]
-            return by_slot[slots]
-
-        _add_session_order(arrays, self.gather(groups))
+        _add_session_order(arrays, self.gather(lambda part, slots: session_groups(part.arrays, slots)))
