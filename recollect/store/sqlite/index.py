@@ -99,9 +99,8 @@ class Index:
         found = np.full(len(rows), -1, dtype=np.int64)
         for view, offset in self.placed():
             local = view.part.find(rows)
-            here = np.flatnonzero(local >= 0)
-            here = here[view.alive[local[here]]]
-            found[here] = local[here] + offset
+            if view.size:
+                np.copyto(found, local + offset, where=(local >= 0) & view.alive[local])
         self._last_lookup = (rows, found)
         return found
 

@@ -63,6 +63,7 @@ from recollect.text.slugs import SlugIndex, path_or_name
 from recollect.text.words import fold, has_stems, stem, words
 
 MAX_COUNTED = 4096  # terms whose counts are kept for a scope
+MAX_KNOWN = 4096  # rows whose strings are kept as long as a snapshot
 NO_SLOTS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
 AMONG = "IN (SELECT value FROM json_each(?1))"
@@ -128,6 +129,7 @@ class SqliteSnapshot:
         self._groups_of: dict[tuple[Term, ...], list[tuple[int, ...]]] = {}
         self._statistics: dict[Hashable, tuple[SlotScope, TermStatistics]] = {}
         self._stem_indexes: dict[str, StemIndex] = {}  # by language, with all words of this version
+        self._strings: dict[str, dict[int, str]] = {}  # by column and row
         self._similar: dict[Hashable, tuple[SlotScope, list[tuple[str, float]]]] = {}
 
     @property
@@ -461,7 +463,13 @@ class SqliteSnapshot:
         return np.array([found.get(row) for row in rows.tolist()], dtype=np.float64)
 
     def strings(self, name: str, rows: Rows) -> list[str]:
-        return self._index.strings(name, self._slots(rows))
+        wanted = rows.tolist()
+        if len(wanted) > MAX_KNOWN:
+            return self._index.strings(name, self._slots(rows))
+        known = self._strings.setdefault(name, {})  # one step of a recall after another asks about the same rows
+        if missing := [row for row in wanted if row not in known]:
+            known.update(zip(missing, self._index.strings(name, self._slots(np.array(missing))), strict=True))
+        return [known[row] for row in wanted]
 
     def contexts(self, rows: Rows) -> list[JsonObject]:
         found = dict(self._fetch(f"SELECT row, context FROM memories WHERE row {AMONG} AND context <> '{{}}'", rows))
