@@ -113,7 +113,7 @@ class Mind:
         memory, False for none. By default, remote embedders have one and local ones do not.
 
         ``vector_search`` in a file is "exact", "approximate" (faster, and may miss one of the nearest), or "auto":
-        approximate where more than 50,000 vectors are in scope. The trace of a recall names what was used.
+        approximate where more than 20,000 vectors are in scope. The trace of a recall names what was used.
         """
         from recollect.embed import choose_embedder, known_dim
         from recollect.ingest.secrets import POLICIES

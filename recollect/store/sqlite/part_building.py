@@ -15,7 +15,7 @@ from recollect.store.base import Flags, Floats, Rows
 from recollect.store.sqlite.arrays import stable_order
 from recollect.store.sqlite.context_values import ValueTable, context_keys, tag_keys
 from recollect.store.sqlite.nearest import pack_signs
-from recollect.store.sqlite.part import CODED, NUMBERS, Part
+from recollect.store.sqlite.part import CODED, NUMBERS, Part, sum_lengths
 from recollect.store.sqlite.postings import ENTRY
 from recollect.store.sqlite.segment_files import ArraySource, MemoryArrays
 from recollect.store.sqlite.string_table import StringTable, encode, merge_tables
@@ -91,9 +91,14 @@ def _add_words(arrays: Arrays, blobs: Sequence[bytes]) -> None:
     slots = np.repeat(np.arange(len(blobs), dtype=np.int32), counts)
     cells = slots.astype(np.int64) * len(TEXT_FIELDS) + entries["field"]
     lengths = np.bincount(cells, weights=entries["times"], minlength=len(blobs) * len(TEXT_FIELDS))
-    arrays["lengths"] = lengths.reshape(len(blobs), len(TEXT_FIELDS)).astype(np.uint32)
+    _add_lengths(arrays, lengths.reshape(len(blobs), len(TEXT_FIELDS)).astype(np.uint32))
     order = stable_order(entries["term"])
     _add_postings(arrays, entries["term"][order], slots[order], entries["field"][order], entries["times"][order])
+
+
+def _add_lengths(arrays: Arrays, lengths: NDArray[np.uint32]) -> None:
+    """The words of each memory by field, and in all fields."""
+    arrays["lengths"], arrays["lengths.all"] = lengths, sum_lengths(lengths)
 
 
 def _add_postings(
@@ -166,7 +171,7 @@ def merge_parts(parts: Sequence[Part], living: Sequence[Flags]) -> Part:
         merge.strings(arrays, name)
     for name in NUMBERS:
         arrays[f"column.{name}"] = _compact(merge.gather(lambda part, slots, name=name: part.take(name, slots)))
-    arrays["lengths"] = merge.gather(lambda part, slots: part.arrays["lengths"][slots])
+    _add_lengths(arrays, merge.gather(lambda part, slots: part.arrays["lengths"][slots]))
     merge.postings(arrays)
     merge.values(arrays)
     vectors = merge.gather(lambda part, slots: part.arrays.take("vectors", slots))
