@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import count
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from recollect.store.sqlite.store import VectorSearch
 
 ROLE = "recollect_app"
+SCHEMA_FILE = "a schema of the server of the tests: "
 TEST_STORE = "RECOLLECT_TEST_STORE"  # "postgres": what tests open by the path of a file is a schema on a server
 
 
@@ -85,13 +87,13 @@ class EmptyStores:
 
 
 class StoresByPath:
-    """Opens a schema on the server wherever a test opens a file: always the same one for the same path."""
+    """Opens a schema on the server wherever a test opens a file. The file itself has the name of the schema, so that
+    commands find it, and it may be renamed. A file that is no such file is opened as it is."""
 
     def __init__(self, stores: EmptyStores) -> None:
         self.stores = stores
-        self.schemas: dict[str, str] = {}
+        self.taken: set[str] = set()
         self._open_store = Mind._open_store
-        self._temporary = count()
 
     def open(
         self, mind: Mind, path: str | PathLike[str], readonly: bool, durability: str, vector_search: VectorSearch
@@ -101,16 +103,24 @@ class StoresByPath:
         if not isinstance(path, (str, PathLike)) or "://" in fspath(path):
             return self._open_store(mind, path, readonly, durability, vector_search)
         is_temporary = fspath(path) == ":memory:"
-        key = f":memory:{next(self._temporary)}" if is_temporary else os.path.realpath(path)
-        if readonly and key not in self.schemas:
+        file = Path(path)
+        if readonly and not is_temporary and not file.exists():
             raise StoreError(f"There is no memory at {path}.")
-        if key not in self.schemas:
-            self.schemas[key] = self.stores.take()
-        return PostgresStore(self.stores.url(self.schemas[key]), mind.clock, readonly=readonly)
+        if is_temporary or not file.exists() or not file.stat().st_size:
+            schema = self.stores.take()
+            self.taken.add(schema)
+            if not is_temporary:
+                file.write_text(f"{SCHEMA_FILE}{schema}", "utf-8")
+        elif not file.read_bytes().startswith(SCHEMA_FILE.encode()):
+            return self._open_store(mind, path, readonly, durability, vector_search)
+        else:
+            schema = file.read_text("utf-8").removeprefix(SCHEMA_FILE)
+        return PostgresStore(self.stores.url(schema), mind.clock, readonly=readonly)
 
     def empty_all_but(self, kept: set[str]) -> None:
-        for key in self.schemas.keys() - kept:
-            self.stores.empty(self.schemas.pop(key))
+        for schema in self.taken - kept:
+            self.taken.remove(schema)
+            self.stores.empty(schema)
 
 
 def _never() -> datetime:
@@ -144,6 +154,6 @@ def emptied_after_the_test(request: pytest.FixtureRequest, stores_by_path: Store
     marked = request.node.get_closest_marker("file")
     if marked is not None:
         pytest.skip(f"only for a file: {marked.args[0]}")
-    before = {*stores_by_path.schemas}
+    before = {*stores_by_path.taken}
     yield
     stores_by_path.empty_all_but(before)

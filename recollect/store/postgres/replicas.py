@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -43,18 +43,20 @@ class Replicas:
             self._written = NEVER
 
     @contextmanager
-    def begin(self, kind: str, values: dict[str, str]) -> Iterator[Any]:
+    def begin(self, kind: str, values: dict[str, str], first: Callable[[Any], None] | None = None) -> Iterator[Any]:
         """A transaction that reads, on a replica if one is there and has what this process wrote, or on the leader."""
         with ExitStack() as stack:
             connection = None
             if time.monotonic() >= self._retry_at:
                 try:
-                    connection = stack.enter_context(self.replica.begin(kind, values, PATIENCE_SECONDS, self._wait))
+                    connection = stack.enter_context(
+                        self.replica.begin(kind, values, PATIENCE_SECONDS, self._wait, first)
+                    )
                 except StoreUnavailable:
                     self._retry_at = time.monotonic() + PAUSE_SECONDS
                 except _Behind:
                     pass
-            yield connection or stack.enter_context(self.leader.begin(kind, values))
+            yield connection or stack.enter_context(self.leader.begin(kind, values, first=first))
 
     def _wait(self, connection: Any) -> None:
         """Wait until the server of a connection has replayed the last write of this process."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from recollect.model.validation import micros
 from recollect.store.base import Bound, UseRecord
+from recollect.store.postgres.connections import Sql
 from recollect.store.postgres.statements import bound_condition
 from recollect.store.use_days import DAILY_DAYS, USES, day_number, month_day
 
@@ -14,9 +15,13 @@ RECALL_TIMES = 20  # A17: how many moments of recall are kept
 MOMENT_OF = {"access": "last_accessed", "recall": "last_recalled"}
 
 
-def record_use(connection: Any, use: UseRecord, bound: Bound) -> None:
+Execute = Callable[[Sql], Sequence[Any]]  # a transaction of one statement; returns its rows
+
+
+def record_use(execute: Execute, use: UseRecord, bound: Bound) -> Sequence[Any]:
     """A17, M11, R15: the counters that a recipe uses, and for recalls the last moments. The server adds, so that no
-    count of another process is lost; rows are locked in their order, so that no two processes wait for each other."""
+    count of another process is lost; rows are locked in their order, so that no two processes wait for each other.
+    Returns the days that are to be joined to months."""
     condition = bound_condition(bound)
     chosen = f"FROM memories m WHERE m.row = ANY(%s){condition.text} ORDER BY m.tenant, m.row"  # not deleted or foreign
     rows = (sorted(set(use.rows)), *condition.values)
@@ -35,8 +40,8 @@ def record_use(connection: Any, use: UseRecord, bound: Bound) -> None:
     )
     uses = sum(counter in USES for counter in use.counters)
     if not uses:
-        connection.execute(counted, rows)
-        return
+        execute(Sql(f"{counted} RETURNING row", rows))
+        return ()
     day = day_number(use.at)
     by_day = (
         f"INSERT INTO use_by_day AS d (tenant, row, day, uses) SELECT m.tenant, m.row, {day}, {uses} {chosen} "
@@ -47,17 +52,17 @@ def record_use(connection: Any, use: UseRecord, bound: Bound) -> None:
         f"WHERE m.row = ANY(%s) AND d.day < {day - DAILY_DAYS}{condition.text} ORDER BY d.tenant, d.row, d.day"
     )
     sql = f"WITH counted AS ({counted}), by_day AS ({by_day}) {old}"
-    _join_months(connection, connection.execute(sql, (*rows, *rows, *rows)).fetchall())
+    return execute(Sql(sql, (*rows, *rows, *rows)))
 
 
-def _join_months(connection: Any, old_days: Sequence[tuple[int, int, int]]) -> None:
+def join_months(execute: Execute, old_days: Sequence[tuple[int, int, int]]) -> None:
     """Join days that are long past to their month (see use_days.py)."""
     for tenant, row, old in old_days:
         month = month_day(old)
         if month != old:
-            connection.execute(
+            sql = (
                 "WITH past AS (DELETE FROM use_by_day WHERE tenant = %s AND row = %s AND day = %s RETURNING uses) "
                 "INSERT INTO use_by_day AS d (tenant, row, day, uses) SELECT %s, %s, %s, uses FROM past "
-                "ON CONFLICT (tenant, row, day) DO UPDATE SET uses = d.uses + excluded.uses",
-                (tenant, row, old, tenant, row, month),
+                "ON CONFLICT (tenant, row, day) DO UPDATE SET uses = d.uses + excluded.uses RETURNING row"
             )
+            execute(Sql(sql, (tenant, row, old, tenant, row, month)))
