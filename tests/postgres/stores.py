@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -35,6 +37,7 @@ class EmptyStores:
     def __init__(self, server: PostgresServer, name: str) -> None:
         self.server = server
         self.name = name
+        self.spoilt: set[str] = set()  # schemas that a test has damaged
         self._free: list[str] = []
         self._numbers = count()
         server.create_database(name)
@@ -79,6 +82,9 @@ class EmptyStores:
     def empty(self, schema: str) -> None:
         from recollect.store.postgres.migrations import BY_TENANT
 
+        if schema in self.spoilt:
+            self.server.execute(f'DROP SCHEMA "{schema}" CASCADE', self.name)
+            return
         tables = ("memories", *BY_TENANT, "spaces")
         deleted = [f'DELETE FROM "{schema}".{name};' for name in tables]  # quicker than TRUNCATE for a few rows
         deleted.append(f'DELETE FROM "{schema}".collections WHERE tenant > 0;')
@@ -111,16 +117,52 @@ class StoresByPath:
             self.taken.add(schema)
             if not is_temporary:
                 file.write_text(f"{SCHEMA_FILE}{schema}", "utf-8")
-        elif not file.read_bytes().startswith(SCHEMA_FILE.encode()):
+        elif (name := schema_name(file)) is None:
             return self._open_store(mind, path, readonly, durability, vector_search)
         else:
-            schema = file.read_text("utf-8").removeprefix(SCHEMA_FILE)
+            schema = name
+        TestSchema.by_name[schema] = TestSchema(schema, self.stores)
         return PostgresStore(self.stores.url(schema), mind.clock, readonly=readonly)
 
     def empty_all_but(self, kept: set[str]) -> None:
         for schema in self.taken - kept:
             self.taken.remove(schema)
             self.stores.empty(schema)
+
+
+def schema_name(file: Path) -> str | None:
+    """The name of the schema that a file stands for."""
+    raw = file.read_bytes()[: len(SCHEMA_FILE) + 64]
+    return raw.decode().removeprefix(SCHEMA_FILE) if raw.startswith(SCHEMA_FILE.encode()) else None
+
+
+@dataclass(frozen=True)
+class TestSchema:
+    """A schema that stands for a file, for tests that look into it or damage it beside the library."""
+
+    __test__ = False
+    by_name: ClassVar[dict[str, TestSchema]] = {}
+    name: str
+    stores: EmptyStores
+
+    def execute(self, statement: str) -> list[Any]:
+        """As superuser, with its tables. One that is changed is not used for another test."""
+        import psycopg
+
+        if not statement.startswith("SELECT"):
+            self.stores.spoilt.add(self.name)
+        with psycopg.connect(self.stores.server.url(self.stores.name), autocommit=True) as connection:
+            connection.execute(f'SET search_path = "{self.name}", public'.encode())
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+
+def schema_of(path: str | Path) -> TestSchema | None:
+    """The schema that a file stands for, or that a URL names."""
+    if "://" in str(path):
+        return TestSchema.by_name[dict(parse_qsl(urlsplit(str(path)).query))["schema"]]
+    name = schema_name(Path(path)) if Path(path).is_file() else None
+    return None if name is None else TestSchema.by_name[name]
 
 
 def _never() -> datetime:

@@ -258,6 +258,27 @@ class Database:
         self.pool.close()
 
 
+class SnapshotConnection:
+    """A connection inside a transaction that reads. A statement that fails, such as one that takes too long, ends
+    itself and not the transaction: the other steps of a recall still answer."""
+
+    SAVEPOINT = "SAVEPOINT begun"
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, values: Sequence[Any] = (), **options: Any) -> Any:
+        from psycopg import Error
+        from psycopg.pq import TransactionStatus
+
+        try:
+            return self._connection.execute(sql, values, **options)
+        except Error:
+            if self._connection.info.transaction_status == TransactionStatus.INERROR:
+                self._connection.execute(f"ROLLBACK TO {self.SAVEPOINT}")
+            raise
+
+
 def set_local(connection: Any, values: dict[str, str]) -> None:
     """Settings until the end of the transaction, so that a pooler may give the connection to others after it."""
     parts = ", ".join(["set_config(%s, %s, true)"] * len(values))

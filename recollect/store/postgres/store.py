@@ -22,7 +22,7 @@ from recollect.store.base import Bound, FileState, Space, StoredChunk, StoreStat
 from recollect.store.bounds import contains_folder
 from recollect.store.erasing import Erasure, Purge, Receipt
 from recollect.store.postgres.caches import Derived
-from recollect.store.postgres.connections import Database, Settings, Sql, parse_url
+from recollect.store.postgres.connections import Database, Settings, SnapshotConnection, Sql, parse_url
 from recollect.store.postgres.erasing import VACUUMED, clear_statistics, erase, may_vacuum, read_pending, read_receipts
 from recollect.store.postgres.files import read_chunk_ids, read_chunks, read_embedded, read_files, read_folders
 from recollect.store.postgres.listening import Listener, channel
@@ -160,8 +160,13 @@ class PostgresStore:
     @contextmanager
     def snapshot(self) -> Iterator[PostgresSnapshot]:
         found: list[Any] = []
-        with self._begin(READ, first=lambda connection: found.append(self._read_versions(connection))) as connection:
-            yield self._snapshot(connection, found[-1])
+
+        def begin(connection: Any) -> None:
+            found.append(self._read_versions(connection))
+            connection.execute(SnapshotConnection.SAVEPOINT)
+
+        with self._begin(READ, first=begin) as connection:
+            yield self._snapshot(SnapshotConnection(connection), found[-1])
 
     def _read_versions(self, connection: Any) -> Any:
         """A cursor with the collections of the bound and their versions, each with the space that is searched."""
