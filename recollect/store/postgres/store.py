@@ -74,7 +74,9 @@ class _Shared:
         self.pending_lock = Lock()
         self.replicas = Replicas.of(database)
         settings = database.settings
-        self.listener = Listener(parse_url(settings.listen_url)[0], settings.schema) if settings.listen_url else None
+        self.listener: Listener | None = None
+        if settings.listen_url:
+            self.listener = Listener(parse_url(settings.listen_url)[0], settings.schema, self.replicas)
 
 
 class PostgresStore:
