@@ -427,9 +427,10 @@ class PostgresSnapshot:
     def _read_memories(self, rows: Sequence[int]) -> None:
         unknown = [row for row in rows if row not in self._memories]
         if unknown:
-            found = self.among(f"m.row, {SELECT}, {SELECT_USE}", unknown, JOIN_USE)
+            found = self.among(f"m.row, m.tenant, {SELECT}, {SELECT_USE}", unknown, JOIN_USE)
             self._memories.update(dict.fromkeys(unknown))
-            self._memories.update({row: from_row(with_use(values)) for row, *values in found})
+            self._memories.update({row: from_row(with_use(values)) for row, _, *values in found})
+            self._derived_cache.tenants.put_all({row: tenant for row, tenant, *_ in found}, self.generation)
 
     def _memory(self, row: int) -> Memory | None:
         self._read_memories([row])

@@ -40,7 +40,7 @@ from recollect.store.postgres.statements import (
     with_use,
 )
 from recollect.store.postgres.transaction import PostgresTransaction
-from recollect.store.postgres.use import join_months, record_use
+from recollect.store.postgres.use import PendingUse, join_months, record_use
 from recollect.store.postgres.words import WordCache
 from recollect.store.rows import as_values, from_row
 from recollect.store.writing import DryRun, complete_id, no_memory
@@ -70,7 +70,7 @@ class _Shared:
         self.clock = clock
         self.derived = Derived()
         self.words = WordCache()
-        self.pending_use: list[tuple[UseRecord, Bound]] = []
+        self.pending_use: list[PendingUse] = []
         self.pending_lock = Lock()
         self.replicas = Replicas.of(database)
         settings = database.settings
@@ -425,13 +425,16 @@ class PostgresStore:
             return
         shared = self._shared
         with shared.pending_lock:
-            pending, shared.pending_use = [*shared.pending_use, (use, self.bound)], []
+            pending, shared.pending_use = [*shared.pending_use, PendingUse(use, self.bound)], []
         try:
             while pending:
-                each, bound = pending[0]
-                settings = self._within(bound)._settings(durable=False)
+                settings = self._within(pending[0].bound)._settings(durable=False)
                 execute = partial(shared.database.execute_at_once, WRITE, settings, USE_SECONDS)
-                old_days = record_use(execute, each, bound)
+                if pending[0].tenant is None:
+                    known = shared.derived.tenants.get_all(pending[0].use.rows)
+                    pending[:1] = pending[0].by_tenant(execute, known)
+                    continue
+                old_days = record_use(execute, pending[0])
                 del pending[0]  # it is written, whatever happens to the next
                 join_months(execute, old_days)
         except RecollectError as problem:
