@@ -276,6 +276,7 @@ class Balancer:
 
 
 @pytest.mark.slow
+@pytest.mark.contract("B24")
 def test_servers_behind_a_balancer_never_answer_from_the_past(database: Database, tmp_path: Path) -> None:
     """Each call goes to another process: what one wrote, edited, forgot, undid or erased, the other answers with."""
     recollect.open(database.url, embedder=None).close()

@@ -194,6 +194,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     return executed
 
 
+@pytest.mark.contract("B24")
 def test_a_recall_is_a_handful_of_statements_in_one_snapshot(
     empty_stores: EmptyStores, clock: Clock, statements: list[tuple[str, Any]]
 ) -> None:
