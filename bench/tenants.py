@@ -28,8 +28,10 @@ from recollect.embed import resolve_embedder
 from recollect.embed.base import TokenVectors
 from recollect.store.base import Space, Store
 from recollect.store.postgres import PostgresStore
+from recollect.store.postgres.migrations import BY_TENANT
 from recollect.store.rows import COLUMNS
 from recollect.store.sqlite import SqliteStore
+from tests.postgres.plans import rows_by_table, scans_of_recall
 from tests.postgres.server import OWNER, PostgresServer, started
 
 FIRST = 10_000  # memories of the tenant that recalls are asked of
@@ -218,11 +220,20 @@ def measure_store(
     embedder, processors = QuestionEmbedder(), Processors(server)
     first = Mind(store=store, embedder=embedder, collection=name_of(0))
     own, servers = measure(lambda number: first.recall(questions[number], k=10), options.turns, processors)
+    read = read_share(first, questions[-1]) if server else None
     some = [Mind(store=store, embedder=embedder, collection=name_of(number)) for number in range(min(tenants, CLIENTS))]
     asked = ask_by_clients(some, questions, options.asked) if options.asked else {}
     writers = [Mind(store=store, embedder=None, collection=mind.bound.collection) for mind in some]
     writes = write_by_clients(writers, questions, options.writes) if options.writes else None
-    return {"recall, CPU ms": own + servers, "of it the server": servers, "clients": asked, "writes a second": writes}
+    recall = {"recall, CPU ms": own + servers, "of it the server": servers, "largest share that is read": read}
+    return {**recall, "clients": asked, "writes a second": writes}
+
+
+def read_share(mind: Mind, question: str) -> float:
+    """The largest share of the tenant's rows of a table that a part of a plan looks at: more than 1 would be rows of
+    other tenants."""
+    tables = rows_by_table(mind, {*BY_TENANT, "memories"})
+    return max(scan.rows / tables[scan.table] for scan in scans_of_recall(mind, question) if tables.get(scan.table))
 
 
 def run(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
