@@ -262,6 +262,7 @@ def run(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     filled = (time.process_time() - begun) * 1000 / sum(sizes)
                     if name == "PostgreSQL":
                         server.execute("VACUUM ANALYZE", "bench")
+                        found["disk, KB a memory"] = database_bytes(server) / 1024 / sum(sizes)
                     own_server = server if name == "PostgreSQL" else None
                     found[name] = {
                         **measure_store(store, tenants, questions, options, own_server),
@@ -269,6 +270,10 @@ def run(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     }
                     store.close()
             yield found
+
+
+def database_bytes(server: PostgresServer) -> int:
+    return int(server.execute("SELECT pg_database_size('bench')")[0][0])
 
 
 def numbers(text: str) -> list[int]:
