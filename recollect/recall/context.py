@@ -19,6 +19,7 @@ from recollect.text.words import words
 
 MIN_DISTINCT = 0.25  # of the results; with fewer that differ, more are looked at
 FLOOD_FACTOR = 10  # how many more
+COMPARED_LENGTH = 2000  # characters of each text that tell whether it differs
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,8 @@ def context(store: Store, request: Request, budget: int) -> Context:
 
 
 def _sense(text: str) -> frozenset[str]:
-    """Equal for texts with the same words, whatever their order and numbers."""
-    return frozenset(word for word in words(text) if not any(map(str.isdigit, word)))
+    """Equal for texts that begin with the same words, whatever their order and numbers."""
+    return frozenset(word for word in words(text[:COMPARED_LENGTH]) if not any(map(str.isdigit, word)))
 
 
 def _neighbours(snapshot: Snapshot, request: Request, memories: Sequence[Memory]) -> Sequence[Memory]:
