@@ -15,6 +15,7 @@ from recollect.recall.packing import TokenBudget, tokens
 from recollect.recall.pipeline import Request, build_recall, record_use, scope_of, search
 from recollect.recall.results import Recall
 from recollect.store.base import Snapshot, Store
+from recollect.store.retrying import retried
 from recollect.text.words import words
 
 MIN_DISTINCT = 0.25  # of the results; with fewer that differ, more are looked at
@@ -41,6 +42,7 @@ class Context:
         return render_fenced(self.memories)
 
 
+@retried
 def context(store: Store, request: Request, budget: int) -> Context:
     """The results with the most value for the budget and, as far as it goes, the memories just before and after them.
 
