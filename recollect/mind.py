@@ -18,7 +18,7 @@ from recollect.model.filter import FilterExpression, as_filter
 from recollect.model.json_records import entity_edge_from_json
 from recollect.model.limits import check_limit
 from recollect.model.memory import STATUSES, Clock, When, make_edge, make_memory, with_id_and_times
-from recollect.store.retrying import retry
+from recollect.store.retrying import retried, retry
 
 # Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that
 # a program that imports Mind starts quickly (tests/test_imports.py).
@@ -228,6 +228,7 @@ class Mind:
 
         return TurnWriter(self._writer, self._memory, self._last_position).write(messages, extract, details)
 
+    @retried
     def _last_position(self, memory: Memory) -> tuple[int, str]:
         """The highest position in the session of a memory, of those with its owner, and the version of the answer."""
         owner = {name: getattr(memory, name) for name in ("collection", "user", "agent", "session")}
@@ -521,6 +522,7 @@ class Mind:
         """One memory, by its id or the beginning of it."""
         return retry(lambda: self._store.get(self._store.resolve([id])))[0]
 
+    @retried
     def list(
         self,
         filter: AnyFilterOrMapping | None = None,
