@@ -64,7 +64,7 @@ COMPARISON = lazy_pattern(
 EVER = lazy_pattern(r"\bever\b|\b(?:jemals|schon (?:ein)?mal)\b|曾经.*[吗嗎]|曾經.*嗎", re.IGNORECASE)
 # The first finite verb of an English question gives its tense; "have" and "has" begin a perfect.
 AUXILIARY = lazy_pattern(
-    r"\b(?:(?P<present>is|isn|are|aren|am|do|don|does|doesn|can|may|must|should|will)|"
+    r"\b(?:(?P<present>is|isn|are|aren|am|do|don|does|doesn|can|(?-i:may)|must|should|will)|"
     r"(?P<past>was|wasn|were|weren|did|didn|had|hadn|have|haven|has|hasn|could|would))\b|(?P<short>['’](?:s|re|m)\b)",
     re.IGNORECASE,
 )
@@ -105,7 +105,7 @@ def question_time(question: str) -> QuestionTime:
     for pattern, time in ((FIRST, "first"), (LAST, "last"), (BEFORE, "before"), (NOW, "now")):
         if pattern.search(text):
             return time  # type: ignore[return-value]
-    return "now" if _in_present_tense(text) else ""
+    return "now" if in_present_tense(text) else ""
 
 
 # Words by which a question asks for the first or the last, which the right memory need not have.
@@ -178,7 +178,12 @@ def asks_about_plan(question: str) -> bool:
     return PLAN.search(question[:MAX_CHARACTERS]) is not None
 
 
-def _in_present_tense(text: str) -> bool:
+def in_present_tense(question: str) -> bool:
+    """
+    >>> [in_present_tense(each) for each in ("What must I do in May?", "What did I do in May?", "Was lief im Mai?")]
+    [True, False, True]
+    """
+    text = question[:MAX_CHARACTERS]
     if not text.isascii() and CHINESE.search(text):
         return CHINESE_PAST.search(text) is None
     german, english = (len(pattern.findall(text)) for pattern in (GERMAN_QUESTION, ENGLISH_QUESTION))
