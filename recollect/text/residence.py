@@ -64,6 +64,8 @@ STATEMENT = lazy_pattern(
     r"(?P<wohin>[A-ZÄÖÜ0-9]\S*)\s+(?:\w+\s+){0,2}?(?:um)?gezogen"
     r"|(?P<shei>我们|我們|我|他|她)?[^，。]{0,6}?(?:住在?|搬到了?|搬进了?|搬進了?|地址是)(?P<nali>(?!哪|在哪|得|了|的)[^，。,.\s]{2,})"
 )
+# The subject of an earlier clause of the sentence: “周姐是我同事，就住楼上”
+CHINESE_OTHER = lazy_pattern(r"(?:^|[。！？!?\s])([^我，。！？!?\s]{1,4})(?:是|叫|说|說)[^。！？!?]*$")
 DAY = lazy_pattern(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch", re.IGNORECASE
 )
@@ -132,6 +134,8 @@ def find_residence(text: str) -> Residence | None:
     Residence(subject='ida', place='york', kind='home')
     >>> find_residence("Ab sofort also Lindenallee 27.")
     Residence(subject='', place='lindenallee 27', kind='')
+    >>> find_residence("周姐是我同事，就住楼上。").subject
+    '周姐'
     >>> find_residence("The meeting moved to Tuesday.") is None
     True
     """
@@ -149,10 +153,12 @@ def find_residence(text: str) -> Residence | None:
         ).lower()
         if DAY.fullmatch(place):  # “the meeting moved to Tuesday”
             continue
+        if not subject and "nali" in found and (other := CHINESE_OTHER.search(text[: match.end()])):
+            subject = other[1]
         subject = re.sub(r"[’']s$", "", subject)
         place = addresses[-1] if addresses else place.rstrip(".,!")
         if subject in FIRST_PERSON or not subject:
             return Residence("", place, kind)
-        if match.group(0)[:1].isupper() or subject in OTHER_PERSONS:
+        if match.group(0)[:1].isupper() or subject in OTHER_PERSONS or "nali" in found:
             return Residence(subject, place, kind)
     return Residence("", addresses[-1], kind) if addresses and OWN.search(text) else None

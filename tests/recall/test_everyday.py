@@ -10,7 +10,7 @@ import pytest
 
 from recollect import InvalidInput, Mind, when
 
-from .kit import BAG, Clock, ids, open_mind
+from .kit import BAG, Clock, ids, open_mind, step
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
 
@@ -78,3 +78,32 @@ def test_the_beginning_of_an_id_is_not_stored_as_a_newer_fact(mind: Mind) -> Non
     with pytest.raises(InvalidInput, match="give all of it"):
         mind.supersede(old.id, new.id[:6])
     assert mind.supersede(old.id, new.id).id == new.id
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "follow_up"),
+    [
+        ("How much is the rent?", "1,020 a month.", "And before that?"),
+        ("What rent do I pay now?", "1,020.", "what was it before?"),
+        ("Wie hoch ist die Miete?", "1.020 im Monat.", "Und davor?"),
+        ("How much was the rent in 2026?", "1,020 a month.", "And before that?"),
+    ],
+)
+def test_what_was_before_is_the_same_question_for_an_earlier_time(
+    tmp_path: Path, question: str, answer: str, follow_up: str
+) -> None:
+    texts = {
+        "en": ("The rent is {}.", "The rent goes up to {} from May.", "Rita bought a dog.", "We flew to Oslo."),
+        "de": ("Die Miete beträgt {}.", "Die Miete steigt ab Mai auf {}.", "Rita hat einen Hund.", "Wir waren in Oslo."),
+    }["de" if follow_up.startswith("Und") else "en"]
+    rents = ("900", "960", "1.020" if follow_up.startswith("Und") else "1,020")
+    with Mind(tmp_path / "memory.db", clock=lambda: datetime(2026, 11, 18, tzinfo=UTC)) as mind:
+        mind.remember(texts[0].format(rents[0]), id="first", created="2024-03-01")
+        mind.remember(texts[1].format(rents[1]), id="second", created="2025-04-01")
+        mind.remember(texts[2], id="other", created="2025-05-01")
+        mind.remember(texts[1].format(rents[2]), id="third", created="2026-04-01")
+        mind.remember(texts[3], id="trip", created="2026-05-01")
+        history = [{"role": "user", "text": question}, {"role": "assistant", "text": answer}]
+        recall = mind.recall(follow_up, history=history)
+        assert recall[0].id == "second"
+        assert question in step(recall, "FollowUp")["detail"]["asked again"]

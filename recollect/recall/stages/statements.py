@@ -47,7 +47,7 @@ class StatementTime:
     name: str = "statements"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        question = run.trace.query
+        question = run.query.repeats or run.trace.query
         if asks_about_assistant(question):
             raise Skip("the query is about what an assistant said")
         if is_message(question, run.query.language):
@@ -60,7 +60,7 @@ class StatementTime:
         statements = Statements.of(run.snapshot, hits.keys[first])
         scores = hits.score.values[first]
         residence = None
-        if time and time != "during":
+        if time and (time != "during" or run.query.repeats):
             residence = residence_question(question, [term.word for term in run.query.subject])
         if residence is not None:
             members, best = self._residences(statements, scores, residence, time), float(scores.max())
@@ -68,7 +68,7 @@ class StatementTime:
             members = self._same_statements(run, hits.keys[first], scores, statements, time)
             best = float(scores[members].max())
         if during:
-            members = _until(statements, members, during[0][1])
+            members = _until(statements, members, *during[0])
         return self._lift(run, hits, first, statements, members, time or "now", best)
 
     def _same_statements(
@@ -78,7 +78,7 @@ class StatementTime:
         leader = statements.best(scores)
         if leader is None or scores[leader] <= 0:
             raise Skip("no candidate is a statement")
-        opinion = time == "now" and asks_for_opinion(run.trace.query)
+        opinion = time == "now" and asks_for_opinion(run.query.repeats or run.trace.query)
         members = [leader]
         for at in np.flatnonzero(scores >= min(self.ratios.values()) * scores[leader]).tolist() if time else ():
             pair, share = keys[[leader, at]], scores[at] / scores[leader]
@@ -149,9 +149,12 @@ class StatementTime:
         return [Rescore(score), Annotate(_notes(run, hits.keys[first], statements, newest))]
 
 
-def _until(statements: Statements, members: list[int], end: float) -> list[int]:
-    """The statements that were made before a moment, if the best one was made later: one of them held then."""
-    if statements.moments[members[0]] < end:
+def _until(statements: Statements, members: list[int], start: float, end: float) -> list[int]:
+    """The statements that were made before the end of a time, if the best one was made later: one of them held then.
+
+    Of all that was before a moment, the last is meant.
+    """
+    if statements.moments[members[0]] < end and start > -np.inf:
         raise Skip("the best statement is of that time, or from before it")
     earlier = [at for at in members if statements.moments[at] < end]
     if not earlier:
