@@ -9,6 +9,7 @@ from typing import Literal
 from recollect.text.classify import asks_about_assistant
 from recollect.text.patterns import lazy_pattern
 from recollect.text.question_kinds import PLURAL, asks_for_all, asks_for_opinion
+from recollect.text.question_time import asks_for_change
 from recollect.text.stopwords import stop_words
 from recollect.text.words import SPACELESS, words
 
@@ -126,7 +127,7 @@ def asked_value(question: str, language: str = "en") -> AskedValue | None:
     ('amount', None)
     """
     text = question[:MAX_CHARACTERS]
-    if asks_about_assistant(text) or asks_for_opinion(text) or asks_for_all(text):
+    if asks_about_assistant(text) or asks_for_opinion(text) or asks_for_all(text) or asks_for_change(text):
         return None
     if ASKS_FOR_AMOUNT.search(text):
         return AskedValue("amount", AMOUNT_WORDS)

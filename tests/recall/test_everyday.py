@@ -107,3 +107,23 @@ def test_what_was_before_is_the_same_question_for_an_earlier_time(
         recall = mind.recall(follow_up, history=history)
         assert recall[0].id == "second"
         assert question in step(recall, "FollowUp")["detail"]["asked again"]
+
+
+@pytest.mark.parametrize("question", ["What changed about my salary at Acme?", "What has changed about the price of bread?"])
+def test_a_question_for_a_change_is_not_one_for_an_amount(tmp_path: Path, question: str) -> None:
+    texts = ["I work at Acme.", "Acme pays more since May.", "Bread is dearer since May.", "Ida got a dog.", "I like tea."]
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        mind.remember_many([*texts, "We flew to Oslo.", "Tom plays chess.", "The lake was cold.", "My boss is Eve."])
+        judged = step(mind.recall(question), "confidence")["detail"]
+        assert judged["no amount"] == 0
+        assert "changed" not in judged["words missing"]
+
+
+def test_a_question_for_a_change_gets_the_newest_statement(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        mind.remember("The rent is 900 a month.", id="old", created="2025-03-01")
+        mind.remember("We went to the lake.", id="lake", created="2025-04-01")
+        mind.remember("The rent is 960 a month, says Mr Pettifer.", id="new", created="2026-03-01")
+        recall = mind.recall("what changed about the rent?")
+        assert ids(recall)[:2] == ["new", "old"]
+        assert "earlier statement" in recall[0].notes[0]
