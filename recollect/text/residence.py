@@ -42,12 +42,13 @@ STRASSEN = "straße|strasse|str\\.|weg|allee|gasse|platz|ufer|ring|damm|steig|ma
 ADDRESS = lazy_pattern(
     rf"\b\d{{1,4}}[A-Za-z]?\s+(?:[A-Z][\w’'-]+\s+){{1,3}}(?:{STREETS})\b"
     r"|\b(?:Flat|Unit|Apartment|Apt\.?|Suite)\s+\d+\w?\b"
-    rf"|\b[A-ZÄÖÜ][\w-]*(?:{STRASSEN})\s+\d+\w?\b|\b(?:Am|An der|Im|Auf der|Zum|Zur|In der)\s+[A-ZÄÖÜ]\w+\s+\d+\w?\b"
+    rf"|\b[A-ZÄÖÜ][\w-]*(?:{STRASSEN})\s+\d+\w?\b|\b[A-ZÄÖÜ][\w-]*er (?i:{STRASSEN})\s+\d+\w?\b|\b(?:Am|An der|Im|Auf der|Zum|Zur|In der)\s+[A-ZÄÖÜ]\w+\s+\d+\w?\b"
     r"|[\u4e00-\u9fffA-Za-z]{1,12}(?:路|街|巷|弄|大道|胡同)\s?\d+\s?(?:号|號)|(?<![A-Za-z])[A-Z][A-Za-z]{1,30}\s?\d{1,6}\s?(?:号|號)"
 )
 # What makes an address one's own, beside a verb of STATEMENT.
 OWN = lazy_pattern(
     r"\b(?:i['’]m|we['’]re|i am|we are|i['’]ve got|we['’]ve got|mov(?:e|ed|ing)|new (?:flat|house|place|home)|address"
+    r"|sign(?:ed|ing) for|rent(?:ed|ing)?|lease|keys (?:to|for)|miete\w*|mietvertrag|schlüssel (?:für|zu)"
     r"|ab sofort|wir haben|ich habe|unsere neue|meine neue|umzug|umgezogen|ziehen?|adresse|anschrift)\b|搬|住|地址",
     re.IGNORECASE,
 )
@@ -142,7 +143,7 @@ def find_residence(text: str) -> Residence | None:
     text = text[:MAX_CHARACTERS]
     addresses = [found[0].lower() for found in ADDRESS.finditer(text)]
     work = WORK.search(text) is not None
-    kind: PlaceKind = "home" if HOME.search(text) and not work else "work" if work else ""
+    kind: PlaceKind = "" if work and HOME.search(text) else "work" if work else "home" if HOME.search(text) else ""
     for match in STATEMENT.finditer(text):
         found = {name: value for name, value in match.groupdict().items() if value}
         subject = next(

@@ -40,7 +40,7 @@ class StatementTime:
     # The share of the best score that a hit must have, by what differs: a number is a safer sign than a name, and that
     # something named is over (“I quit Acme”) a safer one than both.
     ratios: Mapping[Difference, float] = field(
-        default_factory=lambda: {"value": 0.3, "name": 0.5, "end": 0.15, "word": 0.5}
+        default_factory=lambda: {"value": 0.3, "format": 0.3, "name": 0.5, "end": 0.15, "word": 0.5}
     )
     opinion: float = 0.5  # the same, for what may be another opinion
     matched: float = 0.5  # of the words that the best hit matches; only where the embedder cannot read the query
@@ -80,11 +80,14 @@ class StatementTime:
             raise Skip("no candidate is a statement")
         opinion = time == "now" and asks_for_opinion(run.query.repeats or run.trace.query)
         members = [leader]
-        for at in np.flatnonzero(scores >= min(self.ratios.values()) * scores[leader]).tolist() if time else ():
+        query_words = frozenset(run.query.words)
+        for at in range(len(scores)) if time else ():
             pair, share = keys[[leader, at]], scores[at] / scores[leader]
             difference = statements.difference(at, leader)
             same = difference is not None and share >= self.ratios[difference]
-            same = same and (difference == "end" or self._matches(run, pair))
+            same = same and (difference in ("end", "format") or self._matches(run, pair))
+            # What is over need not have any word of the query, if it names what the best statement names.
+            same = same or (difference == "end" and not statements.common_names(at, leader) <= query_words)
             other = opinion and share >= self.opinion and statements.may_differ(at, leader) and _same_terms(run, pair)
             if at != leader and (same or other):
                 members.append(at)
