@@ -88,9 +88,10 @@ class Statements:
         near = nearness(snapshot.vectors(rows), median)
         return cls(texts, moments, snapshot.strings("session", rows), owners, stated, near)
 
-    def best(self, scores: Floats) -> int | None:
-        """The statement with the highest score."""
-        return next((at for at in np.argsort(-scores, kind="stable").tolist() if self.stated[at]), None)
+    def best(self, scores: Floats, share: float = 1.0, limit: int = 1) -> list[int]:
+        """The statements with the highest scores, at least a share of the best one's."""
+        order = [at for at in np.argsort(-scores, kind="stable").tolist() if self.stated[at] and scores[at] > 0]
+        return [at for at in order[:limit] if scores[at] >= share * scores[order[0]]]
 
     def residences(self, scores: Floats, question: ResidenceQuestion) -> dict[int, str]:
         """Where one person lives, by statement: that of the highest score, and the others about the same person."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect import InvalidInput, Mind, when
+from recollect import open as open_store
 
 from .kit import BAG, Clock, ids, open_mind, step
 
@@ -127,3 +128,22 @@ def test_a_question_for_a_change_gets_the_newest_statement(tmp_path: Path) -> No
         recall = mind.recall("what changed about the rent?")
         assert ids(recall)[:2] == ["new", "old"]
         assert "earlier statement" in recall[0].notes[0]
+
+
+@pytest.mark.parametrize("store", ["memory.db", "memory:"])
+def test_told_days_are_those_of_the_minds_time_zone(tmp_path: Path, store: str) -> None:
+    evening = datetime(2026, 3, 6, 3, tzinfo=UTC)  # ten in the evening of 5 March in New York
+    path = str(tmp_path / store) if store.endswith("db") else store
+    with open_store(path, embedder=BAG, clock=Clock(evening), tz="America/New_York") as mind:
+        mind.remember("we met Rita yesterday", id="met", session="s")
+        mind.remember("the roof was painted", id="painted", created="2026-03-03T20:00:00-05:00")
+        assert ids(mind.recall("what happened on 4 March?")) == ["met"]
+        assert "met" not in ids(mind.recall("what happened on 3 March?"))
+        assert ids(mind.recall("what happened today?")) == ["met"]  # told today, in New York
+        mind.edit("met", text="we met Rita and Tom yesterday")
+        assert ids(mind.recall("what happened on 4 March?")) == ["met"]
+
+
+def test_a_zone_that_does_not_exist_is_refused_when_a_mind_is_opened(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="Mars"):
+        Mind(tmp_path / "memory.db", tz="Mars/Olympus")

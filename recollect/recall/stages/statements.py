@@ -44,6 +44,8 @@ class StatementTime:
     )
     opinion: float = 0.5  # the same, for what may be another opinion
     matched: float = 0.5  # of the words that the best hit matches; only where the embedder cannot read the query
+    leading: float = 0.9  # the share of the best score of a statement that is tried as the best one
+    leaders: int = 2
     name: str = "statements"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
@@ -75,9 +77,18 @@ class StatementTime:
         self, run: Run, keys: Rows, scores: Floats, statements: Statements, time: QuestionTime
     ) -> list[int]:
         """The best statement, those that state the same thing, and corrections of any of them."""
-        leader = statements.best(scores)
-        if leader is None or scores[leader] <= 0:
+        leaders = statements.best(scores, self.leading, self.leaders)
+        if not leaders:
             raise Skip("no candidate is a statement")
+        for leader in leaders:
+            members = self._group(run, keys, scores, statements, leader, time)
+            if len(members) > 1:
+                return members
+        raise Skip("no other candidate states the same as the best one" if time else "no candidate corrects another")
+
+    def _group(
+        self, run: Run, keys: Rows, scores: Floats, statements: Statements, leader: int, time: QuestionTime
+    ) -> list[int]:
         opinion = time == "now" and asks_for_opinion(run.query.repeats or run.trace.query)
         members = [leader]
         query_words = frozenset(run.query.words)
@@ -91,12 +102,7 @@ class StatementTime:
             other = opinion and share >= self.opinion and statements.may_differ(at, leader) and _same_terms(run, pair)
             if at != leader and (same or other):
                 members.append(at)
-        members += [at for at in statements.corrections(members) if at not in members]
-        if len(members) == 1:
-            raise Skip(
-                "no other candidate states the same as the best one" if time else "no candidate corrects another"
-            )
-        return members
+        return members + [at for at in statements.corrections(members) if at not in members]
 
     def _residences(
         self, statements: Statements, scores: Floats, residence: ResidenceQuestion, time: QuestionTime
