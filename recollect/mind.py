@@ -93,6 +93,7 @@ class Mind:
         agent: str | None = None,
         session: str | None = None,
         clock: Clock | None = None,
+        tz: str | tzinfo | None = None,
         durability: str = "full",
         readonly: bool = False,
         embedding_cache: SqliteEmbeddingCache | str | PathLike[str] | bool | None = None,
@@ -102,6 +103,9 @@ class Mind:
         vector_search: VectorSearch = "auto",
     ) -> None:
         """``store`` is an open store to use instead of a file; the mind does not close it.
+
+        ``tz`` is the time zone in which days begin, such as "America/New_York": those that a memory tells of (“yesterday”)
+        and, unless a call names another, those that a query names. By default it is UTC.
 
         ``recipe_settings`` are settings of recipes for all calls, as ``{"abmind": {"notes": "diary"}}``; those of a
         call win.
@@ -120,7 +124,7 @@ class Mind:
         from recollect.ingest.writer import Writer
         from recollect.store.base import Bound, Space, check_space
 
-        self.clock: Clock = _checked_clock(clock)
+        self.clock: Clock = _checked_clock(clock, tz)
         check.choice(secrets, "secrets", POLICIES)
         self.choice = choose_embedder(embedder)
         self._temporary_folder: str | None = None
@@ -970,16 +974,22 @@ def open_mind(url: str | PathLike[str] = "memory.db", **options: Any) -> Mind:
     factory, location = find_store(str(fspath(url)))
     if factory is None:
         return Mind(location, **options)
-    clock = _checked_clock(options.pop("clock", None))
+    clock = _checked_clock(options.pop("clock", None), options.get("tz"))
     readonly = bool(options.pop("readonly", False))
     mind = Mind(store=factory(location, clock, readonly=readonly), clock=clock, **options)
     mind._owned_store = mind._store
     return mind
 
 
-def _checked_clock(clock: Clock | None) -> Clock:
+def _checked_clock(clock: Clock | None, tz: str | tzinfo | None) -> Clock:
+    """The clock, in UTC or in a time zone."""
     tell = clock or (lambda: datetime.now(UTC))
-    return lambda: check.moment(tell(), "the clock")
+    if tz is None:
+        return lambda: check.moment(tell(), "the clock")
+    from recollect.text.times.phrases import local_moment
+
+    zone = local_moment(None, tz).tzinfo
+    return lambda: local_moment(check.moment(tell(), "the clock"), zone)
 
 
 def _checked_recipe_settings(settings_by_recipe: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:

@@ -43,6 +43,7 @@ class ParsedQuery:
     language: str = "en"  # code of ISO 639-1
     asks_for_all: bool = False  # of something: a list
     subject: tuple[Term, ...] = ()  # of a follow-up: what the turns before it are about
+    repeats: str = ""  # of “and before that?”: the earlier question, which is asked again for another time
 
 
 @dataclass(frozen=True, slots=True)
