@@ -24,6 +24,7 @@ from recollect.text.statements import (
     is_correction,
     is_opinion,
     is_question,
+    number_formats,
     tells_change,
     tells_end,
     value_kinds,
@@ -41,7 +42,7 @@ OWNER_FIELDS = ("collection", "user", "speaker")
 
 MAX_OTHER_WORDS = 2  # by which a sentence that tells of a change differs from the earlier one
 
-Difference = Literal["value", "name", "end", "word"]  # what differs between two statements of the same thing
+Difference = Literal["value", "format", "name", "end", "word"]  # what differs between two statements of the same thing
 ConflictRule = Literal["correction", "change", "value", "polarity"]
 CONFLICT_REASONS: Mapping[ConflictRule, str] = {
     "correction": "the newer one corrects what was said shortly before",
@@ -68,6 +69,7 @@ class Statements:
     nearness: NDArray[np.float64]
     near: float = 0.3  # with a common word
     very_near: float = 0.5  # without one
+    near_end: float = 0.1  # where one tells the end of what the other names
     correction_minutes: float = 30.0
     _values: dict[int, tuple[frozenset[str], frozenset[str], frozenset[str]]] = field(default_factory=dict)
 
@@ -86,9 +88,10 @@ class Statements:
         near = nearness(snapshot.vectors(rows), median)
         return cls(texts, moments, snapshot.strings("session", rows), owners, stated, near)
 
-    def best(self, scores: Floats) -> int | None:
-        """The statement with the highest score."""
-        return next((at for at in np.argsort(-scores, kind="stable").tolist() if self.stated[at]), None)
+    def best(self, scores: Floats, share: float = 1.0, limit: int = 1) -> list[int]:
+        """The statements with the highest scores, at least a share of the best one's."""
+        order = [at for at in np.argsort(-scores, kind="stable").tolist() if self.stated[at] and scores[at] > 0]
+        return [at for at in order[:limit] if scores[at] >= share * scores[order[0]]]
 
     def residences(self, scores: Floats, question: ResidenceQuestion) -> dict[int, str]:
         """Where one person lives, by statement: that of the highest score, and the others about the same person."""
@@ -105,7 +108,12 @@ class Statements:
 
     def corrections(self, members: Sequence[int]) -> dict[int, int]:
         """The corrections of some of the statements, and what each corrects."""
-        return {at: member for member in members for at in range(len(self.texts)) if self.corrects(at, member)}
+        by_session: dict[str, list[int]] = {}
+        for at, session in enumerate(self.sessions):
+            by_session.setdefault(session, []).append(at)
+        return {
+            at: member for member in members for at in by_session[self.sessions[member]] if self.corrects(at, member)
+        }
 
     def difference(self, at: int, other: int) -> Difference | None:
         """What differs, if both state the same thing at different times; None if they do not.
@@ -113,7 +121,14 @@ class Statements:
         Within a session nobody tells of a change: two values there are of two things, or one is a correction.
         """
         near = float(self.nearness[at, other])
-        if near < self.near or not self.may_differ(at, other):
+        if not self.may_differ(at, other):
+            return None
+        if self._tells_end_of(at, other):
+            return "end"
+        formats, other_formats = number_formats(self.texts[at]), number_formats(self.texts[other])
+        if not formats.isdisjoint(other_formats):
+            return "format"
+        if near < self.near:
             return None
         (values, names, content), (other_values, other_names, other_content) = self._parts(at), self._parts(other)
         if content.isdisjoint(other_content) and near < self.very_near:
@@ -122,10 +137,19 @@ class Statements:
             return "value"
         if names - other_names and other_names - names:
             return "name"
-        newer, older = (at, other) if self.moments[at] > self.moments[other] else (other, at)
-        if names & other_names and tells_end(self.texts[newer]) and not tells_end(self.texts[older]):
-            return "end"
         return "word" if self._other_word(at, other) else None
+
+    def common_names(self, at: int, other: int) -> frozenset[str]:
+        """The words of names that both have."""
+        names, others = (frozenset(word for name in self._parts(each)[1] for word in words(name)) for each in (at, other))
+        return names & others
+
+    def _tells_end_of(self, at: int, other: int) -> bool:
+        """Does the newer tell that something is over which the older names? (“I work at Acme”, “I quit Acme”)"""
+        newer, older = (at, other) if self.moments[at] > self.moments[other] else (other, at)
+        if not tells_end(self.texts[newer]) or tells_end(self.texts[older]):
+            return False
+        return bool(self.common_names(at, other)) and float(self.nearness[at, other]) >= self.near_end
 
     def _other_word(self, at: int, other: int) -> bool:
         """Does the newer tell of a change, in the words of the older but for one or two? (tea, and now coffee)"""

@@ -24,9 +24,9 @@ from recollect.store.base import Flags, Floats, Rows, Scope
 from recollect.store.told_times import as_intervals
 from recollect.text.classify import SENTENCE, asks_about_assistant
 from recollect.text.framing import asks_what_was_said, frames_only
-from recollect.text.question_time import asks_about_plan, asks_for_advice, is_statement
+from recollect.text.question_time import asks_about_plan, asks_for_advice, in_present_tense, is_statement
 from recollect.text.stopwords import STOP, stop_words
-from recollect.text.times import TimeSpan, find_times
+from recollect.text.times import TimeExpression, TimeSpan, find_times
 from recollect.text.words import words
 
 MAX_QUERY_CHARACTERS = 10_000  # a time that is named later in a query is not read
@@ -45,7 +45,7 @@ class TimeReader:
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
         questions = self._questions(query.text[:MAX_QUERY_CHARACTERS])
-        found = find_times(query.text[:MAX_QUERY_CHARACTERS], run.as_of)
+        found = self._find(query.text[:MAX_QUERY_CHARACTERS], run)
         times = [each for each in found if any(each.begin < end and start < each.end for start, end in questions)]
         if not times or (asks_for_advice(query.text) and all(_is_to_come(each.span, run.as_of) for each in times)):
             return query
@@ -59,6 +59,17 @@ class TimeReader:
         spans = tuple(each.span for each in times)
         run.log("time", "; ".join(f"“{each.text}”: {format_span(each.span)}" for each in times))
         return replace(query, text=query.text if only_time else rest, times=spans, only_time=only_time)
+
+    def _find(self, text: str, run: Run) -> list[TimeExpression]:
+        """“In May” of a question in the present tense is the coming May, if a memory tells of that, else the last."""
+        found = find_times(text, run.as_of)
+        if not found or not in_present_tense(text):
+            return found
+        coming = find_times(text, run.as_of, ahead=True)
+        spans = [each.span for each in coming]
+        if spans == [each.span for each in found]:
+            return found
+        return coming if run.snapshot.during(as_intervals(spans), run.scope, True).count else found
 
     def _questions(self, text: str) -> list[tuple[int, int]]:
         """The places of the sentences that are questions; if none is, of those that are no statements."""

@@ -22,6 +22,8 @@ VALUE = lazy_pattern(
     r"|\b(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|einmal|zweimal|dreimal|halb)\b",
     re.IGNORECASE,
 )
+LONG_NUMBER = lazy_pattern(r"(?<![\w.,:/-])\+?(?:\d ?){6,}\d(?![\w.,:/-]\d)")
+DIGIT = lazy_pattern(r"\d")
 DAY = lazy_pattern(
     r"周|星期|礼拜|禮拜|.*(?:day|tag|mittwoch|sonnabend|abend)$|.*(?:ry|ril|mber|ber|uar|jun|jul|mai|märz|august).*"
 )
@@ -63,6 +65,15 @@ def find_values(text: str) -> frozenset[str]:
     ['4', '9:30', 'tuesday']
     """
     return frozenset(found.lower().rstrip("s") for found in VALUE.findall(text[:MAX_CHARACTERS]))
+
+
+def number_formats(text: str) -> frozenset[str]:
+    """The formats of its long numbers: phone numbers of one country are alike, and so are numbers of cards or customers.
+
+    >>> number_formats("My number is 0176 5550233.") == number_formats("New SIM: 0176 5550871")
+    True
+    """
+    return frozenset(DIGIT.sub("0", found) for found in LONG_NUMBER.findall(text[:MAX_CHARACTERS]))
 
 
 def tells_change(text: str) -> bool:

@@ -590,7 +590,7 @@ class PostgresTransaction:
         self.connection.execute("DELETE FROM memories WHERE tenant = %s AND row = %s", (old, row))
 
     def _write_told_times(self, tenant: int, row: int, memory: Memory) -> None:
-        times = told_times(memory.text, memory.created or self.now)
+        times = told_times(memory.text, memory.created or self.now, self.now.tzinfo)
         if times:
             with self.connection.cursor() as cursor:
                 cursor.executemany(

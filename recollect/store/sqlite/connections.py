@@ -348,7 +348,8 @@ def translate_errors(path: str) -> Iterator[None]:
     except apsw.NotADBError as error:
         raise StoreError(
             f"{path} is not a Recollect memory: it does not begin like an SQLite database. If it was one, its first "
-            "page is damaged: put a backup in its place with 'recollect restore'."
+            "page is damaged: put a backup in its place with 'recollect restore', or let 'recollect doctor' look what "
+            "can still be read."
         ) from error
     except apsw.ConstraintError as error:
         raise InvalidInput("Another memory of that collection has this external id already.") from error
