@@ -141,7 +141,9 @@ class Statements:
 
     def common_names(self, at: int, other: int) -> frozenset[str]:
         """The words of names that both have."""
-        names, others = (frozenset(word for name in self._parts(each)[1] for word in words(name)) for each in (at, other))
+        names, others = (
+            frozenset(word for name in self._parts(each)[1] for word in words(name)) for each in (at, other)
+        )
         return names & others
 
     def _tells_end_of(self, at: int, other: int) -> bool:
