@@ -67,4 +67,5 @@ def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _scan(node: dict[str, Any], sql: str) -> Scan:
     thrown_away = sum(node.get(f"Rows Removed by {why}", 0) for why in ("Filter", "Index Recheck"))
-    return Scan(node["Relation Name"], node["Node Type"], node["Actual Rows"] + thrown_away, sql[:120])
+    processes = node["Actual Loops"] if node.get("Parallel Aware") else 1  # each reads a part
+    return Scan(node["Relation Name"], node["Node Type"], (node["Actual Rows"] + thrown_away) * processes, sql[:120])

@@ -45,6 +45,7 @@ class Details:
 
     def __init__(self, snapshot: PostgresSnapshot, derived: Derived, space: tuple[int, int] | None) -> None:
         self._snapshot, self._derived, self._space = snapshot, derived, space
+        self._missing: dict[str, set[int]] = {}  # by kind, rows that have none in this snapshot
         head = ", ".join(f'm."{name}"' for name in HEAD)
         self._kinds = {
             "head": Kind(derived.columns, (), head, len(HEAD), "", tuple),
@@ -96,8 +97,10 @@ class Details:
         """One kind of detail of each row; None for a row outside the bound or without it."""
         kind = self._kinds[name]
         keys, unknown, found = self._known(kind.cache, rows, kind.more)
-        if unknown:
+        missing = self._missing.setdefault(name, set())
+        if unknown := [row for row in unknown if row not in missing]:
             found |= self._read(name, unknown)
+            missing.update({*unknown} - {key[0] for key in found})
         return [None if key is None else found.get(key) for key in keys]
 
     def _known(
