@@ -83,6 +83,20 @@ class Disk:
         path.unlink(missing_ok=True)
 
 
+def create_private(path: str, like: str | None = None) -> None:
+    """Create an empty file that only its owner may read and write, or whoever may do so with another file.
+
+    Where it exists or cannot be created, nothing happens: opening it tells."""
+    with contextlib.suppress(OSError):
+        mode = os.stat(like).st_mode & 0o666 if like is not None and os.path.exists(like) else 0o600
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            if mode != 0o600 and os.name == "posix":
+                os.fchmod(number, mode)
+        finally:
+            os.close(number)
+
+
 @contextmanager
 def try_lock(path: Path, mode: int = 0o600) -> Iterator[bool]:
     """Hold a lock file if nobody else does; whether that is so. It is free when its holder ends."""
