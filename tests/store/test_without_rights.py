@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from recollect import Mind, StoreError, restore
+from recollect.serve.idempotency import IdempotencyKeys
 from recollect.serve.tokens import TokenFile
 from recollect.store.sqlite import SqliteStore
+from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 from recollect.store.sqlite.index import IndexLimits
 from recollect.upkeep.doctor import Doctor
 from tests.recall.kit import WOVEN
@@ -180,3 +182,30 @@ def test_a_file_that_others_may_read_is_so_after_a_restore_and_one_that_they_may
         path.chmod(mode)
         restore(tmp_path / f"backups{mode}", path, in_place=True)
         assert modes(tmp_path)[path.name] == mode
+
+
+@nobody
+def test_what_another_user_put_beside_a_memory_is_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Mind(path, embedder=None) as mind:
+        mind.remember("The blue cup is on the top shelf.")
+    planted = TokenFile.beside(path)
+    token, _ = planted.create("stranger", "admin")
+    (tmp_path / "memory.db-index").mkdir()
+    (tmp_path / "memory.db-vectors").touch()
+    requests = tmp_path / "memory.db-requests.jsonl"
+    requests.touch()
+    for each in ("tokens.json", "index", "vectors", "requests.jsonl"):
+        os.chown(tmp_path / f"memory.db-{each}", 65534, 65534)
+    with pytest.raises(StoreError, match="belongs to another user"):
+        TokenFile.beside(path).verify(token, NOW)
+    assert IdempotencyKeys(requests).path is None
+    with pytest.raises(StoreError, match="belongs to another user"):
+        SqliteEmbeddingCache(tmp_path / "memory.db-vectors")
+    with closing(SqliteStore(str(path), lambda: NOW, index_limits=IndexLimits(min_saved=2, max_tail=10))) as store:
+        mind = Mind(store=store, embedder=None)
+        mind.remember_many(f"cup {number}" for number in range(30))
+        assert len(mind.recall("cup")) == 10
+    assert list((tmp_path / "memory.db-index").iterdir()) == []
+    os.chown(path, 65534, 65534)  # what belongs to the owner of the memory is as trusted as the memory
+    assert TokenFile.beside(path).verify(token, NOW).scope == "admin"
