@@ -68,7 +68,7 @@ def find_values(text: str) -> frozenset[str]:
 
 
 def number_formats(text: str) -> frozenset[str]:
-    """The formats of its long numbers: phone numbers of one country are alike, and so are numbers of cards or customers.
+    """The formats of its long numbers, which are alike for all phone numbers of a place, or all numbers of customers.
 
     >>> number_formats("My number is 0176 5550233.") == number_formats("New SIM: 0176 5550871")
     True

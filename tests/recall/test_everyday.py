@@ -95,7 +95,12 @@ def test_what_was_before_is_the_same_question_for_an_earlier_time(
 ) -> None:
     texts = {
         "en": ("The rent is {}.", "The rent goes up to {} from May.", "Rita bought a dog.", "We flew to Oslo."),
-        "de": ("Die Miete beträgt {}.", "Die Miete steigt ab Mai auf {}.", "Rita hat einen Hund.", "Wir waren in Oslo."),
+        "de": (
+            "Die Miete beträgt {}.",
+            "Die Miete steigt ab Mai auf {}.",
+            "Rita hat einen Hund.",
+            "Wir waren in Oslo.",
+        ),
     }["de" if follow_up.startswith("Und") else "en"]
     rents = ("900", "960", "1.020" if follow_up.startswith("Und") else "1,020")
     with Mind(tmp_path / "memory.db", clock=lambda: datetime(2026, 11, 18, tzinfo=UTC)) as mind:
@@ -110,9 +115,17 @@ def test_what_was_before_is_the_same_question_for_an_earlier_time(
         assert question in step(recall, "FollowUp")["detail"]["asked again"]
 
 
-@pytest.mark.parametrize("question", ["What changed about my salary at Acme?", "What has changed about the price of bread?"])
+@pytest.mark.parametrize(
+    "question", ["What changed about my salary at Acme?", "What has changed about the price of bread?"]
+)
 def test_a_question_for_a_change_is_not_one_for_an_amount(tmp_path: Path, question: str) -> None:
-    texts = ["I work at Acme.", "Acme pays more since May.", "Bread is dearer since May.", "Ida got a dog.", "I like tea."]
+    texts = [
+        "I work at Acme.",
+        "Acme pays more since May.",
+        "Bread is dearer since May.",
+        "Ida got a dog.",
+        "I like tea.",
+    ]
     with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
         mind.remember_many([*texts, "We flew to Oslo.", "Tom plays chess.", "The lake was cold.", "My boss is Eve."])
         judged = step(mind.recall(question), "confidence")["detail"]
