@@ -87,8 +87,10 @@ class FollowUp:
         replies = [turn for turn in turns if turn.role in ANSWERING_ROLES] or turns
         subject = tuple(term for turn in replies for term in self._terms(turn, run))
         rows, _ = find_anchors(run, subject, turns, 5, 10)
+        stated = [role not in ANSWERING_ROLES for role in run.snapshot.strings("role", rows)]
         repeated = [any(confirms(turn.text, text) for turn in replies) for text in run.texts(rows)]
-        created = run.snapshot.numbers("created", rows[np.argsort(~np.array(repeated, dtype=np.bool_), kind="stable")])
+        order = np.lexsort((np.arange(len(rows)), ~np.array(stated, dtype=bool), ~np.array(repeated, dtype=bool)))
+        created = run.snapshot.numbers("created", rows[order])
         return from_micros(int(created[0])) if len(created) and not np.isnan(created[0]) else None
 
     def _terms(self, turn: HistoryTurn, run: Run) -> tuple[Term, ...]:
