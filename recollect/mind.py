@@ -104,8 +104,8 @@ class Mind:
     ) -> None:
         """``store`` is an open store to use instead of a file; the mind does not close it.
 
-        ``tz`` is the time zone in which days begin, such as "America/New_York": those that a memory tells of (“yesterday”)
-        and, unless a call names another, those that a query names. By default it is UTC.
+        ``tz`` is the time zone in which days begin, such as "America/New_York": the days that a memory tells of
+        (“yesterday”) and, unless a call names another zone, those of a query. By default it is UTC.
 
         ``recipe_settings`` are settings of recipes for all calls, as ``{"abmind": {"notes": "diary"}}``; those of a
         call win.

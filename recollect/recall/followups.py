@@ -8,13 +8,13 @@ from datetime import datetime
 
 import numpy as np
 
+from recollect.model.validation import from_micros
 from recollect.recall.bm25 import Bm25Query, score, search
 from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import Expression, leaf, product
 from recollect.recall.history import HistoryTurn
 from recollect.recall.hits import Candidates
 from recollect.recall.ordering import ordered
-from recollect.model.validation import from_micros
 from recollect.recall.query_parsing import ContentWords, ParsedQuery
 from recollect.recall.recipe import QueryReader
 from recollect.recall.run import Run, Skip
@@ -36,8 +36,8 @@ class FollowUp:
     the memories of that exchange. The query itself is still embedded alone: together with the earlier question it
     would find what has been answered already.
 
-    “And before that?” names nothing of its own: the earlier question is asked again, for the time before the memory that
-    answered it, or before the time that it named.
+    “And before that?” names nothing of its own: the earlier question is asked again, for the time before the memory
+    that answered it, or before the time that it named.
     """
 
     readers: Sequence[QueryReader] = (ContentWords(),)  # how a turn is split into terms
@@ -87,8 +87,10 @@ class FollowUp:
         replies = [turn for turn in turns if turn.role in ANSWERING_ROLES] or turns
         subject = tuple(term for turn in replies for term in self._terms(turn, run))
         rows, _ = find_anchors(run, subject, turns, 5, 10)
+        stated = [role not in ANSWERING_ROLES for role in run.snapshot.strings("role", rows)]
         repeated = [any(confirms(turn.text, text) for turn in replies) for text in run.texts(rows)]
-        created = run.snapshot.numbers("created", rows[np.argsort(~np.array(repeated, dtype=np.bool_), kind="stable")])
+        order = np.lexsort((np.arange(len(rows)), ~np.array(stated, dtype=bool), ~np.array(repeated, dtype=bool)))
+        created = run.snapshot.numbers("created", rows[order])
         return from_micros(int(created[0])) if len(created) and not np.isnan(created[0]) else None
 
     def _terms(self, turn: HistoryTurn, run: Run) -> tuple[Term, ...]:

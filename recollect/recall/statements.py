@@ -24,7 +24,6 @@ from recollect.text.statements import (
     is_correction,
     is_opinion,
     is_question,
-    number_formats,
     tells_change,
     tells_end,
     value_kinds,
@@ -42,7 +41,7 @@ OWNER_FIELDS = ("collection", "user", "speaker")
 
 MAX_OTHER_WORDS = 2  # by which a sentence that tells of a change differs from the earlier one
 
-Difference = Literal["value", "format", "name", "end", "word"]  # what differs between two statements of the same thing
+Difference = Literal["value", "name", "end", "word"]  # what differs between two statements of the same thing
 ConflictRule = Literal["correction", "change", "value", "polarity"]
 CONFLICT_REASONS: Mapping[ConflictRule, str] = {
     "correction": "the newer one corrects what was said shortly before",
@@ -121,14 +120,7 @@ class Statements:
         Within a session nobody tells of a change: two values there are of two things, or one is a correction.
         """
         near = float(self.nearness[at, other])
-        if not self.may_differ(at, other):
-            return None
-        if self._tells_end_of(at, other):
-            return "end"
-        formats, other_formats = number_formats(self.texts[at]), number_formats(self.texts[other])
-        if not formats.isdisjoint(other_formats):
-            return "format"
-        if near < self.near:
+        if near < self.near or not self.may_differ(at, other):
             return None
         (values, names, content), (other_values, other_names, other_content) = self._parts(at), self._parts(other)
         if content.isdisjoint(other_content) and near < self.very_near:
@@ -137,21 +129,35 @@ class Statements:
             return "value"
         if names - other_names and other_names - names:
             return "name"
+        newer, older = (at, other) if self.moments[at] > self.moments[other] else (other, at)
+        shared = self._shared_names(newer, older)
+        if shared and self.tells_end(newer, older, shared):
+            return "end"
+        if values & other_values and tells_end(self.texts[newer]) and not tells_end(self.texts[older]):
+            return "value"
         return "word" if self._other_word(at, other) else None
 
-    def common_names(self, at: int, other: int) -> frozenset[str]:
-        """The words of names that both have."""
-        names, others = (
-            frozenset(word for name in self._parts(each)[1] for word in words(name)) for each in (at, other)
-        )
-        return names & others
+    def _shared_names(self, newer: int, older: int) -> frozenset[str]:
+        """The words of the newer's names that the older has, too, perhaps at the beginning of a sentence."""
+        if not tells_end(self.texts[newer]):
+            return frozenset()
+        return self.name_words(newer) & frozenset(words(self.texts[older]))
 
-    def _tells_end_of(self, at: int, other: int) -> bool:
-        """Does the newer tell that something is over which the older names? (“I work at Acme”, “I quit Acme”)"""
-        newer, older = (at, other) if self.moments[at] > self.moments[other] else (other, at)
-        if not tells_end(self.texts[newer]) or tells_end(self.texts[older]):
-            return False
-        return bool(self.common_names(at, other)) and float(self.nearness[at, other]) >= self.near_end
+    def name_words(self, at: int) -> frozenset[str]:
+        """The words of the names in a text."""
+        return frozenset(word for name in self._parts(at)[1] for word in words(name))
+
+    def tells_end(self, newer: int, older: int, names: frozenset[str]) -> bool:
+        """Does the newer tell that something of these names is over, which the older does not? (“I quit Acme”)"""
+        return (
+            any(name in self.texts[newer].lower() for name in names)
+            and float(self.nearness[newer, older]) >= self.near_end
+            and self.moments[newer] > self.moments[older]
+            and self.may_differ(newer, older)
+            and not names.isdisjoint(self.name_words(newer))
+            and tells_end(self.texts[newer])
+            and not tells_end(self.texts[older])
+        )
 
     def _other_word(self, at: int, other: int) -> bool:
         """Does the newer tell of a change, in the words of the older but for one or two? (tea, and now coffee)"""

@@ -49,13 +49,9 @@ class TimeReader:
         times = [each for each in found if any(each.begin < end and start < each.end for start, end in questions)]
         if not times or (asks_for_advice(query.text) and all(_is_to_come(each.span, run.as_of) for each in times)):
             return query
-        text, end_of_last = query.text, 0
-        parts = []
-        for each in times:
-            parts.append(text[end_of_last : each.begin])
-            end_of_last = each.end
-        rest = " ".join("".join([*parts, text[end_of_last:]]).split())
-        only_time = frames_only(rest, query.language)
+        # The name of a holiday stays: memories of that day have it, too.
+        only_time = frames_only(_without(times, query.text), query.language)
+        rest = _without([each for each in times if not each.is_holiday], query.text)
         spans = tuple(each.span for each in times)
         run.log("time", "; ".join(f"“{each.text}”: {format_span(each.span)}" for each in times))
         return replace(query, text=query.text if only_time else rest, times=spans, only_time=only_time)
@@ -78,6 +74,12 @@ class TimeReader:
         if len(sentences) > self.long:
             questions = questions[-1:]
         return questions or [(start, end) for start, end, sentence in sentences if not is_statement(sentence)]
+
+
+def _without(times: Sequence[TimeExpression], text: str) -> str:
+    """A text without the words of these times."""
+    starts, ends = [0, *(each.end for each in times)], [*(each.begin for each in times), len(text)]
+    return " ".join("".join(text[start:end] for start, end in zip(starts, ends, strict=True)).split())
 
 
 def _is_to_come(span: TimeSpan, now: datetime) -> bool:

@@ -111,10 +111,11 @@ CHINESE_DEMONSTRATIVE = lazy_pattern(
 
 # “And before that?”: the question before, for an earlier time.
 EARLIER = lazy_pattern(
-    r"\W*(?:(?:and|und|but|aber|or|oder|then|那么?)\W+|那么?)?(?:(?:what|where|who|which|how much|how|was|wo|wer|wie)\b[\s,]*)?"
+    r"\W*(?:(?:and|und|but|aber|or|oder|then|那么?)\W+|那么?)?"
+    r"(?:(?:what|where|who|which|how much|how|was|wo|wer|wie)\b[\s,]*)?"
     r"(?:(?:is|was|were|about|it|war|waren|es|das)\s+){0,2}"
-    r"(?:(?:just |right )?before(?: (?:that|then|this|it))?|previously|earlier|davor|vorher|zuvor|früher|(?:在|再)?(?:此|那)?"
-    r"(?:之前|以前|更早))(?:的)?\W*呢?\W*",
+    r"(?:(?:just |right )?before(?: (?:that|then|this|it))?|previously|earlier|davor|vorher|zuvor|früher"
+    r"|(?:在|再)?(?:此|那)?(?:之前|以前|更早))的?\W*呢?\W*",
     re.IGNORECASE,
 )
 

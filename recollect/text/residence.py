@@ -42,7 +42,8 @@ STRASSEN = "straße|strasse|str\\.|weg|allee|gasse|platz|ufer|ring|damm|steig|ma
 ADDRESS = lazy_pattern(
     rf"\b\d{{1,4}}[A-Za-z]?\s+(?:[A-Z][\w’'-]+\s+){{1,3}}(?:{STREETS})\b"
     r"|\b(?:Flat|Unit|Apartment|Apt\.?|Suite)\s+\d+\w?\b"
-    rf"|\b[A-ZÄÖÜ][\w-]*(?:{STRASSEN})\s+\d+\w?\b|\b[A-ZÄÖÜ][\w-]*er (?i:{STRASSEN})\s+\d+\w?\b|\b(?:Am|An der|Im|Auf der|Zum|Zur|In der)\s+[A-ZÄÖÜ]\w+\s+\d+\w?\b"
+    rf"|\b[A-ZÄÖÜ][\w-]*(?:{STRASSEN})\s+\d+\w?\b|\b[A-ZÄÖÜ][\w-]*er (?i:{STRASSEN})\s+\d+\w?\b"
+    r"|\b(?:Am|An der|Im|Auf der|Zum|Zur|In der)\s+[A-ZÄÖÜ]\w+\s+\d+\w?\b"
     r"|[\u4e00-\u9fffA-Za-z]{1,12}(?:路|街|巷|弄|大道|胡同)\s?\d+\s?(?:号|號)|(?<![A-Za-z])[A-Z][A-Za-z]{1,30}\s?\d{1,6}\s?(?:号|號)"
 )
 # What makes an address one's own, beside a verb of STATEMENT.

@@ -38,9 +38,11 @@ CHANGE = lazy_pattern(
 )
 ENDING = lazy_pattern(
     r"\b(?:quit|left|leaving|resigned|sold|g(?:ave|iven) (?:up|away)|got rid of|broke up with|cancell?ed|stopped"
-    r"|dropped|ended|swapped|traded|no longer|not .{1,40}any ?more)\b"
-    r"|\b(?:gekündigt|verlassen|verkauft|aufgegeben|aufgehört|abgemeldet|getrennt|nicht mehr)\b"
-    r"|辞[了掉职職]|離開|离开|[卖賣][了掉]|不再|退[了出掉]|停了",
+    r"|dropped|ended|swapped|traded|no longer|not? .{1,40}any ?more|t(?:ook|aken|akes) over|migrated|replaced"
+    r"|(?:moved|switched|changed) (?:away )?from)\b"
+    r"|\b(?:gekündigt|verlassen|verkauft|aufgegeben|aufgehört|abgemeldet|getrennt|(?:nicht|kein\w{0,2}) .{0,40}mehr"
+    r"|übernommen|abgelöst|ersetzt|umgestiegen|gewechselt)\b"
+    r"|辞[了掉职職]|離開|离开|[卖賣][了掉]|不再|退[了出掉]|停了|接替|接手|取代|[换換]成",
     re.IGNORECASE,
 )
 CORRECTION = lazy_pattern(
@@ -68,7 +70,7 @@ def find_values(text: str) -> frozenset[str]:
 
 
 def number_formats(text: str) -> frozenset[str]:
-    """The formats of its long numbers: phone numbers of one country are alike, and so are numbers of cards or customers.
+    """The formats of its long numbers, which are alike for all phone numbers of a place, or all numbers of customers.
 
     >>> number_formats("My number is 0176 5550233.") == number_formats("New SIM: 0176 5550871")
     True

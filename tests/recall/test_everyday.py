@@ -108,6 +108,7 @@ def test_what_was_before_is_the_same_question_for_an_earlier_time(
         mind.remember(texts[1].format(rents[1]), id="second", created="2025-04-01")
         mind.remember(texts[2], id="other", created="2025-05-01")
         mind.remember(texts[1].format(rents[2]), id="third", created="2026-04-01")
+        mind.remember(f"{rents[2]}, noted.", id="noted", created="2026-04-02", role="assistant")
         mind.remember(texts[3], id="trip", created="2026-05-01")
         history = [{"role": "user", "text": question}, {"role": "assistant", "text": answer}]
         recall = mind.recall(follow_up, history=history)

@@ -309,3 +309,11 @@ def test_the_last_month_of_that_name_is_meant_where_nothing_is_known_of_the_comi
     mind.remember("we flew to Oslo", id="past", created="2024-12-10")
     mind.remember("we flew to Rome", id="other", created="2025-03-10")
     assert ids(mind.recall("what is there to see in December?"))[0] == "past"
+
+
+def test_the_name_of_a_holiday_is_also_a_word(mind: Mind) -> None:
+    mind.remember("the lamb was dry", id="same day", created="2025-04-21")
+    mind.remember("Easter was lovely, Rita cooked", id="Easter", created="2025-04-21")
+    recall = mind.recall("who cooked at Easter?")
+    assert step(recall, "ContentWords")["detail"]["words"] == "cooked, easter"
+    assert recall[0].id == "Easter"

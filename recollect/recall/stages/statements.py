@@ -20,6 +20,7 @@ from recollect.text.classify import asks_about_assistant, is_message
 from recollect.text.question_kinds import OPINION_WORDS, asks_for_opinion
 from recollect.text.question_time import QuestionTime, question_time
 from recollect.text.residence import ResidenceQuestion, residence_question
+from recollect.text.statements import number_formats
 
 MAX_QUOTE = 80  # characters of a text in a note
 
@@ -40,7 +41,7 @@ class StatementTime:
     # The share of the best score that a hit must have, by what differs: a number is a safer sign than a name, and that
     # something named is over (“I quit Acme”) a safer one than both.
     ratios: Mapping[Difference, float] = field(
-        default_factory=lambda: {"value": 0.3, "format": 0.3, "name": 0.5, "end": 0.15, "word": 0.5}
+        default_factory=lambda: {"value": 0.3, "name": 0.5, "end": 0.15, "word": 0.5}
     )
     opinion: float = 0.5  # the same, for what may be another opinion
     matched: float = 0.5  # of the words that the best hit matches; only where the embedder cannot read the query
@@ -91,14 +92,21 @@ class StatementTime:
     ) -> list[int]:
         opinion = time == "now" and asks_for_opinion(run.query.repeats or run.trace.query)
         members = [leader]
-        query_words = frozenset(run.query.words)
+        names = statements.name_words(leader).difference(run.query.words)
+        formats = number_formats(statements.texts[leader])
         for at in range(len(scores)) if time else ():
             pair, share = keys[[leader, at]], scores[at] / scores[leader]
-            difference = statements.difference(at, leader)
+            difference = statements.difference(at, leader) if share >= min(self.ratios.values()) else None
             same = difference is not None and share >= self.ratios[difference]
-            same = same and (difference in ("end", "format") or self._matches(run, pair))
+            same = same and (difference == "end" or self._matches(run, pair))
             # What is over need not have any word of the query, if it names what the best statement names.
-            same = same or (difference == "end" and not statements.common_names(at, leader) <= query_words)
+            same = same or bool(names and statements.tells_end(at, leader, names))
+            same = same or (
+                bool(formats)
+                and share >= self.ratios["end"]
+                and statements.may_differ(at, leader)
+                and not formats.isdisjoint(number_formats(statements.texts[at]))
+            )
             other = opinion and share >= self.opinion and statements.may_differ(at, leader) and _same_terms(run, pair)
             if at != leader and (same or other):
                 members.append(at)

@@ -49,6 +49,7 @@ class TimeExpression:
     begin: int
     end: int
     span: TimeSpan
+    is_holiday: bool = False
 
 
 def read_times(
@@ -65,7 +66,8 @@ def read_times(
         with suppress(ValueError, OverflowError):  # before the year 1 or after 9999
             span = _resolve(each, grammar, scene)
             if span is not None:
-                expressions.append(TimeExpression(text[each.begin : each.end], each.begin, each.end, span))
+                is_holiday = each.time.kind == "holiday"
+                expressions.append(TimeExpression(text[each.begin : each.end], each.begin, each.end, span, is_holiday))
     return expressions
 
 
