@@ -31,7 +31,7 @@ def run_together(path: Path, writers: int, readers: int, seconds: float) -> tupl
         assert process.returncode == 0, said
         counts.append(json.loads(said.splitlines()[-1]))
     problems = [problem for _, problem, *_ in counts if problem]
-    assert problems == []
+    assert problems == [], problems
     written = {f"writer{number}": count for number, (count, *_) in enumerate(counts[:writers])}
     with Mind(path, embedder=None) as mind:
         texts = {memory.text for memory in mind.list()}
