@@ -49,7 +49,7 @@ CONFLICT_REASONS: Mapping[ConflictRule, str] = {
     "value": "near in meaning, in the same words, with different values",
     "polarity": "opposite opinions of the same thing",
 }
-DECIDED_EDGES = ("supersedes", "contradicts", "same_as")  # somebody has decided how the two are related
+DECIDED_EDGES = ("supersedes", "contradicts", "same_as", "distinct_from")  # somebody has decided about the two
 
 
 @dataclass(frozen=True, slots=True)
