@@ -65,15 +65,24 @@ class Statements:
     sessions: list[str]
     owners: list[tuple[str, ...]]
     stated: list[bool]  # neither a question, nor an assistant's, nor a part of a file
-    nearness: NDArray[np.float64]
+    nearness: NDArray[np.float64] | Mapping[tuple[int, int], float]  # by pair
     near: float = 0.3  # with a common word
     very_near: float = 0.5  # without one
     correction_minutes: float = 30.0
     _values: dict[int, tuple[frozenset[str], frozenset[str], frozenset[str]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, snapshot: Snapshot, rows: Rows, median: float | None = None) -> Statements:
-        """The statements of these rows. Each began to hold at its ``valid_from``, else at its creation."""
+    def of(
+        cls,
+        snapshot: Snapshot,
+        rows: Rows,
+        median: float | None = None,
+        nearness_of: Mapping[tuple[int, int], float] | None = None,
+    ) -> Statements:
+        """The statements of these rows. Each began to hold at its ``valid_from``, else at its creation.
+
+        ``nearness_of`` is for many: the pairs that will be compared, both ways round.
+        """
         texts = snapshot.texts(rows)
         owners = list(zip(*(snapshot.strings(name, rows) for name in OWNER_FIELDS), strict=True))
         roles, paths = (snapshot.strings(name, rows) for name in ("role", "path"))
@@ -83,7 +92,7 @@ class Statements:
         ]
         begins = snapshot.numbers("valid_from", rows)
         moments = np.where(np.isnan(begins), snapshot.numbers("created", rows), begins)
-        near = nearness(snapshot.vectors(rows), median)
+        near = nearness(snapshot.vectors(rows), median) if nearness_of is None else nearness_of
         return cls(texts, moments, snapshot.strings("session", rows), owners, stated, near)
 
     def best(self, scores: Floats) -> int | None:
