@@ -49,7 +49,7 @@ CONFLICT_REASONS: Mapping[ConflictRule, str] = {
     "value": "near in meaning, in the same words, with different values",
     "polarity": "opposite opinions of the same thing",
 }
-DECIDED_EDGES = ("supersedes", "contradicts", "same_as")  # somebody has decided how the two are related
+DECIDED_EDGES = ("supersedes", "contradicts", "same_as", "distinct_from")  # somebody has decided about the two
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Statements:
     sessions: list[str]
     owners: list[tuple[str, ...]]
     stated: list[bool]  # neither a question, nor an assistant's, nor a part of a file
-    nearness: NDArray[np.float64]
+    nearness: NDArray[np.float64] | Mapping[tuple[int, int], float]  # by pair
     near: float = 0.3  # with a common word
     very_near: float = 0.5  # without one
     near_end: float = 0.1  # where one tells the end of what the other names
@@ -73,8 +73,17 @@ class Statements:
     _values: dict[int, tuple[frozenset[str], frozenset[str], frozenset[str]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, snapshot: Snapshot, rows: Rows, median: float | None = None) -> Statements:
-        """The statements of these rows. Each began to hold at its ``valid_from``, else at its creation."""
+    def of(
+        cls,
+        snapshot: Snapshot,
+        rows: Rows,
+        median: float | None = None,
+        nearness_of: Mapping[tuple[int, int], float] | None = None,
+    ) -> Statements:
+        """The statements of these rows. Each began to hold at its ``valid_from``, else at its creation.
+
+        ``nearness_of`` is for many: the pairs that will be compared, both ways round.
+        """
         texts = snapshot.texts(rows)
         owners = list(zip(*(snapshot.strings(name, rows) for name in OWNER_FIELDS), strict=True))
         roles, paths = (snapshot.strings(name, rows) for name in ("role", "path"))
@@ -84,7 +93,7 @@ class Statements:
         ]
         begins = snapshot.numbers("valid_from", rows)
         moments = np.where(np.isnan(begins), snapshot.numbers("created", rows), begins)
-        near = nearness(snapshot.vectors(rows), median)
+        near = nearness(snapshot.vectors(rows), median) if nearness_of is None else nearness_of
         return cls(texts, moments, snapshot.strings("session", rows), owners, stated, near)
 
     def best(self, scores: Floats, share: float = 1.0, limit: int = 1) -> list[int]:

@@ -321,8 +321,8 @@ async def read_chunks(request: Request, most: int, seconds: float) -> AsyncItera
     stream = request.stream()
     while True:
         try:
-            left = end - asyncio.get_running_loop().time()
-            chunk = await asyncio.wait_for(anext(stream), max(0.001, left))
+            async with asyncio.timeout_at(end):
+                chunk = await anext(stream)
         except StopAsyncIteration:
             return
         except TimeoutError:

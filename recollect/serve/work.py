@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from recollect.systems.openclaw.search import SearchSettings
 
 MAX_SERVICES = 256  # bounds whose minds are kept open
+TURN_SECONDS = 0.03  # that a read waits for the one before it
 LogMessages = tuple[tuple[int, str], ...]  # (level, text)
 
 
@@ -40,6 +42,23 @@ class OutcomeUnknown(ServerUnavailable):
     """A write was begun, and nobody knows whether it was stored."""
 
     hint = "Look for it; if it was not stored, send it again with a new Idempotency-Key."
+
+
+_turn = Lock()
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Threads of one interpreter that compute at once only interrupt each other: reads take turns.
+
+    A read that takes longer than a moment, or waits for another server, does not keep the next one waiting.
+    """
+    has_turn = _turn.acquire(timeout=TURN_SECONDS)
+    try:
+        yield
+    finally:
+        if has_turn:
+            _turn.release()
 
 
 class Services:
@@ -87,7 +106,7 @@ def run_operation(
     """Call an operation, in a thread or in another process. ``known_tags`` is the header If-None-Match."""
     service = services.of(access)
     service.require(operation)
-    with logged_messages() as messages:
+    with one_at_a_time() if operation.read_only else nullcontext(), logged_messages() as messages:
         output = operation.run(service, arguments)
     headers: list[tuple[str, str]] = []
     is_memory = operation.returns == ref("Memory")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from inspect import cleandoc
 from keyword import iskeyword
@@ -180,6 +180,7 @@ def find_operation(name: str) -> Operation:
     return operations[name]
 
 
+@cache
 def all_operations() -> dict[str, Operation]:
     """Every operation, by name."""
     for module in ("writing", "recalling", "reading", "conversations", "transfer"):

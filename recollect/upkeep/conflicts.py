@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
+from recollect.recall.neighbours import find_nearest
 from recollect.recall.statements import (
     CONFLICT_REASONS,
     DECIDED_EDGES,
@@ -96,39 +97,44 @@ def _compare_all(
 ) -> Iterator[int]:
     """Compare each memory of an owner with its nearest and with those that follow it in its session, in batches.
 
-    Yields how many each batch had. One matrix product finds the nearest of all memories of a batch.
+    Yields how many each batch had. Each pair is compared once; those that are not near only if one may be a correction.
     """
     vectors = np.nan_to_num(snapshot.vectors(rows))  # what has no vector is near to nothing
-    median = usual_cosine(snapshot, rows)
-    own = frozenset(rows.tolist())
+    median = usual_cosine(snapshot, rows) or 0.0
+    near: dict[tuple[int, int], float] = {}
+    statements = Statements.of(snapshot, rows, nearness_of=near)
+    nearest = find_nearest(vectors, NEIGHBOURS) if vectors.size else None
+    places = {row: at for at, row in enumerate(rows.tolist())}
     for start in range(0, len(rows), BATCH):
-        batch = rows[start : start + BATCH]
-        near = _nearest_of(vectors[start : start + BATCH], vectors) if vectors.size else np.empty((len(batch), 0), int)
-        after = snapshot.neighbours(batch, 3)[:, 3:]
-        for at, row in enumerate(batch.tolist()):
-            others = {*rows[near[at]].tolist(), *(own.intersection(after[at].tolist()))} - {row}
-            if others:
-                _compare(snapshot, np.array([row, *sorted(others)], dtype=np.int64), median, found)
+        batch = range(start, min(start + BATCH, len(rows)))
+        pairs = {_pair(at, other) for at in batch for other in nearest[at].tolist()} if nearest is not None else set()
+        for at, after in zip(batch, snapshot.neighbours(rows[start : start + BATCH], 3)[:, 3:].tolist(), strict=True):
+            pairs |= {_pair(at, places[row]) for row in after if row in places}
+        compared = list(_nearness(vectors, sorted(pairs), median))
+        near.clear()
+        near.update({each: value for (one, other), value in compared for each in ((one, other), (other, one))})
+        for (one, other), value in compared:
+            older, newer = (one, other) if statements.moments[one] <= statements.moments[other] else (other, one)
+            rule = statements.conflict(newer, older)
+            if rule is not None:
+                found[int(rows[older]), int(rows[newer])] = rule, value
         yield len(batch)
 
 
-def _nearest_of(some: NDArray[np.float32], every: NDArray[np.float32]) -> NDArray[np.int64]:
-    """The places of the nearest of all, itself among them, for each of some."""
-    cosines = some @ every.T
-    count = min(NEIGHBOURS + 1, len(every))
-    return np.asarray(np.argpartition(-cosines, count - 1, axis=1)[:, :count])
+def _pair(one: int, other: int) -> tuple[int, int]:
+    return (one, other) if one < other else (other, one)
 
 
-def _compare(
-    snapshot: Snapshot, rows: Rows, median: float | None, found: dict[tuple[int, int], tuple[ConflictRule, float]]
-) -> None:
-    """Compare the first of these memories with the others."""
-    statements = Statements.of(snapshot, rows, median)
-    for at in range(1, len(rows)):
-        older, newer = (0, at) if statements.moments[0] <= statements.moments[at] else (at, 0)
-        rule = statements.conflict(newer, older)
-        if rule is not None:
-            found[int(rows[older]), int(rows[newer])] = rule, float(statements.nearness[0, at])
+def _nearness(
+    vectors: NDArray[np.float32], pairs: list[tuple[int, int]], median: float
+) -> Iterator[tuple[tuple[int, int], float]]:
+    """The nearness of each pair of different memories, as in Statements; −1 without vectors."""
+    pairs = [pair for pair in pairs if pair[0] != pair[1]]
+    if not vectors.size or not pairs:
+        return ((pair, -1.0) for pair in pairs)
+    ones, others = np.array(pairs).T
+    cosines = np.einsum("ij,ij->i", vectors[ones], vectors[others], dtype=np.float64)
+    return zip(pairs, ((cosines - median) / (1 - median)).tolist(), strict=True)
 
 
 def _keep_nearest_correction(snapshot: Snapshot, found: dict[tuple[int, int], tuple[ConflictRule, float]]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.page import picture_world
 from tests.page.conftest import WORLD, Page
 
 pytestmark = pytest.mark.contract("B21")
@@ -149,6 +150,16 @@ def test_a_conflict_is_decided_and_the_decision_undone(page: Page) -> None:
     assert [memory.text for memory in page.server.mind.list({"status": "superseded"})] == ["The rent is 800 euros."]
     page.page.click(".toast button")
     page.page.wait_for_selector(".pair")
+    assert page.server.mind.list({"status": "superseded"}) == []
+
+
+def test_a_pair_that_is_kept_is_not_reported_again(page: Page) -> None:
+    page.open("#/conflicts")
+    page.page.wait_for_selector(".pair")
+    page.page.click("text=Keep both")
+    page.page.wait_for_selector(".toast >> text=Both stay")
+    page.page.reload()
+    page.page.wait_for_selector("text=No two memories seem to disagree")
     assert page.server.mind.list({"status": "superseded"}) == []
 
 
@@ -324,17 +335,39 @@ def test_the_page_is_small_and_has_no_inline_script_or_style() -> None:
     assert "https://" not in scripts
 
 
+PICTURES = {  # by name: how wide, dark or not, the address, what it waits for, and what is clicked
+    "search": (1280, "light", "search?q=where+do+we+live+now%3F&open={moved}", ".waterfall", ""),
+    "search-dark": (1280, "dark", "search?q=where+do+we+live+now%3F&open={moved}&tab=memory", ".fields", ""),
+    "steps": (1280, "light", "search?q=who+is+allergic%3F", ".strip", "[data-group=stages]"),
+    "compare": (1280, "light", "compare?q=where+are+the+cups%3F&recipes=default,qmd,jeffsbrain", "[data-line]", ""),
+    "conflicts": (1280, "light", "conflicts", ".pair", ""),
+    "timeline": (1280, "light", "timeline", ".column", ""),
+    "graph": (1280, "light", "graph?id={allergic}", ".graph-canvas", ""),
+    "map": (1280, "dark", "map", ".dot", ""),
+    "phone": (390, "light", "search?q=where+do+we+live+now%3F", ".strip", ""),
+}
+
+
 @pytest.mark.skipif("RECOLLECT_PICTURES" not in os.environ, reason="make pictures takes them")
-def test_pictures_for_the_docs(page: Page) -> None:
+@pytest.mark.parametrize("world", [[]])
+def test_pictures_for_the_docs(page: Page, world: list[Any]) -> None:
     """Not a check: the pictures of docs/page.md, of the page as it is."""
     folder = Path(os.environ["RECOLLECT_PICTURES"])
     folder.mkdir(exist_ok=True)
-    ask(page, "where is the blue cup?")
-    page.page.click(".result >> nth=0")
-    page.page.wait_for_selector(".waterfall")
-    page.page.screenshot(path=folder / "search.png")
-    for name, ready in (("conflicts", ".pair"), ("timeline", ".column"), ("compare?q=rent", "[data-recipe]")):
-        page.open(f"#/{name}")
-        page.page.wait_for_selector(ready)
-        page.page.wait_for_timeout(300)
-        page.page.screenshot(path=folder / f"{name.partition('?')[0]}.png")
+    picture_world.fill(page.server.mind)
+    ids = {
+        name: next(each.id for each in page.server.mind.list() if word in each.text)
+        for name, word in (("moved", "have moved"), ("allergic", "is allergic"))
+    }
+    for name, (width, scheme, address, ready, button) in PICTURES.items():
+        page.page.set_viewport_size({"width": width, "height": 844 if width < 760 else 760})
+        page.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.open("#/health")  # so that each view begins anew
+        page.page.wait_for_selector("table")
+        page.open(f"#/{address.format(**ids)}")
+        page.page.wait_for_selector(ready, state="attached")
+        if button:
+            page.page.click(button)
+        page.page.evaluate("document.activeElement.blur()")
+        page.page.wait_for_timeout(400)
+        page.page.screenshot(path=folder / f"{name}.png")

@@ -156,7 +156,7 @@ def test_a_tree_names_recency_and_status_with_their_factors(shelf: Path) -> None
     with open_mind(shelf) as mind:
         said = labelled(mind, "cup", "old")
     (recency,) = [stage for stage in get_recipe("default").stages if isinstance(stage, RecencyFactor)]
-    assert said["recency: 30.0 days old"] == pytest.approx(1 - recency.share / 2)  # half of what age may cost
+    assert said["recency: 30 days old"] == pytest.approx(1 - recency.share / 2)  # half of what age may cost
     assert said["status: superseded"] < 1
 
 

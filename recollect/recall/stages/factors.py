@@ -32,9 +32,11 @@ class RecencyFactor:
             0.0, (micros(run.as_of) - run.snapshot.numbers("created", hits.keys)) / DAY
         )  # 0 where it is unknown
         factor = 1 - self.share + self.share * np.exp2(-ages / self.half_life)
-        return [
-            Rescore(product("after recency", hits.score, leaf(factor, lambda at: f"recency: {ages[at]:.1f} days old")))
-        ]
+
+        def label(at: int) -> str:
+            return f"recency: {ages[at]:.{0 if ages[at] >= 10 else 1}f} days old"
+
+        return [Rescore(product("after recency", hits.score, leaf(factor, label)))]
 
 
 @dataclass(frozen=True, slots=True)

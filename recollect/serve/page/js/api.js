@@ -88,6 +88,7 @@ export const api = {
   rememberMany: (items) => post("/memories/batch", { items }),
   update: async (memory, changes, etag) => (await call("PATCH", `/memories/${id(memory)}`, { body: changes, headers: etag ? { "if-match": etag } : {} })).value,
   supersede: (old, body) => post(`/memories/${id(old)}/supersede`, body),
+  link: (body) => post("/edges", body),
   contradict: (body) => post("/contradictions", body),
   forget: (ids) => post("/forget", { ids }),
   erase: (body) => post("/erase", body),

@@ -30,7 +30,7 @@ export function replace(node, ...children) {
 }
 
 /** The width of a chart in its own units: those of the screen, so that its letters are as large as others. */
-export const chartWidth = () => Math.max(320, Math.min(1080, byId("main").clientWidth - 32));
+export const chartWidth = () => Math.max(280, byId("answer").clientWidth);
 
 export const byId = (id) => document.getElementById(id);
 

@@ -51,17 +51,11 @@ export function steps(root) {
     total = node.value;
   }
   for (const [inner, outer] of path) {
-    if (Math.abs(outer.value - inner.value) < 1e-12) continue;
+    if (Math.abs(outer.value - inner.value) < 5e-4) continue; // 0.000 on the screen
     const others = outer.parts.filter((part) => part !== inner);
     const [only] = others.length === 1 ? others : [];
-    const label = only && outer.operation === "×" ? `${only.label === "share" ? "its own share" : only.label} ×${Number(only.value.toPrecision(3))}` : only && only.role === "component" ? meaning(only.name) : outer.label;
-    const before = listed[listed.length - 1];
-    if (before.share && outer.operation === "+") { // its own share and that of its session are one step
-      listed.pop();
-      if (Math.abs(outer.value - before.from) > 1e-12) listed.push({ label: meaning("session"), from: before.from, to: outer.value, node: outer, cue: null, skip: before.skip });
-      continue;
-    }
-    listed.push({ label, from: inner.value, to: outer.value, node: outer, cue: only && only.role === "component" ? only.name : null, skip: inner, share: only && only.label === "share" });
+    const label = only && outer.operation === "×" ? `${only.label === "share" ? "shared with its session" : only.label} ×${Number(only.value.toPrecision(3))}` : only && only.role === "component" ? meaning(only.name) : outer.label;
+    listed.push({ label, from: inner.value, to: outer.value, node: outer, cue: only && only.role === "component" ? only.name : null, skip: inner });
   }
   return listed;
 }

@@ -25,43 +25,46 @@ export const day = (text) => new Date(text).toLocaleDateString(navigator.languag
 
 export const month = (text) => new Date(text).toLocaleDateString(navigator.language, { year: "numeric", month: "short", timeZone: "UTC" });
 
-/** The text in which some words are marked: those that match, and those that are near in meaning. */
-export function marked(text, matching, near = []) {
-  const find = (words) => words.filter((word) => word.length > 1).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  const parts = [...find(matching).map((word) => `(?<m>${word})`), ...find(near).map((word) => `(?<n>${word})`)];
-  if (!parts.length) return [text];
-  const sources = find([...matching, ...near]);
-  const isMatch = new Set(matching.map((word) => word.toLowerCase()));
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${sources.join("|")})[\\p{L}\\p{N}]*`, "giu");
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u; // written without spaces
+
+/** The text in which the words that match are marked. */
+export function marked(text, matching) {
+  const known = (word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const sources = matching.filter((word) => word.length > 1 || UNSPACED.test(word)).map((word) => (UNSPACED.test(word) ? known(word) : `(?<![\\p{L}\\p{N}])${known(word)}[\\p{L}\\p{N}]*`));
+  if (!sources.length) return [text];
+  const pattern = new RegExp(sources.join("|"), "giu");
   const pieces = [];
   let at = 0;
   for (const found of text.matchAll(pattern)) {
     if (found.index > at) pieces.push(text.slice(at, found.index));
-    const lower = found[0].toLowerCase();
-    const matches = [...isMatch].some((word) => lower.startsWith(word));
-    pieces.push(h("mark", matches ? null : { class: "near" }, found[0]));
+    pieces.push(h("mark", null, found[0]));
     at = found.index + found[0].length;
   }
   pieces.push(text.slice(at));
   return pieces;
 }
 
-/** Two texts as words that went and words that came. */
-export function difference(before, after) {
-  const a = before.split(/(\s+)/), b = after.split(/(\s+)/);
-  if (a.length * b.length > 250000) return [h("del", null, before), " ", h("ins", null, after)];
+/** Two texts as pieces of [kind, text], where the kind is "same", "del" or "ins". Words are compared, not letters. */
+export function pieces(before, after) {
+  const cut = (text) => text.split(/(\s+|[^\p{L}\p{N}\s]+)/u).filter(Boolean);
+  const a = cut(before), b = cut(after);
+  if (a.length * b.length > 250000) return [["del", before], ["ins", after]];
   const table = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) table[i][j] = a[i] === b[j] ? table[i + 1][j + 1] + 1 : Math.max(table[i + 1][j], table[i][j + 1]);
+    for (let j = b.length - 1; j >= 0; j--) table[i][j] = a[i] === b[j] ? table[i + 1][j + 1] + (/[\p{L}\p{N}]/u.test(a[i]) ? 2 : 1) : Math.max(table[i + 1][j], table[i][j + 1]);
   }
-  const pieces = [];
+  const found = [];
+  const add = (kind, text) => { const end = found[found.length - 1]; if (end && end[0] === kind) end[1] += text; else found.push([kind, text]); };
   let i = 0, j = 0;
   while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) { pieces.push(a[i]); i++; j++; }
-    else if (j < b.length && (i === a.length || table[i][j + 1] > table[i + 1][j])) pieces.push(h("ins", null, b[j++]));
-    else pieces.push(h("del", null, a[i++]));
+    if (i < a.length && j < b.length && a[i] === b[j]) { add("same", a[i]); i++; j++; }
+    else if (i < a.length && (j === b.length || table[i + 1][j] >= table[i][j + 1])) add("del", a[i++]);
+    else add("ins", b[j++]);
   }
-  return pieces;
+  return found;
 }
+
+/** Two texts as one, with what went and what came; without one of them if ``hidden`` names it. */
+export const difference = (before, after, hidden = "") => pieces(before, after).filter(([kind]) => kind !== hidden).map(([kind, text]) => (kind === "same" ? text : h(kind, null, text)));
 
 export const shorten = (text, most = 90) => { const line = text.replace(/\s+/g, " ").trim(); return line.length > most ? `${line.slice(0, most - 1)}…` : line; };

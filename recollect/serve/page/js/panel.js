@@ -1,12 +1,14 @@
 // The panel of one memory: why it came, why not, the memory itself, and what is around it.
 import { api } from "./api.js";
-import { ask, byId, h, replace, toast } from "./dom.js";
+import { ask, byId, h, replace, svg, toast } from "./dom.js";
 import { cueValues, legend, meaning, stageValues, steps, tree, waterfall } from "./explain.js";
 import { count, day, difference, moment, plural, score, shorten } from "./format.js";
 import { change, filterOf, read } from "./route.js";
 
 const TABS = { why: "Why", path: "Path", whynot: "Why not", memory: "Memory", around: "Around", edit: "Edit" };
 const HIDDEN = ["id", "text", "use", "position"];
+const AROUND = 100; // turns before and after, of which the nearest are shown: many may have the same moment
+const LINKS = 30; // that are listed; the graph has more
 let current = "";
 
 export function closePanel() {
@@ -87,7 +89,7 @@ async function path(memory, values, query) {
   });
   const table = (wanted) => h("table", { class: "path" }, rows.filter(([matters]) => matters === wanted).map(([, row]) => row));
   const others = rows.filter(([matters]) => !matters).length;
-  return [quote(memory), table(true), others > 0 && h("details", null, h("summary", null, `${plural(others, "step")} that changed nothing for it`), table(false))];
+  return [quote(memory), table(true), others > 0 && h("details", { class: "small" }, h("summary", null, `${plural(others, "step")} that changed nothing for it`), table(false))];
 }
 
 async function whyNot(values, query) {
@@ -100,7 +102,7 @@ async function whyNot(values, query) {
   const verdict = await api.whyNot({ ...question(values, query), k: 10, id: chosen });
   const { value: memory } = await api.show(chosen);
   const rows = Object.entries(verdict.cues || {}).map(([cue, text]) => h("tr", null, h("td", null, cue), h("td", null, text)));
-  const compared = verdict.value !== null && verdict.value !== undefined && h("p", { class: "num" }, `value ${score(verdict.value)}`, verdict.threshold === null ? "" : `, needed ${score(verdict.threshold)}`);
+  const compared = !verdict.returned && verdict.value !== null && verdict.value !== undefined && h("p", { class: "num" }, `value ${score(verdict.value)}`, verdict.threshold === null ? "" : `, needed ${score(verdict.threshold)}`);
   return [...head, h("h2", null, verdict.returned ? "It is among the answers" : `Left out by: ${verdict.step}`), quote(memory), h("p", null, verdict.reason), compared,
     rows.length > 0 && [h("h3", null, "What each cue says"), h("table", null, rows)]];
 }
@@ -115,7 +117,7 @@ async function pick(text, place) {
   return null;
 }
 
-const quote = (memory) => h("blockquote", { class: "card" }, h("div", { class: "text" }, memory.text), h("div", { class: "dim small" }, [memory.speaker, memory.created && day(memory.created)].filter(Boolean).join(" · ")));
+const quote = (memory) => h("blockquote", { class: "card" }, h("div", { class: "text", dir: "auto" }, memory.text), h("div", { class: "dim small" }, [memory.speaker, memory.created && day(memory.created)].filter(Boolean).join(" · ")));
 
 async function details(memory) {
   const [{ versions }, { edges }] = await Promise.all([api.history(memory.id), api.edges([memory.id])]);
@@ -124,29 +126,46 @@ async function details(memory) {
   const use = memory.use || {};
   const changes = [...versions.map(({ until, memory: former }) => [until, former.text]), [null, memory.text]];
   const diffs = changes.slice(1).map(([, text], at) => h("li", null, h("span", { class: "who" }, day(changes[at][0]), ": "), difference(changes[at][1], text)));
-  const others = edges.map((edge) => { const other = edge.source === memory.id ? edge.target : edge.source; return h("li", null, `${edge.source === memory.id ? "" : "← "}${edge.kind} `, h("a", { href: "#", onclick: (event) => { event.preventDefault(); change({ open: other, tab: "memory" }); } }, other), ` (${edge.weight})`); });
-  return [h("blockquote", { class: "card" }, memory.text),
+  const others = await Promise.all(edges.slice(0, LINKS).map((edge) => link(edge, memory)));
+  return [h("blockquote", { class: "card whole", dir: "auto" }, memory.text),
     h("div", { class: "row" }, h("button", { type: "button", onclick: () => change({ tab: "edit" }, true) }, "Edit"), h("button", { type: "button", onclick: () => supersede(memory) }, "Supersede"),
       h("button", { type: "button", onclick: () => forget(memory) }, "Forget"), h("button", { type: "button", class: "danger", onclick: () => erase(memory) }, "Erase…"),
       h("a", { class: "small", href: `#/graph?id=${encodeURIComponent(memory.id)}` }, "Graph")),
     h("h2", null, "Fields"), h("dl", { class: "fields" }, h("dt", null, "id"), h("dd", { class: "mono" }, memory.id), fields.map(([name, value]) => [h("dt", null, name), h("dd", null, /created|updated|valid_|expires/.test(name) ? [day(value), " ", h("span", { class: "dim" }, moment(value))] : shown(value))])),
     h("h2", null, "Use"), useOf(use),
-    others.length > 0 && [h("h2", null, "Links"), h("ul", { class: "small" }, others)],
+    others.length > 0 && [h("h2", null, "Links"), h("ul", { class: "turns small" }, others), edges.length > LINKS && h("p", { class: "dim small" }, `${count(edges.length - LINKS)} more are in the graph.`)],
     diffs.length > 0 && [h("h2", null, "Versions"), h("ol", { class: "turns small" }, diffs)]];
+}
+
+/** One edge of a memory, with the text of the memory at its other end. */
+async function link(edge, memory) {
+  const outgoing = edge.source === memory.id, other = outgoing ? edge.target : edge.source;
+  const text = await api.show(other).then(({ value }) => value.text).catch(() => other);
+  return h("li", null, h("div", { class: "who" }, `${outgoing ? edge.kind : `← ${edge.kind}`}${edge.weight === 1 ? "" : `, weight ${Number(edge.weight.toPrecision(2))}`}`), h("a", { href: "#", onclick: (event) => { event.preventDefault(); change({ open: other, tab: "memory" }); } }, shorten(text, 140)));
+}
+
+/** When it was used, as a line of dots from its first use to today. */
+function usePlot(times) {
+  if (times.length < 2) return null;
+  const width = 400, moments = times.map((each) => Date.parse(each)).sort((a, b) => a - b), now = Date.now(), range = now - moments[0] || 1;
+  const x = (at) => (5 + ((at - moments[0]) / range) * (width - 10)).toFixed(1);
+  return svg("svg", { class: "chart use", viewBox: `0 0 ${width} 32`, role: "img", "aria-label": `Used ${times.length} times since ${day(times[0])}` }, svg("line", { class: "axis", x1: 5, x2: width - 5, y1: 8, y2: 8 }), moments.map((at) => svg("circle", { class: "c-words", cx: x(at), cy: 8, r: 4 })),
+    svg("text", { x: 0, y: 28 }, day(moments[0])), svg("text", { x: width, y: 28, "text-anchor": "end" }, "today"));
 }
 
 function useOf(use) {
   const counts = [["accessed", use.access_count], ["recalled", use.recall_count], ["returned", use.return_count]].filter(([, number]) => number);
   const lastUse = [use.last_accessed, use.last_recalled].filter(Boolean).sort().pop();
   if (!counts.length) return h("p", { class: "small dim" }, "Never used.");
-  return h("p", { class: "small" }, counts.map(([what, number]) => `${what} ${number === 1 ? "once" : `${count(number)} times`}`).join(", "), lastUse && [", last ", moment(lastUse)]);
+  return [h("p", { class: "small" }, counts.map(([what, number]) => `${what} ${number === 1 ? "once" : `${count(number)} times`}`).join(", "), lastUse && [", last ", moment(lastUse)]), usePlot(use.recall_times || [])];
 }
 
 async function around(memory) {
   if (!memory.session) return [h("p", { class: "dim" }, "This memory belongs to no session.")];
   const filter = { session: memory.session, collection: memory.collection, ...(memory.user ? { user: memory.user } : {}) };
-  const { memories } = await api.list({ filter, sort: "oldest", limit: 1000 });
-  const turns = memories.sort((a, b) => (a.position ?? 0) - (b.position ?? 0) || a.created.localeCompare(b.created));
+  const some = async (sort, bounds) => (await api.list({ filter: { ...filter, ...bounds }, sort, limit: AROUND })).memories;
+  const found = [...(await some("newest", { until: new Date(Date.parse(memory.created) + 1).toISOString() })), memory, ...(await some("oldest", { since: memory.created }))];
+  const turns = [...new Map(found.map((turn) => [turn.id, turn])).values()].sort((a, b) => (a.position ?? 0) - (b.position ?? 0) || a.created.localeCompare(b.created));
   const at = turns.findIndex((turn) => turn.id === memory.id);
   const near = turns.slice(Math.max(0, at - 6), at + 7);
   return [h("h3", null, `Session ${memory.session}, ${day(memory.created)}`), h("ol", { class: "turns" }, near.map((turn) =>
@@ -187,7 +206,7 @@ async function forget(memory) {
 async function erase(memory) {
   try {
     const plan = await api.erase({ ids: [memory.id] });
-    const going = Object.entries(plan.removed).map(([what, number]) => h("li", null, `${what}: ${count(number)}`));
+    const going = Object.entries(plan.removed).filter(([, number]) => number).map(([what, number]) => h("li", null, `${what.replace(/_/g, " ")}: ${count(number)}`));
     const staying = plan.remaining.map((each) => h("li", null, `${each.what}: ${each.why}`));
     const form = await ask("Erase for good?", [h("p", null, "This cannot be undone. It removes:"), h("ul", null, going), staying.length > 0 && [h("p", null, "It does not reach:"), h("ul", null, staying)]], "Erase", true);
     if (!form) return;

@@ -43,7 +43,7 @@ export async function update(main, values) {
   requestAnimationFrame(lines);
 }
 
-/** Lines from a memory in one column to the same in the next. */
+/** Lines from a memory in one column to the same in the next one that has it. */
 function lines() {
   const grid = byId("columns");
   if (!grid) return;
@@ -52,7 +52,7 @@ function lines() {
   const paths = [];
   for (let at = 0; at + 1 < columns.length; at++) {
     for (const left of columns[at].querySelectorAll("[data-card]")) {
-      const right = [...columns[at + 1].querySelectorAll("[data-card]")].find((card) => card.dataset.card === left.dataset.card);
+      const right = columns.slice(at + 1).flatMap((column) => [...column.querySelectorAll("[data-card]")]).find((card) => card.dataset.card === left.dataset.card);
       if (!right) continue;
       const a = left.getBoundingClientRect(), b = right.getBoundingClientRect();
       const [x1, y1, x2, y2] = [a.right - frame.left, a.top + 20 - frame.top, b.left - frame.left, b.top + 20 - frame.top];

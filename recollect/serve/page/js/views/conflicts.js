@@ -46,9 +46,7 @@ function show(conflicts) {
 }
 
 function pair({ older, newer, reason }) {
-  const side = (memory, title, parts) => h("div", { class: "side" }, h("div", { class: "dim small" }, `${title}, ${day(memory.created)}`), h("div", null, parts), h("button", { type: "button", class: "plain small", onclick: () => change({ open: memory.id, tab: "around" }) }, "around"));
-  const pieces = difference(older.text, newer.text);
-  const without = (name) => pieces.map((piece) => (typeof piece === "string" ? piece : piece.tagName === name ? null : piece.cloneNode(true))).filter((piece) => piece !== null);
+  const side = (memory, title, parts) => h("button", { type: "button", class: "side", title: "What was said around it", onclick: () => change({ open: memory.id, tab: memory.session ? "around" : "memory" }) }, h("span", { class: "dim small" }, `${title}, ${[day(memory.created), memory.speaker].filter(Boolean).join(" · ")}`), h("span", { class: "text", dir: "auto" }, parts));
   const decide = async (call, text) => {
     try {
       await call();
@@ -56,8 +54,8 @@ function pair({ older, newer, reason }) {
       toast(text, "Undo", () => api.undo().then(() => { last = "none"; dispatchEvent(new HashChangeEvent("hashchange")); }).catch((error) => toast(error.message)));
     } catch (error) { toast(error.message); }
   };
-  const box = h("article", { class: "pair" }, side(older, "Earlier", without("INS")), side(newer, "Newer", without("DEL")),
-    h("div", { class: "decide row" }, h("span", { class: "dim small" }, reason), h("button", { type: "button", class: "primary", onclick: () => decide(() => api.supersede(older.id, { new: newer.id }), "The newer one holds.") }, "Keep the newer"),
-      h("button", { type: "button", onclick: () => box.remove() }, "Keep both"), h("button", { type: "button", onclick: () => decide(() => api.contradict({ a: older.id, b: newer.id }), "Marked as a contradiction.") }, "They contradict")));
+  const box = h("article", { class: "pair" }, h("p", { class: "dim small decide" }, reason), side(older, "Earlier", difference(older.text, newer.text, "ins")), side(newer, "Newer", difference(older.text, newer.text, "del")),
+    h("div", { class: "decide row" }, h("button", { type: "button", class: "primary", onclick: () => decide(() => api.supersede(older.id, { new: newer.id }), "The newer one holds.") }, "Keep the newer"),
+      h("button", { type: "button", onclick: () => decide(() => api.link({ source: newer.id, target: older.id, kind: "distinct_from", weight: 0 }), "Both stay, and are not reported again.") }, "Keep both"), h("button", { type: "button", onclick: () => decide(() => api.contradict({ a: older.id, b: newer.id }), "Marked as a contradiction.") }, "They contradict")));
   return box;
 }

@@ -1,10 +1,11 @@
 // Graph: what is linked to a memory or a name, drawn and as a list.
 import { api } from "../api.js";
-import { byId, h, replace, svg, toast } from "../dom.js";
+import { byId, chartWidth, h, replace, svg, toast } from "../dom.js";
 import { shorten } from "../format.js";
 import { change, go } from "../route.js";
 
-const WIDTH = 900, HEIGHT = 520, ROUNDS = 260, MOST = 60;
+const HEIGHT = 480, ROUNDS = 260, MOST = 60;
+const LABEL = 150; // pixels beside a node for its text
 let last = "";
 
 export function open(main) {
@@ -32,7 +33,8 @@ export async function update(main, values) {
   if (key !== last) return;
   if (graph.nodes.length < 2) return replace(byId("answer"), h("p", { class: "empty" }, "Nothing is linked to it. Link memories with ", h("code", null, "recollect link"), ", and names with ", h("code", null, "recollect relate"), "."));
   const center = values.id || graph.nodes[0].id;
-  replace(byId("answer"), draw(graph, center), h("p", { class: "dim small" }, "Circles are memories, squares are names. Thick lines supersede, dashed ones contradict, dotted ones mention.", graph.complete ? "" : ` Only the first ${MOST} are shown.`), list(graph));
+  const about = graph.nodes.find((node) => node.id === center);
+  replace(byId("answer"), about && about.type !== "name" && h("p", null, "Around “", h("a", { href: "#", onclick: (event) => { event.preventDefault(); change({ open: center, tab: "memory" }); } }, shorten(title(about), 120)), "”"), draw(graph, center), h("p", { class: "dim small" }, "Circles are memories, squares are names. Thick lines supersede, dashed ones contradict, dotted ones mention.", graph.complete ? "" : ` Only the first ${MOST} are shown.`), list(graph));
 }
 
 async function suggest() {
@@ -45,7 +47,7 @@ async function suggest() {
 const title = (node) => (node.type === "name" ? node.id.replace(/^name:/, "") : node.memory.text);
 
 /** Springs along the edges, repulsion between all; the same graph is always drawn alike. */
-function layout({ nodes, edges }) {
+function layout({ nodes, edges }, WIDTH) {
   const points = nodes.map((node, at) => ({ x: WIDTH / 2 + Math.cos(at * 2.4) * (20 + at * 6), y: HEIGHT / 2 + Math.sin(at * 2.4) * (20 + at * 4) }));
   const place = new Map(nodes.map((node, at) => [node.id, at]));
   const links = edges.map((edge) => [place.get(edge.source), place.get(edge.target)]).filter(([a, b]) => a !== undefined && b !== undefined);
@@ -63,18 +65,28 @@ function layout({ nodes, edges }) {
     }
     points.forEach((point, at) => {
       const size = Math.hypot(force[at].x, force[at].y) || 1, step = Math.min(heat, size);
-      point.x = Math.min(WIDTH - 60, Math.max(40, point.x + (force[at].x / size) * step + (WIDTH / 2 - point.x) * 0.002));
+      point.x = Math.min(WIDTH - 40, Math.max(40, point.x + (force[at].x / size) * step + (WIDTH / 2 - point.x) * 0.002));
       point.y = Math.min(HEIGHT - 30, Math.max(24, point.y + (force[at].y / size) * step + (HEIGHT / 2 - point.y) * 0.004));
     });
   }
-  return { points, place };
+  return { points: fit(points, WIDTH), place };
+}
+
+/** The points spread over the space that there is; names of nodes are written to the right of them. */
+function fit(points, width) {
+  const [xs, ys] = [points.map((point) => point.x), points.map((point) => point.y)];
+  const [left, top, wide, high] = [Math.min(...xs), Math.min(...ys), Math.max(...xs) - Math.min(...xs) || 1, Math.max(...ys) - Math.min(...ys) || 1];
+  const across = Math.min((width - 40 - LABEL) / wide, 2.4), down = Math.min((HEIGHT - 64) / high, 2.4);
+  const [dx, dy] = [(width - LABEL - wide * across) / 2, (HEIGHT - high * down) / 2];
+  return points.map(({ x, y }) => ({ x: Math.max(20, dx) + (x - left) * across, y: dy + (y - top) * down }));
 }
 
 function draw(graph, center) {
-  const { points, place } = layout(graph);
+  const WIDTH = chartWidth();
+  const { points, place } = layout(graph, WIDTH);
   const lines = graph.edges.map((edge) => { const a = points[place.get(edge.source)], b = points[place.get(edge.target)]; return a && b && [svg("line", { class: edge.kind, x1: a.x, y1: a.y, x2: b.x, y2: b.y }), svg("text", { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 - 3, "text-anchor": "middle" }, edge.kind)]; });
   const nodes = graph.nodes.map((node, at) => {
-    const { x, y } = points[at], name = node.type === "name", text = shorten(title(node), 26);
+    const { x, y } = points[at], name = node.type === "name", text = shorten(title(node), graph.nodes.length > 20 || WIDTH < 560 ? 24 : 40);
     const pick = () => (name ? go("graph", { name: title(node) }) : change({ open: node.id, tab: "memory" }));
     return svg("g", { class: `node ${node.type} ${node.id === center ? "center" : ""}`, tabindex: 0, role: "button", "aria-label": title(node), onclick: pick, ondblclick: () => !name && go("graph", { id: node.id }), onkeydown: (event) => { if (event.key === "Enter") pick(); } },
       name ? svg("rect", { x: x - 7, y: y - 7, width: 14, height: 14, rx: 2 }) : svg("circle", { cx: x, cy: y, r: 8 }), svg("text", { x: x + 11, y: y + 4 }, text), svg("title", null, title(node)));

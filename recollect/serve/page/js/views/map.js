@@ -24,22 +24,25 @@ export async function update(main, values) {
   const near = values.within ? shown.filter((place) => Math.hypot(place.point[0] - values.x, place.point[1] - values.y) <= Number(values.within)) : shown;
   const choice = h("select", { "aria-label": "Coordinates", onchange: (event) => change({ field: event.target.value }) }, fields.map((each) => h("option", { value: each.field }, `${each.field} (${each.memories})`)));
   choice.value = field;
-  const radius = h("label", { class: "small" }, "Radius ", h("input", { type: "number", min: 0, step: "any", value: values.within || "", size: 6, onchange: (event) => change({ within: event.target.value, x: values.x ?? shown[0].point[0], y: values.y ?? shown[0].point[1] }) }));
+  const radius = h("label", { class: "small" }, "Radius ", h("input", { type: "number", min: 0, step: "any", value: values.within || "", placeholder: "all", size: 6, onchange: (event) => change({ within: event.target.value, x: values.x ?? shown[0].point[0], y: values.y ?? shown[0].point[1] }) }));
   replace(byId("answer"), h("div", { class: "row" }, choice, radius, values.within && h("button", { type: "button", class: "plain", onclick: () => change({ within: "", x: "", y: "" }) }, "show all")),
     plan(shown, values), h("p", { class: "dim small" }, `${plural(near.length, "memory", "memories")}${values.within ? ` within ${values.within} of (${values.x}, ${values.y})` : ""}. Circles worked or are neutral, crosses failed. Click on the plan to centre the radius there.`),
-    h("ul", { class: "results" }, near.slice(0, 100).map((place) => h("li", { class: "result", tabindex: 0, "data-memory": place.memory.id, onclick: () => change({ open: place.memory.id, tab: "memory" }), onkeydown: (event) => { if (event.key === "Enter") change({ open: place.memory.id, tab: "memory" }); } }, h("span"), h("div", null, shorten(place.memory.text, 140), h("div", { class: "meta num" }, place.point.map((each) => Number(each.toFixed(3))).join(", ")))))));
+    h("ul", { class: "results" }, near.slice(0, 100).map((place) => h("li", { class: "result", tabindex: 0, "data-memory": place.memory.id, onclick: () => change({ open: place.memory.id, tab: "memory" }), onkeydown: (event) => { if (event.key === "Enter") change({ open: place.memory.id, tab: "memory" }); } }, h("div", null, failed(place) && h("b", { class: "badge danger" }, "failed"), " ", shorten(place.memory.text, 140), h("div", { class: "meta num" }, place.point.map((each) => Number(each.toFixed(3))).join(", ")))))));
 }
 
 const failed = (place) => place.success === false;
 
 function plan(places, values) {
-  const WIDTH = chartWidth(), HEIGHT = Math.round(Math.min(560, WIDTH * 0.6));
+  const WIDTH = chartWidth(), HEIGHT = Math.round(Math.min(460, WIDTH * 0.6));
   const xs = places.map((place) => place.point[0]), ys = places.map((place) => place.point[1] ?? 0);
-  const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  const pad = (all) => { const [least, most] = [Math.min(...all), Math.max(...all)], edge = (most - least || 1) * 0.06; return [least - edge, most + edge]; };
+  const [[left, right], [low, high]] = [pad(xs), pad(ys)];
   const scale = Math.min((WIDTH - 2 * MARGIN) / (right - left || 1), (HEIGHT - 2 * MARGIN) / (high - low || 1));
   const x = (value) => MARGIN + (value - left) * scale, y = (value) => HEIGHT - MARGIN - (value - low) * scale;
-  const unit = 10 ** Math.floor(Math.log10(160 / scale));
-  const bar = [5, 2, 1].map((each) => each * unit).find((each) => each * scale <= 200) || unit;
+  const unit = 10 ** Math.floor(Math.log10(120 / scale)), bar = [5, 2, 1].map((each) => each * unit).find((each) => each * scale <= 140) || unit;
+  const ticks = (from, length) => { const found = []; for (let at = Math.ceil(from / bar) * bar; (at - from) * scale <= length; at += bar) found.push(Number(at.toPrecision(6))); return found; };
+  const grid = [...ticks(left, WIDTH - 2 * MARGIN).map((at) => [svg("line", { class: "axis", x1: x(at), x2: x(at), y1: MARGIN / 2, y2: HEIGHT - MARGIN }), svg("text", { x: x(at), y: HEIGHT - MARGIN + 16, "text-anchor": "middle" }, at)]),
+    ...ticks(low, HEIGHT - 1.5 * MARGIN).map((at) => [svg("line", { class: "axis", x1: MARGIN, x2: WIDTH - MARGIN / 2, y1: y(at), y2: y(at) }), svg("text", { x: MARGIN - 6, y: y(at) + 4, "text-anchor": "end" }, at)])];
   const dots = places.map((place) => {
     const [px, py] = [x(place.point[0]), y(place.point[1] ?? 0)];
     const pick = (event) => { event.stopPropagation(); change({ open: place.memory.id, tab: "memory" }); };
@@ -47,8 +50,7 @@ function plan(places, values) {
     return svg("g", { tabindex: 0, role: "button", "aria-label": place.memory.text, onclick: pick, onkeydown: (event) => { if (event.key === "Enter") pick(event); } }, shape, svg("title", null, place.memory.text));
   });
   const chart = svg("svg", { class: "chart graph-canvas plan", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Plan" },
-    svg("line", { class: "axis", x1: MARGIN, x2: WIDTH - MARGIN, y1: HEIGHT - MARGIN, y2: HEIGHT - MARGIN }), svg("line", { class: "axis", x1: MARGIN, x2: MARGIN, y1: MARGIN, y2: HEIGHT - MARGIN }),
-    svg("line", { x1: WIDTH - MARGIN - bar * scale, x2: WIDTH - MARGIN, y1: 20, y2: 20 }), svg("text", { x: WIDTH - MARGIN, y: 14, "text-anchor": "end" }, `${Number(bar.toPrecision(3))}`),
+    grid,
     values.within && svg("circle", { class: "ring", cx: x(Number(values.x)), cy: y(Number(values.y)), r: Number(values.within) * scale }), dots);
   chart.addEventListener("click", (event) => {
     const box = chart.getBoundingClientRect();

@@ -7,7 +7,7 @@ export function open(main) {
   const field = (name, label, attributes = {}) => h("label", null, h("div", { class: "small dim" }, label), h("input", { name, ...attributes }));
   const text = h("textarea", { name: "text", required: true, "aria-label": "Text", placeholder: "The blue cup is on the top shelf." });
   const form = h("form", { class: "narrow", onsubmit: save }, h("h1", null, "New memory"), text,
-    h("div", { class: "row" }, field("tags", "Tags, separated by commas"), field("speaker", "Speaker"), field("source", "Source"), field("created", "When (empty: now)", { type: "datetime-local" })),
+    h("div", { class: "form-grid" }, field("tags", "Tags, separated by commas"), field("speaker", "Speaker"), field("source", "Source"), field("created", "When (empty: now)", { type: "datetime-local" })),
     h("p"), h("div", { class: "row" }, h("button", { class: "primary" }, "Remember"), h("button", { type: "button", onclick: () => history.back() }, "Cancel")));
   async function save(event) {
     event.preventDefault();

@@ -2,7 +2,7 @@
 import { api } from "../api.js";
 import { ask, byId, debounced, h, replace, toast } from "../dom.js";
 import { legend, stackedBar, terms } from "../explain.js";
-import { count, marked, moment, plural, score } from "../format.js";
+import { count, marked, moment, plural, score, shorten } from "../format.js";
 import { FILTERS, change, filterOf, go, read } from "../route.js";
 
 const TYPING = 140; // milliseconds without a key before the whole recipe runs
@@ -24,12 +24,12 @@ export function open(main) {
   input.addEventListener("keydown", (event) => { if (event.key === "Enter") submit(); });
   const recipe = h("select", { id: "recipe", "aria-label": "Recipe", onchange: () => change({ recipe: recipe.value === "default" ? "" : recipe.value, open: "" }) }, h("option", { value: "default" }, "default"));
   api.recipes().then(({ recipes }) => { replace(recipe, recipes.map((each) => h("option", { value: each.name, title: each.about }, each.name))); recipe.value = read().values.recipe || "default"; }).catch(() => {});
-  replace(main, h("div", { class: "narrow" },
+  replace(main, h("div", { class: "beside" }, h("div", { class: "narrow" },
     h("div", { class: "searchbox", role: "search" }, input, recipe, h("button", { type: "button", title: "Compare recipes (c)", onclick: () => go("compare", read().values) }, "Compare"), h("button", { type: "button", title: "Add a memory (a)", onclick: () => go("new", {}) }, "Add")),
-    h("div", { class: "filters row", id: "filters" }), h("div", { id: "answer" })));
+    h("div", { class: "filters row", id: "filters" }), h("div", { id: "answer" })), hint()));
   const again = () => { last = ""; update(main, read().values); };
   addEventListener("recollect:changed", again);
-  input.focus();
+  if (!matchMedia("(pointer: coarse)").matches) input.focus(); // it would open the keyboard of a phone
   return () => removeEventListener("recollect:changed", again);
 }
 
@@ -53,11 +53,15 @@ export async function update(main, values) {
   } catch (error) {
     if (error.name === "AbortError") return;
     last = "";
-    replace(byId("answer"), h("p", { class: "empty", role: "alert" }, error.message, " ", error.hint));
+    replace(byId("answer"), h("div", { class: "notice", role: "alert" }, h("p", null, h("b", null, error.message)), error.hint && h("p", null, error.hint), h("button", { type: "button", onclick: () => update(main, read().values) }, "Try again")));
   } finally {
     clearTimeout(skeleton);
   }
 }
+
+/** Beside the list, where no memory is selected and there is space. */
+const hint = () => h("div", { class: "hint dim", "aria-hidden": "true" }, h("p", null, "Select a memory to see why it came, its way through the steps, its fields and versions, and what was said around it."),
+  h("p", null, [["j", "k"], ["w"], ["n"], ["?"]].map((keys, at) => h("span", null, keys.map((key) => [h("kbd", null, key), " "]), ["next, previous", "why", "why not", "all keys"][at]))));
 
 /** While one types: words alone, at once. What the whole recipe answered is never overwritten. */
 const quick = debounced(20, async (text) => {
@@ -131,11 +135,11 @@ function row({ memory, rank, score: value, why, shares, notes, explanation }, be
   const matching = explanation ? [...terms(explanation)] : [];
   const opening = () => change({ open: memory.id, tab: "" });
   return h("li", { class: `result status-${memory.status}`, role: "option", tabindex: 0, "aria-selected": "false", "data-memory": memory.id, onclick: opening, onkeydown: (event) => { if (event.key === "Enter") opening(); } },
-    h("span", { class: "rank num" }, rank || ""),
+    rank && h("span", { class: "rank num" }, rank),
     h("div", null, h("div", { class: "text", dir: "auto" }, marked(memory.text, matching)),
       notes.map((note) => h("div", { class: "note" }, note)),
-      h("div", { class: "meta" }, shares && stackedBar(shares, value, best), shares && h("span", { class: "num", title: why }, score(value)), moment(memory.created), memory.speaker && h("span", null, memory.speaker),
-        memory.status !== "active" && h("b", null, memory.status), (memory.tags || []).map((tag) => h("span", { class: "tag" }, `#${tag}`)), memory.source && h("span", null, memory.source), memory.path && h("span", { class: "mono" }, memory.path))));
+      h("div", { class: "meta" }, shares && stackedBar(shares, value, best), shares && h("span", { class: "num", title: why }, score(value)), moment(memory.created), (memory.speaker || memory.role === "assistant") && h("span", null, memory.speaker || memory.role), memory.session && h("span", { class: "session", title: `Session ${memory.session}` }, shorten(memory.session, 24)),
+        memory.status !== "active" && h("b", { class: "badge" }, memory.status), (memory.tags || []).slice(0, 8).map((tag) => h("span", { class: "tag" }, `#${tag}`)), memory.source && h("span", null, shorten(memory.source, 40)), memory.path && h("span", { class: "mono" }, memory.path))));
 }
 
 function select(id) {
@@ -153,22 +157,28 @@ function strip(found) {
     const number = name === "cues" ? counts.reduce((sum, each) => sum + each, 0) : counts[counts.length - 1];
     const time = steps.reduce((sum, step) => sum + step.milliseconds, 0);
     const show = () => { opened = opened === name ? "" : name; toggle(); };
-    return h("button", { type: "button", "aria-expanded": "false", "data-group": name, title: `${time.toFixed(1)} ms`, onclick: show }, name, number === undefined ? "" : ` ${count(number)}`);
+    return h("button", { type: "button", "aria-expanded": "false", "data-group": name, onclick: show }, name, number === undefined ? "" : [" ", h("b", { class: "num" }, count(number))], h("span", { class: "dim num" }, ` ${milliseconds(time)}`));
   });
   const toggle = () => {
     buttons.forEach((button) => button.setAttribute("aria-expanded", String(button.dataset.group === opened)));
     const kinds = (GROUPS.find(([name]) => name === opened) || [null, []])[1];
     details.hidden = !opened;
-    replace(details, found.trace.steps.filter((step) => kinds.includes(step.kind)).map(stepLine));
+    const steps = found.trace.steps.filter((step) => kinds.includes(step.kind));
+    const [ran, skipped] = [steps.filter((step) => step.outcome !== "skipped"), steps.filter((step) => step.outcome === "skipped")];
+    replace(details, ran.map(stepLine), skipped.length > 0 && h("details", { open: !ran.length }, h("summary", { class: "dim" }, `${plural(skipped.length, "step")} had nothing to do`), skipped.map(stepLine)));
   };
   toggle();
   return h("div", null, h("div", { class: "strip", "aria-label": "Steps of this recall" }, buttons.flatMap((button, at) => (at ? [h("span", { class: "sep" }, "▸"), button] : [button]))), details);
 }
 
+const milliseconds = (time) => `${time < 10 ? time.toFixed(1) : Math.round(time)} ms`;
+const detailText = (value) => (typeof value === "object" && value !== null ? Object.entries(value).map(([name, each]) => `${name} ${detailText(each)}`).join(", ") : typeof value === "number" ? String(Number(value.toPrecision(3))) : value === true ? "yes" : value === false ? "no" : String(value));
+
 function stepLine(step) {
-  const counts = step.in === undefined && step.out === undefined ? "" : `${step.in ?? ""}${step.in === undefined ? "" : " → "}${step.out ?? ""}`;
-  const detail = Object.entries(step.detail || {}).map(([name, value]) => `${name}: ${typeof value === "object" ? Object.entries(value).map(([a, b]) => `${a} ${b}`).join(", ") : value}`).join(" · ");
+  const counts = step.out === undefined ? "" : step.in === undefined || step.in === step.out ? count(step.out) : `${count(step.in)} → ${count(step.out)}`;
+  const detail = Object.entries(step.detail || {}).map(([name, value]) => `${name}: ${detailText(value)}`).join(" · ");
   const left = (step.left_out || []).map((group) => h("details", null, h("summary", null, `left out ${count(group.total)}: ${group.reason}`), h("ul", null, group.memories.map((memory) =>
     h("li", null, h("a", { href: "#", onclick: (event) => { event.preventDefault(); change({ open: memory.id, tab: "whynot" }); } }, memory.text), memory.value === null ? "" : h("span", { class: "dim num" }, ` ${score(memory.value)}${group.threshold === null ? "" : ` of ${score(group.threshold)}`}`))))));
-  return h("div", { class: step.outcome === "ran" ? "" : "dim" }, h("b", null, step.name), ` ${counts} `, h("span", { class: "dim num" }, `${step.milliseconds.toFixed(2)} ms`), step.outcome !== "ran" && ` ${step.outcome}: ${step.reason}`, detail && h("span", { class: "dim" }, ` ${detail}`), left);
+  return h("div", { class: `step ${step.outcome}` }, h("b", null, step.name), h("span", { class: "num" }, counts), h("span", { class: "dim num" }, milliseconds(step.milliseconds)),
+    h("div", { class: "dim" }, step.outcome === "ran" ? detail : `${step.outcome === "failed" ? "failed: " : ""}${step.reason}`, left));
 }
