@@ -18,7 +18,7 @@ from recollect.model.filter import FilterExpression, as_filter
 from recollect.model.json_records import entity_edge_from_json
 from recollect.model.limits import check_limit
 from recollect.model.memory import STATUSES, Clock, When, make_edge, make_memory, with_id_and_times
-from recollect.store.retrying import retry
+from recollect.store.retrying import retried, retry
 
 # Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that
 # a program that imports Mind starts quickly (tests/test_imports.py).
@@ -117,7 +117,7 @@ class Mind:
         memory, False for none. By default, remote embedders have one and local ones do not.
 
         ``vector_search`` in a file is "exact", "approximate" (faster, and may miss one of the nearest), or "auto":
-        approximate where more than 50,000 vectors are in scope. The trace of a recall names what was used.
+        approximate where more than 20,000 vectors are in scope. The trace of a recall names what was used.
         """
         from recollect.embed import choose_embedder, known_dim
         from recollect.ingest.secrets import POLICIES
@@ -232,6 +232,7 @@ class Mind:
 
         return TurnWriter(self._writer, self._memory, self._last_position).write(messages, extract, details)
 
+    @retried
     def _last_position(self, memory: Memory) -> tuple[int, str]:
         """The highest position in the session of a memory, of those with its owner, and the version of the answer."""
         owner = {name: getattr(memory, name) for name in ("collection", "user", "agent", "session")}
@@ -525,6 +526,7 @@ class Mind:
         """One memory, by its id or the beginning of it."""
         return retry(lambda: self._store.get(self._store.resolve([id])))[0]
 
+    @retried
     def list(
         self,
         filter: AnyFilterOrMapping | None = None,

@@ -253,7 +253,7 @@ RECOLLECT = {
     "vectorSearch": ConfigKey(
         one_of("auto", "exact", "approximate"),
         "auto",
-        "How vectors are searched; auto: exactly up to 50,000 in scope.",
+        "How vectors are searched; auto: exactly up to 20,000 in scope.",
     ),
     "chat": ConfigKey(
         CHAT, None, "The chat model of settings and options that are 'chat': an address and a model.", guard="always"

@@ -107,7 +107,12 @@ class Statements:
 
     def corrections(self, members: Sequence[int]) -> dict[int, int]:
         """The corrections of some of the statements, and what each corrects."""
-        return {at: member for member in members for at in range(len(self.texts)) if self.corrects(at, member)}
+        by_session: dict[str, list[int]] = {}
+        for at, session in enumerate(self.sessions):
+            by_session.setdefault(session, []).append(at)
+        return {
+            at: member for member in members for at in by_session[self.sessions[member]] if self.corrects(at, member)
+        }
 
     def difference(self, at: int, other: int) -> Difference | None:
         """What differs, if both state the same thing at different times; None if they do not.

@@ -45,7 +45,7 @@ class IndexLimits:
     max_tail: int = 2000  # so many in memory are written to a file
     max_segment: int = 1 << 17  # larger parts are not made by merging
     merge_ratio: int = 2  # a part is merged with another that is at most so many times as large
-    max_exact: float = 50_000  # vectors in scope: more are searched approximately (see nearest.py)
+    max_exact: float = 20_000  # vectors in scope: more are searched approximately (see nearest.py)
 
 
 @dataclass(eq=False)
@@ -99,9 +99,8 @@ class Index:
         found = np.full(len(rows), -1, dtype=np.int64)
         for view, offset in self.placed():
             local = view.part.find(rows)
-            here = np.flatnonzero(local >= 0)
-            here = here[view.alive[local[here]]]
-            found[here] = local[here] + offset
+            if view.size:
+                np.copyto(found, local + offset, where=(local >= 0) & view.alive[local])
         self._last_lookup = (rows, found)
         return found
 

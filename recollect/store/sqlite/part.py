@@ -19,6 +19,7 @@ from recollect.store.sqlite.context_values import ValueTable
 from recollect.store.sqlite.nearest import VectorBlock
 from recollect.store.sqlite.segment_files import ArraySource
 from recollect.store.sqlite.string_table import StringTable, encode
+from recollect.store.text_fields import TEXT_FIELDS
 
 CODED = (*KEYWORD_FIELDS, "path")
 # A decay changes all strengths without touching the memories: they are read from the rows.
@@ -35,6 +36,8 @@ class Part:
         self.file = file  # its name; empty for a part in memory
         self.rows: Rows = arrays["rows"]
         self.size = len(self.rows)
+        # Its first row, where no row is missing after it: a slot is then found by subtraction.
+        self._first = self.rows[0] if self.size and self.rows[-1] - self.rows[0] == self.size - 1 else None
         self.serial = next(_serials)  # tells parts apart as long as the process lives
         self.cache: dict[Any, Any] = {}
         self.words: dict[int, Any] = {}  # entries of terms that were looked up (see postings.py)
@@ -44,6 +47,9 @@ class Part:
         """The slot of each row, −1 where it is not here."""
         if not self.size:
             return np.full(len(rows), -1, dtype=np.int64)
+        if self._first is not None:
+            at = rows - self._first
+            return np.where((at >= 0) & (at < self.size), at, -1)
         at = np.minimum(np.searchsorted(self.rows, rows), self.size - 1)
         return np.where(self.rows[at] == rows, at, -1)
 
@@ -109,10 +115,11 @@ class Part:
 
     def lengths(self, fields: tuple[int, ...]) -> NDArray[np.unsignedinteger[Any]]:
         """By slot: its words in these fields."""
+        if len(fields) == len(TEXT_FIELDS):
+            return self.arrays["lengths.all"]
         key = ("lengths", fields)
         if key not in self.cache:
-            counts = self.arrays["lengths"][:, list(fields)].sum(axis=1, dtype=np.uint32)
-            self.cache[key] = counts.astype(np.uint16) if not len(counts) or counts.max() < 1 << 16 else counts
+            self.cache[key] = sum_lengths(self.arrays["lengths"][:, list(fields)])
         lengths: NDArray[np.unsignedinteger[Any]] = self.cache[key]
         return lengths
 
@@ -134,3 +141,9 @@ class Part:
         """What is searched for the nearest vectors."""
         signs = self.arrays["signs"] if approximate else None
         return VectorBlock(self.arrays.unverified("vectors"), signs, allowed, partial(self.arrays.verify, "vectors"))
+
+
+def sum_lengths(lengths: NDArray[np.uint32]) -> NDArray[np.unsignedinteger[Any]]:
+    """The words of each memory (a row) in some fields (columns)."""
+    counts = lengths.sum(axis=1, dtype=np.uint32)
+    return np.asarray(counts.astype(np.uint16) if not len(counts) or counts.max() < 1 << 16 else counts)

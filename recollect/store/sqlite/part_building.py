@@ -15,9 +15,9 @@ from recollect.store.base import Flags, Floats, Rows
 from recollect.store.sqlite.arrays import stable_order
 from recollect.store.sqlite.context_values import ValueTable, context_keys, tag_keys
 from recollect.store.sqlite.nearest import pack_signs
-from recollect.store.sqlite.part import CODED, NUMBERS, Part
+from recollect.store.sqlite.part import CODED, NUMBERS, Part, sum_lengths
 from recollect.store.sqlite.postings import ENTRY
-from recollect.store.sqlite.segment_files import MemoryArrays
+from recollect.store.sqlite.segment_files import ArraySource, MemoryArrays
 from recollect.store.sqlite.string_table import StringTable, encode, merge_tables
 from recollect.store.text_fields import TEXT_FIELDS
 
@@ -91,9 +91,14 @@ def _add_words(arrays: Arrays, blobs: Sequence[bytes]) -> None:
     slots = np.repeat(np.arange(len(blobs), dtype=np.int32), counts)
     cells = slots.astype(np.int64) * len(TEXT_FIELDS) + entries["field"]
     lengths = np.bincount(cells, weights=entries["times"], minlength=len(blobs) * len(TEXT_FIELDS))
-    arrays["lengths"] = lengths.reshape(len(blobs), len(TEXT_FIELDS)).astype(np.uint32)
+    _add_lengths(arrays, lengths.reshape(len(blobs), len(TEXT_FIELDS)).astype(np.uint32))
     order = stable_order(entries["term"])
     _add_postings(arrays, entries["term"][order], slots[order], entries["field"][order], entries["times"][order])
+
+
+def _add_lengths(arrays: Arrays, lengths: NDArray[np.uint32]) -> None:
+    """The words of each memory by field, and in all fields."""
+    arrays["lengths"], arrays["lengths.all"] = lengths, sum_lengths(lengths)
 
 
 def _add_postings(
@@ -129,12 +134,20 @@ def hash_groups(owners: Sequence[Sequence[str]]) -> NDArray[np.uint64]:
     return np.array([known[owner] for owner in zip(*owners, strict=True)], dtype=np.uint64)
 
 
+def session_groups(arrays: ArraySource, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The number of the session of each of these slots."""
+    groups: NDArray[np.uint64] = arrays.take("order.groups", arrays.take("order.places", slots).astype(np.int64))
+    return groups
+
+
 def _add_session_order(arrays: Arrays, groups: NDArray[np.uint64]) -> None:
-    """The slots by session, and in it by position, creation and row."""
+    """The slots by session, and in it by position, creation and row; and the place of each slot in that order."""
     size = len(groups)
     position, created = (np.broadcast_to(arrays[f"column.{name}"], (size,)) for name in ("position", "created"))
     order = np.lexsort((arrays["rows"], created, np.nan_to_num(position), groups))
     arrays["order"], arrays["order.groups"] = order.astype(np.int32), groups[order]
+    arrays["order.places"] = np.empty(size, dtype=np.int32)
+    arrays["order.places"][order] = np.arange(size, dtype=np.int32)
 
 
 # Merging.
@@ -158,7 +171,7 @@ def merge_parts(parts: Sequence[Part], living: Sequence[Flags]) -> Part:
         merge.strings(arrays, name)
     for name in NUMBERS:
         arrays[f"column.{name}"] = _compact(merge.gather(lambda part, slots, name=name: part.take(name, slots)))
-    arrays["lengths"] = merge.gather(lambda part, slots: part.arrays["lengths"][slots])
+    _add_lengths(arrays, merge.gather(lambda part, slots: part.arrays["lengths"][slots]))
     merge.postings(arrays)
     merge.values(arrays)
     vectors = merge.gather(lambda part, slots: part.arrays.take("vectors", slots))
@@ -227,9 +240,4 @@ class _Merge:
         arrays["told.slots"], arrays["told.times"] = slots[order], times[order]
 
     def session_order(self, arrays: Arrays) -> None:
-        def groups(part: Part, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
-            by_slot = np.empty(part.size, dtype=np.uint64)
-            by_slot[part.arrays["order"]] = part.arrays["order.groups"]
-            return by_slot[slots]
-
-        _add_session_order(arrays, self.gather(groups))
+        _add_session_order(arrays, self.gather(lambda part, slots: session_groups(part.arrays, slots)))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from recollect.errors import DamagedIndex
 
 MAGIC = b"recollect-index\n"
-FORMAT = 1
+FORMAT = 2  # of the file and of its arrays
 BLOCK = 4096
 WORDS = BLOCK // 8
 HEAD = struct.Struct("<16sIQ")  # magic, format, bytes of the table

@@ -5,7 +5,7 @@ Each part has its slots in the order of sessions; the neighbours of a memory are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from recollect.store.base import Bound, Flags, Rows
 from recollect.store.sqlite.index import Index, Slots, View
 from recollect.store.sqlite.part import LocalSlots, Part
-from recollect.store.sqlite.part_building import OWNER, hash_groups
+from recollect.store.sqlite.part_building import session_groups
 from recollect.store.sqlite.scope import find_bound_slots
+from recollect.store.sqlite.segment_files import ArraySource, MemoryArrays
 
 # Without sessions, is a memory about what the one before it was about? In conversations and diaries the cosine of two
 # that follow one another is .13 to .38 above that of two at random; in collections of documents −.01 to .09.
@@ -31,29 +32,45 @@ class PartOrder:
     another user or collection."""
 
     part: Part
-    sequence: NDArray[Any]  # slots
-    groups: NDArray[np.uint64]  # for each, the number of its session, ascending
+    arrays: ArraySource  # "order": slots; "order.groups": the session of each, ascending; "order.places": by slot
+    size: int
 
     @classmethod
     def of(cls, view: View, bound: Bound) -> PartOrder:
         key = ("session order", bound)
         known: PartOrder | None = view.cache.get(key)
         if known is None:
-            sequence, groups = view.part.arrays["order"], view.part.arrays["order.groups"]
-            inside = find_bound_slots(view, bound)
-            if not inside.all():
-                here = inside[sequence]
-                sequence, groups = sequence[here], groups[here]
-            known = view.cache[key] = cls(view.part, sequence, groups)
+            known = view.cache[key] = cls._inside(view, find_bound_slots(view, bound))
         return known
 
-    def keys(self, places: NDArray[np.int64]) -> Keys:
-        """What these places of the sequence are sorted by."""
-        return order_keys(self.part, self.sequence[places])
+    @classmethod
+    def _inside(cls, view: View, inside: Flags) -> PartOrder:
+        part = view.part
+        if inside.all():
+            return cls(part, part.arrays, part.size)
+        here = inside[part.arrays["order"]]
+        sequence, groups = part.arrays["order"][here], part.arrays["order.groups"][here]
+        places = np.full(part.size, -1, dtype=np.int32)
+        places[sequence] = np.arange(len(sequence), dtype=np.int32)
+        arrays = MemoryArrays({"order": sequence, "order.groups": groups, "order.places": places})
+        return cls(part, arrays, len(sequence))
 
-    def range(self, groups: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where each session begins and ends in the sequence."""
-        return np.searchsorted(self.groups, groups, "left"), np.searchsorted(self.groups, groups, "right")
+    def slots(self, places: NDArray[np.int64]) -> LocalSlots:
+        return self.arrays.take("order", places).astype(np.int64)
+
+    def keys(self, places: NDArray[np.int64]) -> Keys:
+        """What these places of the order are sorted by."""
+        return order_keys(self.part, self.slots(places))
+
+    def begin(self, groups: NDArray[np.uint64]) -> tuple[NDArray[np.int64], Flags]:
+        """Where each session begins in the order, and whether it has any memory here."""
+        all_groups = self.arrays["order.groups"]
+        first = np.searchsorted(all_groups, groups)
+        return first, all_groups[np.minimum(first, self.size - 1)] == groups
+
+    def end(self, groups: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Where each session ends in the order."""
+        return np.searchsorted(self.arrays["order.groups"], groups, "right")
 
     def find(self, low: NDArray[np.int64], high: NDArray[np.int64], wanted: Keys) -> NDArray[np.int64]:
         """Between two places: the first that does not come before each key."""
@@ -64,6 +81,18 @@ class PartOrder:
             low[open_] = np.where(before, middle + 1, low[open_])
             high[open_] = np.where(before, high[open_], middle)
         return low
+
+    def inside(self, places: NDArray[np.int64], groups: NDArray[np.uint64]) -> tuple[NDArray[np.int64], Flags]:
+        """Which of these places (a row for each session) are in their session; the others are replaced by 0."""
+        inside = (places >= 0) & (places < self.size)
+        places = np.where(inside, places, 0)
+        inside &= self.arrays.take("order.groups", places.ravel()).reshape(places.shape) == groups[:, None]
+        return np.where(inside, places, 0), inside
+
+    def rows(self, places: NDArray[np.int64], groups: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The rows of these places; −1 outside of the session."""
+        places, inside = self.inside(places, groups)
+        return np.where(inside, self.part.rows[self.slots(places.ravel())].reshape(places.shape), -1)
 
 
 def order_keys(part: Part, slots: LocalSlots) -> Keys:
@@ -82,45 +111,43 @@ class SessionOrder:
 
     def __init__(self, index: Index, bound: Bound) -> None:
         self._index = index
-        self._orders = [PartOrder.of(view, bound) for view in index.views]
+        self._orders = {view.part.serial: PartOrder.of(view, bound) for view in index.views}
         self._coherent: dict[int, bool] = {}
 
     def neighbours(self, slots: Slots, rows: Rows, reach: int) -> NDArray[np.int64]:
         """The rows before each slot, nearest first, and those after it; −1 where there is none."""
         found = np.full((len(slots), 2 * reach), -1, dtype=np.int64)
-        known = np.flatnonzero(slots >= 0)
-        groups, ordered = self._groups(slots[known])
-        known, groups = known[ordered], groups[ordered]
-        if len(known):
-            wanted = self._keys(slots[known], rows[known])
-            found[known] = self._around(groups, wanted, reach)
+        for view, places, local in self._index.split(slots):
+            order = self._orders[view.part.serial]
+            groups = session_groups(order.arrays, local)
+            ordered = self._are_ordered(view.part, local, groups)
+            if not ordered.all():
+                places, local, groups = places[ordered], local[ordered], groups[ordered]
+            if len(places):
+                found[places] = self._around(order, local, groups, rows[places], reach)
         return found
 
-    def _groups(self, slots: Slots) -> tuple[NDArray[np.uint64], Flags]:
-        """The number of each slot's session, and whether its order means anything."""
-        owners = [self._index.strings(name, slots) for name in OWNER]
-        groups = hash_groups(owners)
-        loose = {int(group) for group, session in zip(groups.tolist(), owners[-1], strict=True) if not session}
-        aimless = [group for group in loose if not self._is_coherent(group)]
-        return groups, ~np.isin(groups, np.array(aimless, dtype=np.uint64))
+    def _are_ordered(self, part: Part, slots: LocalSlots, groups: NDArray[np.uint64]) -> Flags:
+        """Does the order in the session of each slot mean anything? Without a session, neighbours must be similar."""
+        loose = part.take("session", slots) == part.code("session", "")
+        unordered = [group for group in set(groups[loose].tolist()) if not self._is_coherent(group)]
+        return ~np.isin(groups, np.array(unordered, dtype=np.uint64)) if unordered else np.ones(len(slots), np.bool_)
 
-    def _keys(self, slots: Slots, rows: Rows) -> Keys:
-        return np.nan_to_num(self._index.column("position", slots)), self._index.column("created", slots), rows
-
-    def _around(self, groups: NDArray[np.uint64], wanted: Keys, reach: int) -> NDArray[np.int64]:
-        sides: list[list[Keys]] = [[], []]
-        steps = np.arange(1, reach + 1)
-        for order in self._orders:
-            low, high = order.range(groups)
-            if not (low < high).any():
-                continue
-            at = order.find(low, high, wanted)
-            own = np.minimum(at, max(len(order.sequence) - 1, 0))
-            here = (at < high) & (order.keys(own)[2] == wanted[2])  # the memory itself
-            sides[0].append(_candidates(order, at[:, None] - steps, low, high))
-            sides[1].append(_candidates(order, (at + here)[:, None] + steps - 1, low, high))
-        before = _nearest(sides[0], reach, -1)
-        return np.concatenate([before, _nearest(sides[1], reach, 1)], axis=1)
+    def _around(
+        self, own: PartOrder, slots: LocalSlots, groups: NDArray[np.uint64], rows: Rows, reach: int
+    ) -> NDArray[np.int64]:
+        at, steps = own.arrays.take("order.places", slots).astype(np.int64), np.arange(1, reach + 1)
+        before, after = at[:, None] - steps, at[:, None] + steps
+        found = np.concatenate([own.rows(before, groups), own.rows(after, groups)], axis=1)
+        others = [order for order in self._orders.values() if order is not own and order.size]
+        here = [order.begin(groups)[1] for order in others]
+        shared = np.flatnonzero(np.any([np.zeros(len(slots), np.bool_), *here], axis=0))  # few are in several parts
+        if len(shared):
+            some = [order for order, flags in zip(others, here, strict=True) if flags.any()]
+            position, created, _ = order_keys(own.part, slots[shared])
+            keys = position, created, rows[shared]
+            found[shared] = _merge(own, some, (before[shared], after[shared]), groups[shared], keys)
+        return found
 
     def _is_coherent(self, group: int) -> bool:
         if group not in self._coherent:
@@ -130,9 +157,11 @@ class SessionOrder:
     def _compute_coherence(self, group: int) -> bool:
         """Are memories that follow one another more similar than any two? The first ones are compared."""
         found: list[tuple[Part, LocalSlots]] = []
-        for order in self._orders:
-            low, high = (int(place[0]) for place in order.range(np.array([group], dtype=np.uint64)))
-            slots = _first_with_vectors(order, low, high)
+        for order in self._orders.values():
+            if not order.size:
+                continue
+            wanted = np.array([group], dtype=np.uint64)
+            slots = _first_with_vectors(order, int(order.begin(wanted)[0][0]), int(order.end(wanted)[0]))
             if len(slots):
                 found.append((order.part, slots))
         key = tuple((part.serial, slots.tobytes()) for part, slots in found)
@@ -150,7 +179,7 @@ def _first_with_vectors(order: PartOrder, low: int, high: int) -> LocalSlots:
     found: list[LocalSlots] = []
     count = 0
     while low < high and count < SAMPLE:
-        slots = order.sequence[low : min(high, low + 2 * SAMPLE)].astype(np.int64)
+        slots = order.slots(np.arange(low, min(high, low + 2 * SAMPLE)))
         found.append(slots[order.part.has_vector[slots]])
         count += len(found[-1])
         low += 2 * SAMPLE
@@ -169,17 +198,34 @@ def _neighbours_are_similar(parts: Sequence[tuple[Part, LocalSlots]]) -> bool:
     return bool(following - mean @ mean > COHERENT)
 
 
-def _candidates(order: PartOrder, places: NDArray[np.int64], low: NDArray[Any], high: NDArray[Any]) -> Keys:
+def _merge(
+    own: PartOrder,
+    others: Iterable[PartOrder],
+    places: tuple[NDArray[np.int64], NDArray[np.int64]],
+    groups: NDArray[np.uint64],
+    keys: Keys,
+) -> NDArray[np.int64]:
+    """The neighbours of memories whose sessions are in several parts: of each the nearest, and of these the nearest."""
+    reach = places[0].shape[1]
+    steps = np.arange(1, reach + 1)
+    sides = [[_candidates(own, side, groups)] for side in places]
+    for order in others:
+        at = order.find(order.begin(groups)[0], order.end(groups), keys)[:, None]
+        sides[0].append(_candidates(order, at - steps, groups))
+        sides[1].append(_candidates(order, at + steps - 1, groups))
+    return np.concatenate([_nearest(sides[0], reach, -1), _nearest(sides[1], reach, 1)], axis=1)
+
+
+def _candidates(order: PartOrder, places: NDArray[np.int64], groups: NDArray[np.uint64]) -> Keys:
     """The keys of these places; a row of −1 outside of the session."""
-    inside = (places >= low[:, None]) & (places < high[:, None])
-    position, created, rows = order.keys(np.where(inside, places, 0))
-    return position, created, np.where(inside, rows, -1)
+    places, inside = order.inside(places, groups)
+    position, created, rows = order.keys(places.ravel())
+    shape = places.shape
+    return position.reshape(shape), created.reshape(shape), np.where(inside, rows.reshape(shape), -1)
 
 
 def _nearest(candidates: Sequence[Keys], reach: int, direction: int) -> NDArray[np.int64]:
     """The rows of the nearest candidates of all parts, in one direction."""
-    if len(candidates) == 1:
-        return candidates[0][2]
     position, created, rows = (np.concatenate(each, axis=1) for each in zip(*candidates, strict=True))
     order = np.lexsort((direction * rows, direction * created, direction * position, rows < 0), axis=1)
     return np.take_along_axis(rows, order[:, :reach], axis=1)

@@ -41,8 +41,15 @@ from recollect.store.sqlite.erasing import last_erasure
 from recollect.store.sqlite.index import Index, IndexUpdater, View
 from recollect.store.sqlite.nearest import FEW, nearest
 from recollect.store.sqlite.part import NUMBERS, Part
-from recollect.store.sqlite.postings import count_slots, word_entries
-from recollect.store.sqlite.scope import DATED, ScopeBuilder, SlotScope, find_bound_slots, has_validity_periods
+from recollect.store.sqlite.postings import word_entries
+from recollect.store.sqlite.scope import (
+    DATED,
+    ScopeBuilder,
+    SlotScope,
+    TermCount,
+    find_bound_slots,
+    has_validity_periods,
+)
 from recollect.store.sqlite.session_order import SessionOrder
 from recollect.store.sqlite.signatures import signatures
 from recollect.store.sqlite.statements import select_columns
@@ -63,6 +70,7 @@ from recollect.text.slugs import SlugIndex, path_or_name
 from recollect.text.words import fold, has_stems, stem, words
 
 MAX_COUNTED = 4096  # terms whose counts are kept for a scope
+MAX_KNOWN = 4096  # rows whose strings are kept as long as a snapshot
 NO_SLOTS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
 AMONG = "IN (SELECT value FROM json_each(?1))"
@@ -128,6 +136,7 @@ class SqliteSnapshot:
         self._groups_of: dict[tuple[Term, ...], list[tuple[int, ...]]] = {}
         self._statistics: dict[Hashable, tuple[SlotScope, TermStatistics]] = {}
         self._stem_indexes: dict[str, StemIndex] = {}  # by language, with all words of this version
+        self._strings: dict[str, dict[int, str]] = {}  # by column and row
         self._similar: dict[Hashable, tuple[SlotScope, list[tuple[str, float]]]] = {}
 
     @property
@@ -283,7 +292,7 @@ class SqliteSnapshot:
         key = (tuple(terms), tuple(fields.items()), id(scope))  # it lives as long as the snapshot: it is kept here
         if key not in self._statistics:
             documents, average = self._average_length(fields, scope)
-            counts = [self._count(group, fields, scope) for group in self._groups(terms)]
+            counts = self._counts(self._groups(terms), fields, scope)
             if any(term.match == "phrase" for term in terms):
                 postings = self._postings(terms, fields)
                 found = zip(postings.count(scope.bound_slots), postings.count(scope.slots), strict=True)
@@ -292,19 +301,25 @@ class SqliteSnapshot:
             self._statistics[key] = scope, statistics
         return self._statistics[key][1]
 
-    def _count(self, group: tuple[int, ...], fields: Mapping[str, float], scope: SlotScope) -> tuple[int, bool]:
-        """How many memories of the bound have one of these words, and whether one in scope has."""
-        having, occurs, key = 0, False, (group, _counted(fields))
+    def _counts(
+        self, groups: Sequence[tuple[int, ...]], fields: Mapping[str, float], scope: SlotScope
+    ) -> list[TermCount]:
+        """By group: how many memories of the bound have one of these words, and whether one in scope has."""
+        counted, weights = _counted(fields), _field_weights(fields)
+        having, occurs = [0] * len(groups), [False] * len(groups)
         for part_scope, view in zip(scope.parts, self._index.views, strict=True):
-            known = part_scope.terms.get(key)
-            if known is None:
-                (words,) = word_entries(view.part, [group])
-                known = count_slots(words, _field_weights(fields), part_scope.bound_slots, part_scope.slots)
-                if len(part_scope.terms) > MAX_COUNTED:
-                    part_scope.terms.clear()
-                part_scope.terms[key] = known
-            having, occurs = having + known[0], occurs or known[1]
-        return having, occurs
+            counts = part_scope.terms.setdefault(counted, {})
+            if unknown := [group for group in dict.fromkeys(groups) if group not in counts]:
+                if len(counts) + len(unknown) > MAX_COUNTED:
+                    counts = part_scope.terms[counted] = {group: counts[group] for group in groups if group in counts}
+                found = SegmentTerms(word_entries(view.part, unknown), weights)
+                in_bound, in_scope = (found.counts(flags) for flags in (part_scope.bound_slots, part_scope.slots))
+                counts |= zip(unknown, zip(in_bound.tolist(), (in_scope > 0).tolist(), strict=True), strict=True)
+            for at, group in enumerate(groups):
+                count, occurring = counts[group]
+                having[at] += count
+                occurs[at] |= occurring
+        return list(zip(having, occurs, strict=True))
 
     def term_frequencies(self, terms: Sequence[Term], fields: Mapping[str, float], rows: Rows) -> Floats:
         slots = self._slots(rows)
@@ -461,7 +476,13 @@ class SqliteSnapshot:
         return np.array([found.get(row) for row in rows.tolist()], dtype=np.float64)
 
     def strings(self, name: str, rows: Rows) -> list[str]:
-        return self._index.strings(name, self._slots(rows))
+        wanted = rows.tolist()
+        if len(wanted) > MAX_KNOWN:
+            return self._index.strings(name, self._slots(rows))
+        known = self._strings.setdefault(name, {})  # one step of a recall after another asks about the same rows
+        if missing := [row for row in wanted if row not in known]:
+            known.update(zip(missing, self._index.strings(name, self._slots(np.array(missing))), strict=True))
+        return [known[row] for row in wanted]
 
     def contexts(self, rows: Rows) -> list[JsonObject]:
         found = dict(self._fetch(f"SELECT row, context FROM memories WHERE row {AMONG} AND context <> '{{}}'", rows))
