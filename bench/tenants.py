@@ -28,7 +28,10 @@ from recollect.embed import resolve_embedder
 from recollect.embed.base import TokenVectors
 from recollect.store.base import Space, Store
 from recollect.store.postgres import PostgresStore
+from recollect.store.postgres.migrations import BY_TENANT
+from recollect.store.rows import COLUMNS
 from recollect.store.sqlite import SqliteStore
+from tests.postgres.plans import rows_by_table, scans_of_recall
 from tests.postgres.server import OWNER, PostgresServer, started
 
 FIRST = 10_000  # memories of the tenant that recalls are asked of
@@ -76,6 +79,16 @@ class Filler:
                 rows = [transaction.remember(self._memory(tenant, number)).row for number in numbers]
                 transaction.embed(rows, [self._encoded(number) for number in numbers], self.space)
 
+    def fill_server(self, server: PostgresServer, store: Store, sizes: Sequence[int], by_copies: bool) -> None:
+        """Fill a server. ``by_copies``: of tenants of one size all but the first are copied inside of it."""
+        written: dict[int, int] = {}
+        for tenant, size in enumerate(sizes):
+            if by_copies and size in written:
+                copy_tenant(server, written[size], tenant)
+            else:
+                self.fill(store, tenant, size)
+                written.setdefault(size, tenant)
+
     def _memory(self, tenant: int, number: int) -> Memory:
         session, position = divmod(number, 10)
         text = self.texts[(number + 7 * tenant) % FIRST]
@@ -90,6 +103,49 @@ class Filler:
 
 def name_of(tenant: int) -> str:
     return f"tenant {tenant}"
+
+
+COPIED = {  # columns that a copy of a tenant has, beside the tenant and the row
+    "memories": ", ".join(f'"{name}"' for name in (*COLUMNS, "born", "changed", "tag_list", "lengths")).replace(
+        '"collection"', "%(name)s AS collection"
+    ),
+    "postings": "word, times, field",
+    "memory_words": "words",
+    "vectors": "space, vector",
+    "sketches": "space, sketch",
+    "told_times": "number, begins, ends",
+}
+
+
+def copy_tenant(server: PostgresServer, source: int, target: int) -> None:
+    """Copy the rows of a tenant inside the server: the same memories, with rows of their own."""
+    import psycopg
+
+    names = {"name": name_of(target), "source": name_of(source)}
+    with psycopg.connect(server.url("bench")) as connection:
+        connection.execute("SET LOCAL search_path = recollect, public")
+        connection.execute(
+            "INSERT INTO collections (name, version, last_word) SELECT %(name)s, version, last_word FROM collections "
+            "WHERE name = %(source)s",
+            names,
+        )
+        sql = "SELECT tenant FROM collections WHERE name = ANY(%s) ORDER BY name <> %s"
+        (old,), (new,) = connection.execute(sql, (list(names.values()), names["source"])).fetchall()
+        sql = "SELECT min(row), max(row), nextval('rows') FROM memories WHERE tenant = %s"
+        found = connection.execute(sql, (old,)).fetchone()
+        assert found is not None
+        first, last, following = found
+        connection.execute("SELECT setval('rows', %s)", (following + last - first + 1,))
+        values = {**names, "old": old, "new": new, "shift": following - first}
+        sql = "INSERT INTO vocabulary SELECT %(new)s, word, spelling, stem FROM vocabulary WHERE tenant = %(old)s"
+        connection.execute(sql, values)
+        for table, columns in COPIED.items():
+            listed = columns.replace("%(name)s AS ", "")
+            connection.execute(
+                f"INSERT INTO {table} (tenant, row, {listed}) SELECT %(new)s, row + %(shift)s, {columns} FROM {table} "
+                "WHERE tenant = %(old)s".encode(),
+                values,
+            )
 
 
 @dataclass
@@ -164,11 +220,20 @@ def measure_store(
     embedder, processors = QuestionEmbedder(), Processors(server)
     first = Mind(store=store, embedder=embedder, collection=name_of(0))
     own, servers = measure(lambda number: first.recall(questions[number], k=10), options.turns, processors)
+    read = read_share(first, questions[-1]) if server else None
     some = [Mind(store=store, embedder=embedder, collection=name_of(number)) for number in range(min(tenants, CLIENTS))]
     asked = ask_by_clients(some, questions, options.asked) if options.asked else {}
     writers = [Mind(store=store, embedder=None, collection=mind.bound.collection) for mind in some]
     writes = write_by_clients(writers, questions, options.writes) if options.writes else None
-    return {"recall, CPU ms": own + servers, "of it the server": servers, "clients": asked, "writes a second": writes}
+    recall = {"recall, CPU ms": own + servers, "of it the server": servers, "largest share that is read": read}
+    return {**recall, "clients": asked, "writes a second": writes}
+
+
+def read_share(mind: Mind, question: str) -> float:
+    """The largest share of the tenant's rows of a table that a part of a plan looks at: more than 1 would be rows of
+    other tenants."""
+    tables = rows_by_table(mind, {*BY_TENANT, "memories"})
+    return max(scan.rows / tables[scan.table] for scan in scans_of_recall(mind, question) if tables.get(scan.table))
 
 
 def run(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -189,11 +254,15 @@ def run(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     ("SQLite", SqliteStore(str(Path(folder) / "memory.db"), now)),
                 ):
                     begun = time.process_time()
-                    for tenant, size in enumerate(sizes):
-                        filler.fill(store, tenant, size)
+                    if name == "PostgreSQL":
+                        filler.fill_server(server, store, sizes, options.copies)
+                    else:
+                        for tenant, size in enumerate(sizes):
+                            filler.fill(store, tenant, size)
                     filled = (time.process_time() - begun) * 1000 / sum(sizes)
                     if name == "PostgreSQL":
                         server.execute("VACUUM ANALYZE", "bench")
+                        found["disk, KB a memory"] = database_bytes(server) / 1024 / sum(sizes)
                     own_server = server if name == "PostgreSQL" else None
                     found[name] = {
                         **measure_store(store, tenants, questions, options, own_server),
@@ -201,6 +270,10 @@ def run(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     }
                     store.close()
             yield found
+
+
+def database_bytes(server: PostgresServer) -> int:
+    return int(server.execute("SELECT pg_database_size('bench')")[0][0])
 
 
 def numbers(text: str) -> list[int]:
@@ -211,6 +284,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tenants", type=numbers, default=[1, 10, 100, 1000], help="how many, such as 1,10,100")
     parser.add_argument("--memories", type=numbers, default=[10_000, 20_000, 50_000, 100_000], help="of all tenants")
+    parser.add_argument("--copies", action="store_true", help="fill the server by copying tenants, which is quicker")
     parser.add_argument("--turns", type=int, default=30, help="recalls one after the other")
     parser.add_argument("--asked", type=int, default=128, help="recalls by 32 clients")
     parser.add_argument("--writes", type=int, default=128, help="by 32 clients")

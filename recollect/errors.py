@@ -41,8 +41,9 @@ class DamagedFile(StoreError):
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(
-            f"{path} is damaged: {problem}. What it contains is not used. Run 'recollect --db {path} doctor' to see "
-            "what is affected, then 'doctor --fix', or put a backup in its place with 'recollect restore'."
+            f"{path} is damaged: {problem}. What it contains is not used. Put a backup in its place with 'recollect "
+            f"restore', or run 'recollect --db {path} doctor': it says what is affected, and whether 'doctor --fix' or "
+            "'doctor --salvage' can help."
         )
         self.path = path
 

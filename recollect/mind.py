@@ -18,7 +18,7 @@ from recollect.model.filter import FilterExpression, as_filter
 from recollect.model.json_records import entity_edge_from_json
 from recollect.model.limits import check_limit
 from recollect.model.memory import STATUSES, Clock, When, make_edge, make_memory, with_id_and_times
-from recollect.store.retrying import retry
+from recollect.store.retrying import retried, retry
 
 # Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that
 # a program that imports Mind starts quickly (tests/test_imports.py).
@@ -93,6 +93,7 @@ class Mind:
         agent: str | None = None,
         session: str | None = None,
         clock: Clock | None = None,
+        tz: str | tzinfo | None = None,
         durability: str = "full",
         readonly: bool = False,
         embedding_cache: SqliteEmbeddingCache | str | PathLike[str] | bool | None = None,
@@ -102,6 +103,9 @@ class Mind:
         vector_search: VectorSearch = "auto",
     ) -> None:
         """``store`` is an open store to use instead of a file; the mind does not close it.
+
+        ``tz`` is the time zone in which days begin, such as "America/New_York": the days that a memory tells of
+        (“yesterday”) and, unless a call names another zone, those of a query. By default it is UTC.
 
         ``recipe_settings`` are settings of recipes for all calls, as ``{"abmind": {"notes": "diary"}}``; those of a
         call win.
@@ -120,7 +124,7 @@ class Mind:
         from recollect.ingest.writer import Writer
         from recollect.store.base import Bound, Space, check_space
 
-        self.clock: Clock = _checked_clock(clock)
+        self.clock: Clock = _checked_clock(clock, tz)
         check.choice(secrets, "secrets", POLICIES)
         self.choice = choose_embedder(embedder)
         self._temporary_folder: str | None = None
@@ -228,6 +232,7 @@ class Mind:
 
         return TurnWriter(self._writer, self._memory, self._last_position).write(messages, extract, details)
 
+    @retried
     def _last_position(self, memory: Memory) -> tuple[int, str]:
         """The highest position in the session of a memory, of those with its owner, and the version of the answer."""
         owner = {name: getattr(memory, name) for name in ("collection", "user", "agent", "session")}
@@ -521,6 +526,7 @@ class Mind:
         """One memory, by its id or the beginning of it."""
         return retry(lambda: self._store.get(self._store.resolve([id])))[0]
 
+    @retried
     def list(
         self,
         filter: AnyFilterOrMapping | None = None,
@@ -968,16 +974,22 @@ def open_mind(url: str | PathLike[str] = "memory.db", **options: Any) -> Mind:
     factory, location = find_store(str(fspath(url)))
     if factory is None:
         return Mind(location, **options)
-    clock = _checked_clock(options.pop("clock", None))
+    clock = _checked_clock(options.pop("clock", None), options.get("tz"))
     readonly = bool(options.pop("readonly", False))
     mind = Mind(store=factory(location, clock, readonly=readonly), clock=clock, **options)
     mind._owned_store = mind._store
     return mind
 
 
-def _checked_clock(clock: Clock | None) -> Clock:
+def _checked_clock(clock: Clock | None, tz: str | tzinfo | None) -> Clock:
+    """The clock, in UTC or in a time zone."""
     tell = clock or (lambda: datetime.now(UTC))
-    return lambda: check.moment(tell(), "the clock")
+    if tz is None:
+        return lambda: check.moment(tell(), "the clock")
+    from recollect.text.times.phrases import local_moment
+
+    zone = local_moment(None, tz).tzinfo
+    return lambda: local_moment(check.moment(tell(), "the clock"), zone)
 
 
 def _checked_recipe_settings(settings_by_recipe: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:

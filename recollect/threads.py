@@ -3,31 +3,55 @@
 from __future__ import annotations
 
 import atexit
-import time
-import weakref
+import os
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
+from queue import SimpleQueue
 from threading import Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+Task = tuple[Callable[[], Any], Future[Any]]
+
+_idle: list[SimpleQueue[Task]] = []  # of the threads that wait for work: starting one takes longer than most work
+_running: set[Future[Any]] = set()
 
 
 def run_in_thread(work: Callable[[], T]) -> Future[T]:
     """Run work in a daemon thread: a model that hangs must not keep the program from exiting."""
     future: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    thread = Thread(target=run, name="recollect-model", daemon=True)
-    _threads.add(thread)
-    thread.start()
+    try:
+        queue = _idle.pop()
+    except IndexError:
+        queue = SimpleQueue()
+        Thread(target=_serve, args=(queue,), name="recollect-model", daemon=True).start()
+    _running.add(future)
+    queue.put((work, future))
     return future
+
+
+def _serve(queue: SimpleQueue[Task]) -> None:
+    """Do one piece of work after another."""
+    while True:
+        _run(queue, *queue.get())
+
+
+def _run(queue: SimpleQueue[Task], work: Callable[[], Any], future: Future[Any]) -> None:
+    try:
+        result = work()
+    except BaseException as error:
+        _release(queue, future)
+        future.set_exception(error)
+    else:
+        _release(queue, future)
+        future.set_result(result)
+
+
+def _release(queue: SimpleQueue[Task], future: Future[Any]) -> None:
+    """The thread can be used again; before anybody is told that it is done, so that the next work finds it."""
+    _running.discard(future)
+    _idle.append(queue)
 
 
 def call_within(work: Callable[[], T], seconds: float, name: str) -> T:
@@ -41,13 +65,17 @@ def call_within(work: Callable[[], T], seconds: float, name: str) -> T:
         raise TimeoutError(f"{name} did not answer within {seconds:.3g} s") from None
 
 
-_threads: weakref.WeakSet[Thread] = weakref.WeakSet()
-
-
 @atexit.register
-def _join_threads(timeout_seconds: float = 2.0) -> None:
+def _wait_for_work(timeout_seconds: float = 2.0) -> None:
     """Wait for running models before the program exits: one that is torn down while it works can crash."""
-    end = time.perf_counter() + timeout_seconds
-    for thread in list(_threads):
-        if thread.is_alive():
-            thread.join(max(0.0, end - time.perf_counter()))
+    wait(list(_running), timeout_seconds)
+
+
+def _forget_threads() -> None:
+    """A forked child has none of them."""
+    _idle.clear()
+    _running.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)

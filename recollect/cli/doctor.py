@@ -13,11 +13,13 @@ import typer
 from recollect.cli.config import folder_config
 from recollect.cli.options import FilterOptions, GlobalOptions
 from recollect.cli.terminal import format_age, pluralize, print_line, print_result, short_id
+from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
     from recollect.config import Config
     from recollect.store.sqlite.integrity_rules import Finding
     from recollect.upkeep.doctor import DoctorReport
+    from recollect.upkeep.salvage import SalvageReport
 
 PROBLEMS_FOUND = 1
 COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
@@ -34,6 +36,15 @@ def doctor(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Make all indexes and vectors again from the texts, after a copy.")
     ] = False,
+    salvage: Annotated[
+        Path | None,
+        typer.Option(
+            "--salvage",
+            metavar="NEW.db",
+            help="Write what can be read of a file that is beyond repair to this new file.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> int:
     """Check the file, its indexes and its vectors, and repair them."""
     from recollect.upkeep.doctor import Doctor
@@ -48,6 +59,10 @@ def doctor(
         other_findings=tuple(_config_findings(config)),
         check_folder=lambda root: _problem_findings(folder_config(root, config, options)),
     )
+    if salvage is not None:
+        if fix or rebuild:
+            raise InvalidInput("--salvage writes a new file, and is used without --fix and --rebuild.")
+        return _print_salvage(options, examiner.salvage(salvage))
     report = examiner.repair() if fix else examiner.diagnose()
     if rebuild:
         report = examiner.rebuild()
@@ -56,6 +71,24 @@ def doctor(
     else:
         _print_report(report)
     return 0 if report.healthy else PROBLEMS_FOUND
+
+
+def _print_salvage(options: GlobalOptions, report: SalvageReport) -> int:
+    if options.json:
+        print_result(True, asdict(report))
+        return 0
+    print_line(
+        ("Salvaged: ", "green"),
+        f"{pluralize(report.memories, 'memory', 'memories')} and {pluralize(report.links, 'link', 'links')} in "
+        f"{report.path}. Damaged pages: {report.damaged_pages}. History, use and folders were not carried over.",
+    )
+    if report.unverified:
+        print_line(("From damaged pages, so read them again: ", "yellow"), ", ".join(report.unverified))
+    if report.erased:
+        print_line(f"Erased again: {pluralize(report.erased, 'memory', 'memories')}.")
+    for problem in report.problems:
+        print_line(("warning  ", "yellow"), problem)
+    return 0
 
 
 def _config_findings(config: Config) -> Iterator[Finding]:

@@ -181,6 +181,7 @@ class GlobalOptions:
             collection=collection,
             embedding_cache=cache,
             vector_search=search,
+            tz=datetime.now().astimezone().tzinfo,
             **bound,
         )
 

@@ -18,6 +18,7 @@ from recollect.model.filter import Filter
 from recollect.model.matching import equal
 from recollect.recall.bm25 import Bm25Query, search
 from recollect.store.base import Rows, Scope, Snapshot, Store, Term
+from recollect.store.retrying import retried
 from recollect.text.paraphrases import Paraphrase
 from recollect.text.words import words
 
@@ -37,6 +38,7 @@ def is_subset(context: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return all(name in other and equal(other[name], value) for name, value in context.items())
 
 
+@retried
 def find_near_duplicate(store: Store, memory: Memory, now: datetime) -> NearDuplicate | None:
     """The active memory of the same collection, user, agent and kind that already says all of this."""
     with store.snapshot() as snapshot:

@@ -112,7 +112,7 @@ class Confidence:
         if run.query.only_time:
             return 1.0
         cosine = self._cosine(run, rows)
-        if cosine is not None and not any(run.embedder_reads(memory.text) for memory in run.memories(rows)):
+        if cosine is not None and not any(run.embedder_reads(text) for text in run.texts(rows)):
             run.log("cannot tell", "the embedder was not trained on the script of the first results")
             return CANNOT_TELL
         matches = QueryWords.of(run, rows)
@@ -120,7 +120,7 @@ class Confidence:
         similarity = {word: float(np.nanmax(values)) for word, values in by_hit.items()}
         alike = {word for word, value in similarity.items() if value >= ALIKE}
         found = alike | (matches.found - similarity.keys())  # where it is known, the similarity tells more
-        speakers = {part for memory in run.memories(rows) for part in words(memory.speaker)}
+        speakers = {part for speaker in run.snapshot.strings("speaker", rows) for part in words(speaker)}
         unknown = [word for word in matches.unknown if word not in alike and not _is_spelled_like(word, speakers)]
         missing = [word for word in unknown if similarity.get(word, 0.0) < UNLIKE]
         whole = matches.whole(by_hit)

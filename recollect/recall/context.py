@@ -15,10 +15,12 @@ from recollect.recall.packing import TokenBudget, tokens
 from recollect.recall.pipeline import Request, build_recall, record_use, scope_of, search
 from recollect.recall.results import Recall
 from recollect.store.base import Snapshot, Store
+from recollect.store.retrying import retried
 from recollect.text.words import words
 
 MIN_DISTINCT = 0.25  # of the results; with fewer that differ, more are looked at
 FLOOD_FACTOR = 10  # how many more
+COMPARED_LENGTH = 2000  # characters of each text that tell whether it differs
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Context:
         return render_fenced(self.memories)
 
 
+@retried
 def context(store: Store, request: Request, budget: int) -> Context:
     """The results with the most value for the budget and, as far as it goes, the memories just before and after them.
 
@@ -70,8 +73,8 @@ def context(store: Store, request: Request, budget: int) -> Context:
 
 
 def _sense(text: str) -> frozenset[str]:
-    """Equal for texts with the same words, whatever their order and numbers."""
-    return frozenset(word for word in words(text) if not any(map(str.isdigit, word)))
+    """Equal for texts that begin with the same words, whatever their order and numbers."""
+    return frozenset(word for word in words(text[:COMPARED_LENGTH]) if not any(map(str.isdigit, word)))
 
 
 def _neighbours(snapshot: Snapshot, request: Request, memories: Sequence[Memory]) -> Sequence[Memory]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 
+from recollect.model.validation import from_micros
 from recollect.recall.bm25 import Bm25Query, score, search
 from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import Expression, leaf, product
@@ -18,7 +20,9 @@ from recollect.recall.recipe import QueryReader
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import cosines, nearest
 from recollect.store.base import Floats, Rows, Term
-from recollect.text.references import depends_on_history, names_no_subject
+from recollect.text.references import asks_for_earlier, depends_on_history, names_no_subject
+from recollect.text.statements import confirms
+from recollect.text.times import TimeSpan
 
 ANSWERING_ROLES = ("assistant", "system", "tool")
 
@@ -31,6 +35,9 @@ class FollowUp:
     it, the latest first. They become terms of a lower ``weight``, and the history cue looks for what was said around
     the memories of that exchange. The query itself is still embedded alone: together with the earlier question it
     would find what has been answered already.
+
+    “And before that?” names nothing of its own: the earlier question is asked again, for the time before the memory
+    that answered it, or before the time that it named.
     """
 
     readers: Sequence[QueryReader] = (ContentWords(),)  # how a turn is split into terms
@@ -45,6 +52,9 @@ class FollowUp:
         if not reason:
             return query
         turns = last_exchange(run.history)
+        earlier = self._ask_again(turns, run) if asks_for_earlier(query.text) else None
+        if earlier is not None:
+            return earlier
         subject: dict[str, Term] = {}
         for turn in reversed(turns):
             for term in self._terms(turn, run):
@@ -55,6 +65,33 @@ class FollowUp:
         run.log("taken from", " / ".join(f"{turn.role}: {turn.text[:80]}".lstrip(": ") for turn in turns))
         added = [replace(term, weight=self.weight) for term in terms if term.word not in query.words]
         return replace(query, terms=(*query.terms, *added), subject=terms, only_time=query.only_time and not terms)
+
+    def _ask_again(self, turns: Sequence[HistoryTurn], run: Run) -> ParsedQuery | None:
+        """The question of the last exchange, for the time before its answer; None if there is no such question."""
+        question = next((turn for turn in turns if turn.role not in ANSWERING_ROLES), None)
+        if question is None or depends_on_history(question.text):
+            return None
+        parsed = ParsedQuery(question.text)
+        with run.unlogged():
+            for reader in run.recipe.read:
+                parsed = reader.read(parsed, run)
+        starts = [span.start for span in parsed.times]
+        end = min((start for start in starts if start is not None), default=None) if starts else self._told(turns, run)
+        if end is None:
+            return None
+        run.log("asked again", f"{question.text[:80]} (before {end:%Y-%m-%d})")
+        return replace(parsed, times=(TimeSpan(None, end),), only_time=False, repeats=question.text)
+
+    def _told(self, turns: Sequence[HistoryTurn], run: Run) -> datetime | None:
+        """When the memory that answers the last exchange was told: one that has a value or a name of the reply."""
+        replies = [turn for turn in turns if turn.role in ANSWERING_ROLES] or turns
+        subject = tuple(term for turn in replies for term in self._terms(turn, run))
+        rows, _ = find_anchors(run, subject, turns, 5, 10)
+        stated = [role not in ANSWERING_ROLES for role in run.snapshot.strings("role", rows)]
+        repeated = [any(confirms(turn.text, text) for turn in replies) for text in run.texts(rows)]
+        order = np.lexsort((np.arange(len(rows)), ~np.array(stated, dtype=bool), ~np.array(repeated, dtype=bool)))
+        created = run.snapshot.numbers("created", rows[order])
+        return from_micros(int(created[0])) if len(created) and not np.isnan(created[0]) else None
 
     def _terms(self, turn: HistoryTurn, run: Run) -> tuple[Term, ...]:
         parsed = ParsedQuery(turn.text)
@@ -114,7 +151,7 @@ class HistoryCue:
         return near
 
     def _search(self, run: Run) -> dict[int, tuple[float, float, str]]:
-        anchors, values = self._find_anchors(run)
+        anchors, values = find_anchors(run, run.query.subject, last_exchange(run.history), self.anchors, self.pool)
         around = run.snapshot.neighbours(anchors, self.reach)
         offsets = [*range(-self.reach, 0), *range(1, self.reach + 1)]
         allowed = run.scope.contains(around.ravel()).reshape(around.shape)
@@ -132,21 +169,25 @@ class HistoryCue:
                     near[place] = value, share, label
         return near
 
-    def _find_anchors(self, run: Run) -> tuple[Rows, Floats]:
-        query = Bm25Query(tuple(replace(term, weight=1.0) for term in run.query.subject), ALL_FIELDS)
-        rows = search(run.snapshot, run.scope, query, self.pool).rows
-        text = "\n".join(turn.text for turn in last_exchange(run.history))
-        try:
-            vector = run.embed(text) if run.embedder_reads(text) else None
-        except Skip as skip:
-            run.log("by words alone", str(skip))
-            vector = None
-        if vector is not None:
-            rows = np.unique(np.append(rows, nearest(run.snapshot, vector, run.scope, self.pool).rows))
-        by_words = score(run.snapshot, run.scope, query, rows).scores
-        similarity = by_words / max(by_words.max(initial=0.0), 1e-9)
-        if vector is not None:
-            similarity = (similarity + np.nan_to_num(np.maximum(cosines(run.snapshot, vector, rows), 0.0))) / 2
-        similarity = similarity / max(similarity.max(initial=0.0), 1e-9)
-        best = ordered(run.snapshot, rows, np.zeros(len(rows), dtype=np.int64), -similarity)[: self.anchors]
-        return rows[best], similarity[best]
+
+def find_anchors(
+    run: Run, subject: Sequence[Term], turns: Sequence[HistoryTurn], anchors: int, pool: int
+) -> tuple[Rows, Floats]:
+    """The memories most similar to some turns, the best first, and how similar each is as a share of the best."""
+    query = Bm25Query(tuple(replace(term, weight=1.0) for term in subject), ALL_FIELDS)
+    rows = search(run.snapshot, run.scope, query, pool).rows
+    text = "\n".join(turn.text for turn in turns)
+    try:
+        vector = run.embed(text) if run.embedder_reads(text) else None
+    except Skip as skip:
+        run.log("by words alone", str(skip))
+        vector = None
+    if vector is not None:
+        rows = np.unique(np.append(rows, nearest(run.snapshot, vector, run.scope, pool).rows))
+    by_words = score(run.snapshot, run.scope, query, rows).scores
+    similarity = by_words / max(by_words.max(initial=0.0), 1e-9)
+    if vector is not None:
+        similarity = (similarity + np.nan_to_num(np.maximum(cosines(run.snapshot, vector, rows), 0.0))) / 2
+    similarity = similarity / max(similarity.max(initial=0.0), 1e-9)
+    best = ordered(run.snapshot, rows, np.zeros(len(rows), dtype=np.int64), -similarity)[:anchors]
+    return rows[best], similarity[best]

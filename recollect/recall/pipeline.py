@@ -10,7 +10,7 @@ from datetime import datetime
 import numpy as np
 
 from recollect.embed import Embedder
-from recollect.errors import DamagedIndex, InvalidInput
+from recollect.errors import InvalidInput
 from recollect.model import Memory
 from recollect.model import validation as check
 from recollect.model.filter import AllOf, FilterExpression
@@ -26,6 +26,7 @@ from recollect.recall.run import Run
 from recollect.recall.trace import Step, Trace
 from recollect.recall.why_not import explain_absence
 from recollect.store.base import Scope, Snapshot, Store
+from recollect.store.retrying import retried
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +62,10 @@ def recall(store: Store, request: Request) -> Recall:
     return build_recall(store, request, search(store, request, start), start)
 
 
+@retried
 def search(store: Store, request: Request, start: float) -> SearchOutcome:
     """Search, without recording any use."""
     query, k = check_request(request)
-    try:
-        return _search_snapshot(store, request, query, k, start)
-    except DamagedIndex:  # it is built again
-        return _search_snapshot(store, request, query, k, start)
-
-
-def _search_snapshot(store: Store, request: Request, query: str, k: int, start: float) -> SearchOutcome:
     with store.snapshot() as snapshot:
         run = _begin(request, query, k, snapshot, start, store.bound.values)
         hits = _search(run)
@@ -236,6 +231,7 @@ def _abstain(run: Run, shown: Hits, confidence: float, threshold: float) -> Hits
     return shown.take(np.empty(0, dtype=np.int64))
 
 
+@retried
 def _why_not(store: Store, request: Request, run: Run, shown: Hits, id: str) -> Verdict:
     """Explain an absence from the trace of a finished recall; only the cues' scores are computed again."""
     (full_id,) = store.resolve([id])

@@ -26,6 +26,7 @@ from recollect.text.words import stems, visible, words
 if TYPE_CHECKING:
     from recollect.recall.run import Run
 
+MAX_WORDS = 1024  # that are looked up; questions have tens
 WORD = re.compile(r"(?<!\w)[A-Za-z][a-z]+(?!\w)")  # no identifier, nor a part of one
 
 
@@ -36,11 +37,13 @@ class ParsedQuery:
     text: str
     words: tuple[str, ...] = ()
     terms: tuple[Term, ...] = ()
+    left_out: int = 0  # words that are not looked up, because there are too many
     times: tuple[TimeSpan, ...] = ()  # that the query names
     only_time: bool = False  # it asks for nothing in particular but what is of that time
     language: str = "en"  # code of ISO 639-1
     asks_for_all: bool = False  # of something: a list
     subject: tuple[Term, ...] = ()  # of a follow-up: what the turns before it are about
+    repeats: str = ""  # of “and before that?”: the earlier question, which is asked again for another time
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,9 @@ class ListQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ContentWords:
-    """The words of the query without the stop words of its language, unless it has no others.
+    """The words of the query without the stop words of its language, unless it has no others; at most ``max_words``."""
 
-    Of a query that is a whole document, the first ``max_words`` that memories have are looked up, in bounded time.
-    """
-
-    max_words: int = 2000
+    max_words: int = MAX_WORDS
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
         every, stop = tuple(dict.fromkeys(words(query.text))), stop_words(query.language)
@@ -77,13 +77,9 @@ class ContentWords:
         run.log("words", _listed(about) or "none")
         if len(about) < len(every):
             run.log("stop words dropped", _listed([word for word in every if word in stop]))
-        looked_up = _by_stem(about, query.language)
-        if len(looked_up) > self.max_words:
-            known = [word for word, having in zip(looked_up, _documents(looked_up, "stem", run), strict=True) if having]
-            run.log("words not looked up", len(looked_up) - len(known[: self.max_words]))
-            looked_up = known[: self.max_words]
+        looked_up, left_out = _first_known(_by_stem(about, query.language), "stem", run, self.max_words)
         terms = tuple(Term(word, language=query.language) for word in looked_up)
-        return replace(query, words=every, terms=terms)
+        return replace(query, words=every, terms=terms, left_out=left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,14 +161,29 @@ def _documents(words: Sequence[str], match: Literal["stem", "exact"], run: Run) 
 
 @dataclass(frozen=True, slots=True)
 class EveryWord:
-    """All words of the query, as they are or with their inflections."""
+    """All words of the query, as they are or with their inflections; at most ``max_words``."""
 
     match: Literal["stem", "exact"] = "exact"
+    max_words: int = MAX_WORDS
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
         every = tuple(dict.fromkeys(words(query.text)))
         run.log("words", _listed(every) or "none")
-        return replace(query, words=every, terms=tuple(Term(word, match=self.match) for word in every))
+        looked_up, left_out = _first_known(every, self.match, run, self.max_words)
+        terms = tuple(Term(word, match=self.match) for word in looked_up)
+        return replace(query, words=every, terms=terms, left_out=left_out)
+
+
+def _first_known(
+    words: Sequence[str], match: Literal["stem", "exact"], run: Run, max_words: int
+) -> tuple[Sequence[str], int]:
+    """The words to look up, and how many are left out. Of a query that is a whole document, these are the first
+    ``max_words`` that memories have, so that it takes bounded time."""
+    if len(words) <= max_words:
+        return words, 0
+    known = [word for word, having in zip(words, _documents(words, match, run), strict=True) if having][:max_words]
+    run.log("words not looked up", len(words) - len(known))
+    return known, len(words) - len(known)
 
 
 def _by_stem(words: tuple[str, ...], language: str) -> list[str]:

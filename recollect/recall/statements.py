@@ -68,6 +68,7 @@ class Statements:
     nearness: NDArray[np.float64] | Mapping[tuple[int, int], float]  # by pair
     near: float = 0.3  # with a common word
     very_near: float = 0.5  # without one
+    near_end: float = 0.1  # where one tells the end of what the other names
     correction_minutes: float = 30.0
     _values: dict[int, tuple[frozenset[str], frozenset[str], frozenset[str]]] = field(default_factory=dict)
 
@@ -95,9 +96,10 @@ class Statements:
         near = nearness(snapshot.vectors(rows), median) if nearness_of is None else nearness_of
         return cls(texts, moments, snapshot.strings("session", rows), owners, stated, near)
 
-    def best(self, scores: Floats) -> int | None:
-        """The statement with the highest score."""
-        return next((at for at in np.argsort(-scores, kind="stable").tolist() if self.stated[at]), None)
+    def best(self, scores: Floats, share: float = 1.0, limit: int = 1) -> list[int]:
+        """The statements with the highest scores, at least a share of the best one's."""
+        order = [at for at in np.argsort(-scores, kind="stable").tolist() if self.stated[at] and scores[at] > 0]
+        return [at for at in order[:limit] if scores[at] >= share * scores[order[0]]]
 
     def residences(self, scores: Floats, question: ResidenceQuestion) -> dict[int, str]:
         """Where one person lives, by statement: that of the highest score, and the others about the same person."""
@@ -137,9 +139,34 @@ class Statements:
         if names - other_names and other_names - names:
             return "name"
         newer, older = (at, other) if self.moments[at] > self.moments[other] else (other, at)
-        if names & other_names and tells_end(self.texts[newer]) and not tells_end(self.texts[older]):
+        shared = self._shared_names(newer, older)
+        if shared and self.tells_end(newer, older, shared):
             return "end"
+        if values & other_values and tells_end(self.texts[newer]) and not tells_end(self.texts[older]):
+            return "value"
         return "word" if self._other_word(at, other) else None
+
+    def _shared_names(self, newer: int, older: int) -> frozenset[str]:
+        """The words of the newer's names that the older has, too, perhaps at the beginning of a sentence."""
+        if not tells_end(self.texts[newer]):
+            return frozenset()
+        return self.name_words(newer) & frozenset(words(self.texts[older]))
+
+    def name_words(self, at: int) -> frozenset[str]:
+        """The words of the names in a text."""
+        return frozenset(word for name in self._parts(at)[1] for word in words(name))
+
+    def tells_end(self, newer: int, older: int, names: frozenset[str]) -> bool:
+        """Does the newer tell that something of these names is over, which the older does not? (“I quit Acme”)"""
+        return (
+            any(name in self.texts[newer].lower() for name in names)
+            and float(self.nearness[newer, older]) >= self.near_end
+            and self.moments[newer] > self.moments[older]
+            and self.may_differ(newer, older)
+            and not names.isdisjoint(self.name_words(newer))
+            and tells_end(self.texts[newer])
+            and not tells_end(self.texts[older])
+        )
 
     def _other_word(self, at: int, other: int) -> bool:
         """Does the newer tell of a change, in the words of the older but for one or two? (tea, and now coffee)"""

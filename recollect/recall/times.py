@@ -24,9 +24,9 @@ from recollect.store.base import Flags, Floats, Rows, Scope
 from recollect.store.told_times import as_intervals
 from recollect.text.classify import SENTENCE, asks_about_assistant
 from recollect.text.framing import asks_what_was_said, frames_only
-from recollect.text.question_time import asks_about_plan, asks_for_advice, is_statement
+from recollect.text.question_time import asks_about_plan, asks_for_advice, in_present_tense, is_statement
 from recollect.text.stopwords import STOP, stop_words
-from recollect.text.times import TimeSpan, find_times
+from recollect.text.times import TimeExpression, TimeSpan, find_times
 from recollect.text.words import words
 
 MAX_QUERY_CHARACTERS = 10_000  # a time that is named later in a query is not read
@@ -45,20 +45,27 @@ class TimeReader:
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
         questions = self._questions(query.text[:MAX_QUERY_CHARACTERS])
-        found = find_times(query.text[:MAX_QUERY_CHARACTERS], run.as_of)
+        found = self._find(query.text[:MAX_QUERY_CHARACTERS], run)
         times = [each for each in found if any(each.begin < end and start < each.end for start, end in questions)]
         if not times or (asks_for_advice(query.text) and all(_is_to_come(each.span, run.as_of) for each in times)):
             return query
-        text, end_of_last = query.text, 0
-        parts = []
-        for each in times:
-            parts.append(text[end_of_last : each.begin])
-            end_of_last = each.end
-        rest = " ".join("".join([*parts, text[end_of_last:]]).split())
-        only_time = frames_only(rest, query.language)
+        # The name of a holiday stays: memories of that day have it, too.
+        only_time = frames_only(_without(times, query.text), query.language)
+        rest = _without([each for each in times if not each.is_holiday], query.text)
         spans = tuple(each.span for each in times)
         run.log("time", "; ".join(f"“{each.text}”: {format_span(each.span)}" for each in times))
         return replace(query, text=query.text if only_time else rest, times=spans, only_time=only_time)
+
+    def _find(self, text: str, run: Run) -> list[TimeExpression]:
+        """“In May” of a question in the present tense is the coming May, if a memory tells of that, else the last."""
+        found = find_times(text, run.as_of)
+        if not found or not in_present_tense(text):
+            return found
+        coming = find_times(text, run.as_of, ahead=True)
+        spans = [each.span for each in coming]
+        if spans == [each.span for each in found]:
+            return found
+        return coming if run.snapshot.during(as_intervals(spans), run.scope, True).count else found
 
     def _questions(self, text: str) -> list[tuple[int, int]]:
         """The places of the sentences that are questions; if none is, of those that are no statements."""
@@ -67,6 +74,12 @@ class TimeReader:
         if len(sentences) > self.long:
             questions = questions[-1:]
         return questions or [(start, end) for start, end, sentence in sentences if not is_statement(sentence)]
+
+
+def _without(times: Sequence[TimeExpression], text: str) -> str:
+    """A text without the words of these times."""
+    starts, ends = [0, *(each.end for each in times)], [*(each.begin for each in times), len(text)]
+    return " ".join("".join(text[start:end] for start, end in zip(starts, ends, strict=True)).split())
 
 
 def _is_to_come(span: TimeSpan, now: datetime) -> bool:

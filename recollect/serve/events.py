@@ -14,6 +14,7 @@ from recollect.errors import RecollectError
 from recollect.model import JsonObject
 from recollect.model.memory import STATUSES
 from recollect.serve.limits import Slots
+from recollect.store.retrying import retried
 
 if TYPE_CHECKING:
     from recollect.serve.backend import Backend
@@ -88,6 +89,7 @@ class ChangeFeed:
             return False
         return True
 
+    @retried
     def _read_if_changed(self, access: Access, state: _State) -> _State | None:
         store = self._backend.service(access).mind.store
         changes = store.change_count()
@@ -99,6 +101,7 @@ class ChangeFeed:
                 return None if changes is None else replace(state, changes=changes, at=now)
         return self._read(access, state)
 
+    @retried
     def _read(self, access: Access, before: _State | None = None) -> _State:
         service: Service = self._backend.service(access)
         now = time.monotonic()

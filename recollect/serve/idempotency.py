@@ -21,6 +21,7 @@ from typing import Any
 
 from recollect.errors import InvalidInput, LimitExceeded, NotFound
 from recollect.serve.work import Answer
+from recollect.store.disk import is_foreign, replace_private
 from recollect.store.erasing import Receipt
 
 log = logging.getLogger("recollect.serve")
@@ -49,6 +50,9 @@ class IdempotencyKeys:
         self._entries: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
         self._bytes = 0
         self._lines = 0  # of the file
+        if path is not None and is_foreign(path, beside=str(path).removesuffix("-requests.jsonl")):
+            log.warning("%s belongs to another user and is not used: keys are forgotten when the server ends.", path)
+            self.path = path = None
         if path is not None and path.exists():
             self._read(path)
 
@@ -153,12 +157,8 @@ class IdempotencyKeys:
         """Write the file again, without what has expired."""
         assert self.path is not None
         lines = [_line(place, entry) for place, entry in list(self._entries.items())]
-        temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
         try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.writelines(lines)
-            os.replace(temporary, self.path)
+            replace_private(self.path, b"".join(lines))
         except OSError as error:
             log.warning("Old idempotency keys stay in %s: %s", self.path, error)
         self._lines = len(lines)

@@ -25,6 +25,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from recollect.errors import AccessDenied, InvalidInput, NotFound, StoreError
 from recollect.model import validation as check
 from recollect.service import SCOPES, OperationScope
+from recollect.store.disk import is_foreign, replace_private
 
 PREFIX = "rct"  # tokens are recognised by it, in logs and by scanners of secrets
 BOUND_NAMES = ("collection", "user", "agent", "session")
@@ -149,6 +150,8 @@ class TokenFile:
         return record is not None and not record.is_expired(now)
 
     def _read(self) -> dict[str, TokenRecord]:
+        if is_foreign(self.path, beside=str(self.path).removesuffix("-tokens.json")):
+            raise StoreError(f"{self.path} belongs to another user, who could let anybody in. Move it away.")
         try:
             stored: list[dict[str, Any]] = json.loads(self.path.read_text("utf-8"))["tokens"]
             records = {each["id"]: TokenRecord(**each) for each in stored}
@@ -165,13 +168,7 @@ class TokenFile:
             records = dict(self.records())
             yield records
             text = json.dumps({"tokens": [asdict(each) for each in records.values()]}, indent=1)
-            temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self.path)
+            replace_private(self.path, text.encode("utf-8"))
 
 
 @contextlib.contextmanager

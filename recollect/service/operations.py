@@ -19,6 +19,7 @@ from recollect.model import JsonObject
 from recollect.model import validation as check
 from recollect.service.parameters import Parameter, read_parameters
 from recollect.service.records import with_definitions
+from recollect.store.retrying import retry
 
 if TYPE_CHECKING:
     from recollect.mind import Mind
@@ -111,7 +112,10 @@ class Operation:
     def run(self, service: Service, arguments: Mapping[str, Any]) -> Any:
         """Check the arguments and call the function; the caller has checked the scope."""
         values = self.check(arguments)
-        return self.handler(service, **{f"{name}_" if iskeyword(name) else name: each for name, each in values.items()})
+        named = {f"{name}_" if iskeyword(name) else name: each for name, each in values.items()}
+        if self.scope == "read":
+            return retry(lambda: self.handler(service, **named))
+        return self.handler(service, **named)
 
 
 OPERATIONS: dict[str, Operation] = {}

@@ -83,6 +83,51 @@ class Disk:
         path.unlink(missing_ok=True)
 
 
+def create_private(path: str, like: str | None = None) -> None:
+    """Create an empty file that only its owner may read and write, or whoever may do so with another file.
+
+    Where it exists or cannot be created, nothing happens: opening it tells."""
+    with contextlib.suppress(OSError):
+        mode = os.stat(like).st_mode & 0o666 if like is not None and os.path.exists(like) else 0o600
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            if mode != 0o600 and os.name == "posix":
+                os.fchmod(number, mode)
+        finally:
+            os.close(number)
+
+
+def is_foreign(path: str | os.PathLike[str], beside: str | os.PathLike[str] | None = None) -> bool:
+    """Does a file or folder belong to another user, who may have put it there before this program did?
+
+    It may be root's, and that of the owner of the file which it is ``beside``. What does not exist is not foreign."""
+    if os.name != "posix":
+        return False
+    try:
+        owner = os.stat(path).st_uid
+    except OSError:
+        return False
+    known = {os.geteuid(), 0}
+    with contextlib.suppress(OSError):
+        known |= {os.stat(beside).st_uid} if beside is not None else set()
+    return owner not in known
+
+
+def replace_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner may read: under a new name first, which nobody can have taken."""
+    number, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".new", dir=path.parent)
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
 @contextmanager
 def try_lock(path: Path, mode: int = 0o600) -> Iterator[bool]:
     """Hold a lock file if nobody else does; whether that is so. It is free when its holder ends."""

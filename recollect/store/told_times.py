@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime, tzinfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,15 @@ MAX_CHARACTERS = 10_000
 Interval = tuple[float, float]
 
 
-def told_times(text: str, created: datetime) -> list[Interval]:
-    """The spans of time that a text names, as it was written at ``created``; without those that are open to a side."""
-    times = find_times(text[:MAX_CHARACTERS], created, told=True)[:MAX_TIMES]
+def told_times(text: str, created: datetime, zone: tzinfo | None = None) -> list[Interval]:
+    """The spans of time that a text names, as it was written at ``created``; without those that are open to a side.
+
+    Days begin in ``zone``, which is that of the store's clock: at ten in the evening in New York it is tomorrow in UTC.
+    """
+    local = created
+    with suppress(OverflowError):  # at the ends of time
+        local = created.astimezone(zone or UTC)
+    times = find_times(text[:MAX_CHARACTERS], local, told=True)[:MAX_TIMES]
     closed = [(each.span.start, each.span.end) for each in times]
     return [(micros(start), micros(end)) for start, end in closed if start is not None and end is not None]
 

@@ -9,6 +9,7 @@ from typing import Literal
 from recollect.text.classify import asks_about_assistant
 from recollect.text.patterns import lazy_pattern
 from recollect.text.question_kinds import PLURAL, asks_for_all, asks_for_opinion
+from recollect.text.question_time import asks_for_change
 from recollect.text.stopwords import stop_words
 from recollect.text.words import SPACELESS, words
 
@@ -36,8 +37,10 @@ AMOUNT_WORDS = frozenset(
 )
 CURRENCY = r"[£$€¥]|(?:euros?|eur|quid|pounds?|dollars?|bucks|francs?|franken|usd|gbp)\b|[块塊元欧歐镑鎊]"
 FIGURE = r"\d{1,3}(?:[.,]\d{3})+(?:[.,]\d\d?)?|\d+(?:[.,]\d+)?"
-# After a figure: what tells that it is no amount of money. Dates, times of day, quantities, shares.
+# After a figure: what tells that it is no amount of money. Dates, times of day, quantities, shares; a plural, or with
+# its capital letter a German noun, is what is counted: “25 sacks”, “40 Gäste”.
 OTHER_UNIT = (
+    rf"(?:(?!(?:{CURRENCY})|plus\b)(?:{PLURAL}|(?-i:[A-ZÄÖÜ])[a-zäöüß]{{2,}}\b))|"
     r"(?:st|nd|rd|th|%|°|percent|prozent|kilos?|kg|mg|g|micro\w*|km|m|mm|cm|met(?:re|er)s?|miles?|lit(?:re|er)s?|"
     r"hours?|hrs?|h|min|minutes?|seconds?|days?|weeks?|months?|years?|o'clock|am|pm|uhr|stunden?|minuten?|sekunden?|"
     r"tagen?|wochen?|monaten?|jahren?|volts?|watts?|nm|newtons?|people|leuten?|gäste|pages?|seiten|times|mal|"
@@ -120,13 +123,13 @@ class AskedValue:
 def asked_value(question: str, language: str = "en") -> AskedValue | None:
     """None if nothing of the kind is asked for, or in words that a memory with the answer need not have.
 
-    >>> asked_value("What is the registration number of the van?")
-    AskedValue(kind='attribute', words=frozenset({'registration', 'number'}))
+    >>> sorted(asked_value("What is the registration number of the van?").words)
+    ['number', 'registration']
     >>> asked_value("What did Kevin charge?").kind, asked_value("Which town did we see?")
     ('amount', None)
     """
     text = question[:MAX_CHARACTERS]
-    if asks_about_assistant(text) or asks_for_opinion(text) or asks_for_all(text):
+    if asks_about_assistant(text) or asks_for_opinion(text) or asks_for_all(text) or asks_for_change(text):
         return None
     if ASKS_FOR_AMOUNT.search(text):
         return AskedValue("amount", AMOUNT_WORDS)
@@ -149,6 +152,8 @@ def mentions_amount(text: str) -> bool:
 
     >>> [mentions_amount(each) for each in ("the saw, 389", "5.9 kilos", "on 2 June at 10:30", "it is in Unit 11")]
     [True, False, False, False]
+    >>> [mentions_amount(each) for each in ("25 sacks", "28 a month", "40 Gäste", "40 Euro", "84 quid each")]
+    [False, True, False, True, True]
     """
     return AMOUNT.search(LABEL.sub(" ", text[:MAX_CHARACTERS])) is not None
 

@@ -10,8 +10,9 @@ from recollect.text.patterns import lazy_pattern
 from recollect.text.stopwords import ENGLISH
 from recollect.text.words import words as split_words
 
-# A run of capitalised words, with small joiners inside: "Bank of England", "Mrs Okafor", "UR5e".
-RUN = lazy_pattern(r"\b[A-Z][\w’'&-]*(?:[ \t]+(?:(?:of|de|van|von|da|del|la)[ \t]+)?[A-Z][\w’'&-]*)*")
+# A run of capitalised words, with small joiners inside: "Bank of England", "Mrs Okafor", "Dr. Brandt", "UR5e".
+WORD = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|Hr|Fr|St|Rev)\.(?=[ \t]*[A-Z])|[A-Z][\w’'&-]*)"
+RUN = lazy_pattern(rf"\b{WORD}(?:[ \t]*(?<=[.\s])(?:(?:of|de|van|von|da|del|la)[ \t]+)?{WORD})*")
 SENTENCE_START = lazy_pattern(r"(?:^|[.!?:;\n“”\"(—–-][\s“”\"(]*)$")
 PUNCTUATION = string.punctuation + "“”‘’«»„¿¡…–—"
 POSSESSIVE = lazy_pattern(r"[’']s?$")
@@ -25,6 +26,8 @@ def find_names(text: str, known: Iterable[str] = ()) -> list[str]:
 
     >>> find_names("Yesterday Anna met Mrs Okafor at the Bank of England. Anna paid.")
     ['Anna', 'Mrs Okafor', 'Bank of England']
+    >>> find_names("I saw Dr. Brandt in Kiel.")
+    ['Dr. Brandt', 'Kiel']
     """
     found: dict[str, tuple[int, str]] = {}
     for name in known:

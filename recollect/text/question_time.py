@@ -54,6 +54,13 @@ NOW = lazy_pattern(
     r"|现在|現在|目前|如今|当前|當前|眼下|现(?:住|任)|還在|还在|这阵子|這陣子",
     re.IGNORECASE,
 )
+# “What changed about the rent?” asks for the newest statement, and not for an amount.
+CHANGED = lazy_pattern(
+    r"\bwhat(?:['’]s|\s+(?:is|has|have|had|was|got))?(?:\s+\w+){0,3}?\s+(?:changed?|different)\b|\bhow\b.{0,60}\bchanged?\b"
+    r"|\bwas\b.{0,60}\b(?:ge|ver)ändert\b|\bwas ist (?:jetzt )?anders\b|\bwie\b.{0,60}\b(?:ge|ver)ändert\b"
+    r"|什么(?:变化|改变|变动|不同)|什麼(?:變化|改變|變動|不同)|怎么变|怎麼變|变了|變了",
+    re.IGNORECASE,
+)
 # “What came first, the move or the wedding?” asks for both.
 COMPARISON = lazy_pattern(
     r"\b(?:first|earlier|later|last|before|after)\b[^?!]{0,200}\bor\b"
@@ -64,7 +71,7 @@ COMPARISON = lazy_pattern(
 EVER = lazy_pattern(r"\bever\b|\b(?:jemals|schon (?:ein)?mal)\b|曾经.*[吗嗎]|曾經.*嗎", re.IGNORECASE)
 # The first finite verb of an English question gives its tense; "have" and "has" begin a perfect.
 AUXILIARY = lazy_pattern(
-    r"\b(?:(?P<present>is|isn|are|aren|am|do|don|does|doesn|can|may|must|should|will)|"
+    r"\b(?:(?P<present>is|isn|are|aren|am|do|don|does|doesn|can|(?-i:may)|must|should|will)|"
     r"(?P<past>was|wasn|were|weren|did|didn|had|hadn|have|haven|has|hasn|could|would))\b|(?P<short>['’](?:s|re|m)\b)",
     re.IGNORECASE,
 )
@@ -102,17 +109,18 @@ def question_time(question: str) -> QuestionTime:
         return ""
     if EVER.search(text):
         return ""
-    for pattern, time in ((FIRST, "first"), (LAST, "last"), (BEFORE, "before"), (NOW, "now")):
+    for pattern, time in ((FIRST, "first"), (LAST, "last"), (BEFORE, "before"), (NOW, "now"), (CHANGED, "last")):
         if pattern.search(text):
             return time  # type: ignore[return-value]
-    return "now" if _in_present_tense(text) else ""
+    return "now" if in_present_tense(text) else ""
 
 
-# Words by which a question asks for the first or the last, which the right memory need not have.
+# Words by which a question asks for the first, the last or a change, which the right memory need not have.
 ORDER_WORDS = frozenset(
     """
     first earliest last latest newest most more recent recently zuerst erste erster erstes ersten erstem zuletzt letzte
     letzter letztes letzten letztem neueste neuester neuestes neuesten 最初 最先 最早 最新 最近 最后 最後
+    change changed different geändert verändert anders 变化 改变 变动 變化 改變 變動
     """.split()
 )
 
@@ -124,8 +132,8 @@ def order_words(question: str) -> frozenset[str]:
     (['first'], [])
     """
     text = question[:MAX_CHARACTERS]
-    found = [match[0].lower() for pattern in (FIRST, LAST) for match in pattern.finditer(text)]
-    return ORDER_WORDS.intersection(word for each in found for word in each.split())
+    found = [match[0].lower() for pattern in (FIRST, LAST, CHANGED) for match in pattern.finditer(text)]
+    return frozenset(word for word in ORDER_WORDS if any(word in each for each in found))
 
 
 # A sentence that is no statement although it has no question mark: a request, or a question word at its beginning.
@@ -162,6 +170,14 @@ def is_statement(sentence: str) -> bool:
     return text.endswith(STATEMENT_END) and REQUEST.search(text) is None
 
 
+def asks_for_change(question: str) -> bool:
+    """
+    >>> [asks_for_change(each) for each in ("What changed about the rent?", "Was hat sich geändert?", "What is new?")]
+    [True, True, False]
+    """
+    return CHANGED.search(question[:MAX_CHARACTERS]) is not None
+
+
 def asks_for_advice(question: str) -> bool:
     """
     >>> [asks_for_advice(each) for each in ("Any tips for the weekend?", "What did I do at the weekend?")]
@@ -178,7 +194,12 @@ def asks_about_plan(question: str) -> bool:
     return PLAN.search(question[:MAX_CHARACTERS]) is not None
 
 
-def _in_present_tense(text: str) -> bool:
+def in_present_tense(question: str) -> bool:
+    """
+    >>> [in_present_tense(each) for each in ("What must I do in May?", "What did I do in May?", "Was lief im Mai?")]
+    [True, False, True]
+    """
+    text = question[:MAX_CHARACTERS]
     if not text.isascii() and CHINESE.search(text):
         return CHINESE_PAST.search(text) is None
     german, english = (len(pattern.findall(text)) for pattern in (GERMAN_QUESTION, ENGLISH_QUESTION))

@@ -109,6 +109,26 @@ CHINESE_DEMONSTRATIVE = lazy_pattern(
 )
 
 
+# “And before that?”: the question before, for an earlier time.
+EARLIER = lazy_pattern(
+    r"\W*(?:(?:and|und|but|aber|or|oder|then|那么?)\W+|那么?)?"
+    r"(?:(?:what|where|who|which|how much|how|was|wo|wer|wie)\b[\s,]*)?"
+    r"(?:(?:is|was|were|about|it|war|waren|es|das)\s+){0,2}"
+    r"(?:(?:just |right )?before(?: (?:that|then|this|it))?|previously|earlier|davor|vorher|zuvor|früher"
+    r"|(?:在|再)?(?:此|那)?(?:之前|以前|更早))的?\W*呢?\W*",
+    re.IGNORECASE,
+)
+
+
+def asks_for_earlier(question: str) -> bool:
+    """Does it ask nothing but what was before? Then the question before it is meant.
+
+    >>> [asks_for_earlier(each) for each in ("And before that?", "Und davor?", "那之前呢？", "And before the move?")]
+    [True, True, True, False]
+    """
+    return len(question) <= MAX_LENGTH and EARLIER.fullmatch(question.strip()) is not None
+
+
 def depends_on_history(question: str) -> str:
     """Why a question needs the turns before it; an empty string if it stands alone.
 

@@ -42,12 +42,14 @@ STRASSEN = "straße|strasse|str\\.|weg|allee|gasse|platz|ufer|ring|damm|steig|ma
 ADDRESS = lazy_pattern(
     rf"\b\d{{1,4}}[A-Za-z]?\s+(?:[A-Z][\w’'-]+\s+){{1,3}}(?:{STREETS})\b"
     r"|\b(?:Flat|Unit|Apartment|Apt\.?|Suite)\s+\d+\w?\b"
-    rf"|\b[A-ZÄÖÜ][\w-]*(?:{STRASSEN})\s+\d+\w?\b|\b(?:Am|An der|Im|Auf der|Zum|Zur|In der)\s+[A-ZÄÖÜ]\w+\s+\d+\w?\b"
+    rf"|\b[A-ZÄÖÜ][\w-]*(?:{STRASSEN})\s+\d+\w?\b|\b[A-ZÄÖÜ][\w-]*er (?i:{STRASSEN})\s+\d+\w?\b"
+    r"|\b(?:Am|An der|Im|Auf der|Zum|Zur|In der)\s+[A-ZÄÖÜ]\w+\s+\d+\w?\b"
     r"|[\u4e00-\u9fffA-Za-z]{1,12}(?:路|街|巷|弄|大道|胡同)\s?\d+\s?(?:号|號)|(?<![A-Za-z])[A-Z][A-Za-z]{1,30}\s?\d{1,6}\s?(?:号|號)"
 )
 # What makes an address one's own, beside a verb of STATEMENT.
 OWN = lazy_pattern(
     r"\b(?:i['’]m|we['’]re|i am|we are|i['’]ve got|we['’]ve got|mov(?:e|ed|ing)|new (?:flat|house|place|home)|address"
+    r"|sign(?:ed|ing) for|rent(?:ed|ing)?|lease|keys (?:to|for)|miete\w*|mietvertrag|schlüssel (?:für|zu)"
     r"|ab sofort|wir haben|ich habe|unsere neue|meine neue|umzug|umgezogen|ziehen?|adresse|anschrift)\b|搬|住|地址",
     re.IGNORECASE,
 )
@@ -64,6 +66,8 @@ STATEMENT = lazy_pattern(
     r"(?P<wohin>[A-ZÄÖÜ0-9]\S*)\s+(?:\w+\s+){0,2}?(?:um)?gezogen"
     r"|(?P<shei>我们|我們|我|他|她)?[^，。]{0,6}?(?:住在?|搬到了?|搬进了?|搬進了?|地址是)(?P<nali>(?!哪|在哪|得|了|的)[^，。,.\s]{2,})"
 )
+# The subject of an earlier clause of the sentence: “周姐是我同事，就住楼上”
+CHINESE_OTHER = lazy_pattern(r"(?:^|[。！？!?\s])([^我，。！？!?\s]{1,4})(?:是|叫|说|說)[^。！？!?]*$")
 DAY = lazy_pattern(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch", re.IGNORECASE
 )
@@ -132,13 +136,15 @@ def find_residence(text: str) -> Residence | None:
     Residence(subject='ida', place='york', kind='home')
     >>> find_residence("Ab sofort also Lindenallee 27.")
     Residence(subject='', place='lindenallee 27', kind='')
+    >>> find_residence("周姐是我同事，就住楼上。").subject
+    '周姐'
     >>> find_residence("The meeting moved to Tuesday.") is None
     True
     """
     text = text[:MAX_CHARACTERS]
     addresses = [found[0].lower() for found in ADDRESS.finditer(text)]
     work = WORK.search(text) is not None
-    kind: PlaceKind = "home" if HOME.search(text) and not work else "work" if work else ""
+    kind: PlaceKind = "" if work and HOME.search(text) else "work" if work else "home" if HOME.search(text) else ""
     for match in STATEMENT.finditer(text):
         found = {name: value for name, value in match.groupdict().items() if value}
         subject = next(
@@ -149,10 +155,12 @@ def find_residence(text: str) -> Residence | None:
         ).lower()
         if DAY.fullmatch(place):  # “the meeting moved to Tuesday”
             continue
+        if not subject and "nali" in found and (other := CHINESE_OTHER.search(text[: match.end()])):
+            subject = other[1]
         subject = re.sub(r"[’']s$", "", subject)
         place = addresses[-1] if addresses else place.rstrip(".,!")
         if subject in FIRST_PERSON or not subject:
             return Residence("", place, kind)
-        if match.group(0)[:1].isupper() or subject in OTHER_PERSONS:
+        if match.group(0)[:1].isupper() or subject in OTHER_PERSONS or "nali" in found:
             return Residence(subject, place, kind)
     return Residence("", addresses[-1], kind) if addresses and OWN.search(text) else None

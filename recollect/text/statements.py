@@ -22,6 +22,8 @@ VALUE = lazy_pattern(
     r"|\b(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|einmal|zweimal|dreimal|halb)\b",
     re.IGNORECASE,
 )
+LONG_NUMBER = lazy_pattern(r"(?<![\w.,:/-])\+?(?:\d ?){6,}\d(?![\w.,:/-]\d)")
+DIGIT = lazy_pattern(r"\d")
 DAY = lazy_pattern(
     r"周|星期|礼拜|禮拜|.*(?:day|tag|mittwoch|sonnabend|abend)$|.*(?:ry|ril|mber|ber|uar|jun|jul|mai|märz|august).*"
 )
@@ -36,9 +38,11 @@ CHANGE = lazy_pattern(
 )
 ENDING = lazy_pattern(
     r"\b(?:quit|left|leaving|resigned|sold|g(?:ave|iven) (?:up|away)|got rid of|broke up with|cancell?ed|stopped"
-    r"|dropped|ended|swapped|traded|no longer|not .{1,40}any ?more)\b"
-    r"|\b(?:gekündigt|verlassen|verkauft|aufgegeben|aufgehört|abgemeldet|getrennt|nicht mehr)\b"
-    r"|辞[了掉职職]|離開|离开|[卖賣][了掉]|不再|退[了出掉]|停了",
+    r"|dropped|ended|swapped|traded|no longer|not? .{1,40}any ?more|t(?:ook|aken|akes) over|migrated|replaced"
+    r"|(?:moved|switched|changed) (?:away )?from)\b"
+    r"|\b(?:gekündigt|verlassen|verkauft|aufgegeben|aufgehört|abgemeldet|getrennt|(?:nicht|kein\w{0,2}) .{0,40}mehr"
+    r"|übernommen|abgelöst|ersetzt|umgestiegen|gewechselt)\b"
+    r"|辞[了掉职職]|離開|离开|[卖賣][了掉]|不再|退[了出掉]|停了|接替|接手|取代|[换換]成",
     re.IGNORECASE,
 )
 CORRECTION = lazy_pattern(
@@ -63,6 +67,15 @@ def find_values(text: str) -> frozenset[str]:
     ['4', '9:30', 'tuesday']
     """
     return frozenset(found.lower().rstrip("s") for found in VALUE.findall(text[:MAX_CHARACTERS]))
+
+
+def number_formats(text: str) -> frozenset[str]:
+    """The formats of its long numbers, which are alike for all phone numbers of a place, or all numbers of customers.
+
+    >>> number_formats("My number is 0176 5550233.") == number_formats("New SIM: 0176 5550871")
+    True
+    """
+    return frozenset(DIGIT.sub("0", found) for found in LONG_NUMBER.findall(text[:MAX_CHARACTERS]))
 
 
 def tells_change(text: str) -> bool:

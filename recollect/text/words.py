@@ -24,6 +24,7 @@ TYPOGRAPHY = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u00a0\u2022\u00b7"
 # Soft hyphens, zero-width spaces and joiners, and marks of direction: nobody sees or types them.
 INVISIBLE = lazy_pattern("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+COMMON_HAN = lazy_pattern("[\u3400-\u4db5\u4e00-\u9fa5]+")  # letters that every version of Unicode has
 KANA = "\u3040-\u30ff\u31f0-\u31ff"
 # Scripts written without spaces (or, in Korean, with particles glued on): pairs of letters serve as words.
 PAIRED = f"{KANA}\u1100-\u11ff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
@@ -94,7 +95,7 @@ def _split_any_script(text: str, whole: bool) -> Iterator[str]:
 
 
 def _split_spaceless(run: str, whole: bool) -> Iterator[str]:
-    if all(_is_han(letter) for letter in run):
+    if COMMON_HAN.fullmatch(run) or all(_is_han(letter) for letter in run):
         found = _segmenter().cut(run) if whole else _segmenter().cut_for_search(run)
         yield from found
         if not whole:  # names and traditional spellings are not all in the dictionary: pairs of letters find them

@@ -11,6 +11,7 @@ from hashlib import blake2b
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
 from recollect.store.base import Store
+from recollect.store.retrying import retried
 from recollect.text.hostile import find_suspicions
 from recollect.text.words import words
 
@@ -54,6 +55,7 @@ def _texts_of(memory: Memory) -> list[str]:
     return [text for text in (memory.title, memory.text, memory.summary, memory.original) if text]
 
 
+@retried
 def _batches(store: Store, now: datetime, filter: FilterExpression | None) -> Sequence[Sequence[Memory]]:
     with store.snapshot() as snapshot:
         scope = snapshot.scope(filter, STATUSES, now, hidden=True)

@@ -7,6 +7,7 @@ import hashlib
 import logging
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from pathlib import Path
 from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.model import validation as check
 from recollect.model.memory import Clock
-from recollect.store.disk import Disk, locked, temporary_folder, translate_disk_errors
+from recollect.store.disk import Disk, create_private, locked, temporary_folder, translate_disk_errors
 from recollect.store.erasing import Receipt, receipt_from_dict
 from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.copies import (
@@ -258,6 +259,8 @@ def restore(
         with nobody_else(str(path)) if aside else contextlib.nullcontext():
             undone, not_undone, erased = _bring_to_moment(new, receipts, moment, now)
             _record_backup(new, source, chosen, now)
+            if aside:
+                shutil.copymode(path, new)  # whoever could read the file still can, and nobody else
             put_in_place(new, path, aside)
             source.disk.sync_folder(path.parent)
     replaced = str(aside) if aside else None
@@ -303,7 +306,8 @@ def _read_file(folder: BackupFolder, manifest: Manifest) -> Iterator[bytes]:
 def _write_file(folder: BackupFolder, manifest: Manifest, to: Path, progress: Progress | None) -> None:
     """Write the file of a backup, and check that it is what was backed up."""
     disk = folder.disk
-    with to.open("xb") as file:
+    create_private(str(to))
+    with to.open("r+b") as file:
         for number, content in enumerate(_read_file(folder, manifest), 1):
             disk.put(file, content)
             if progress is not None:

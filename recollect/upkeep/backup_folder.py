@@ -16,6 +16,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import secrets
 import zlib
 from collections.abc import Sequence
@@ -35,6 +36,9 @@ HASH_BYTES, SALT_BYTES, NONCE_BYTES = 32, 16, 12
 SCRYPT = {"n": 1 << 16, "r": 8, "p": 1}  # 64 MB and about 0.2 s for each try of a passphrase
 MAX_SCRYPT = {"n": 1 << 20, "r": 16, "p": 4}  # of a folder that somebody else may have written
 PROOF = b"recollect backup"
+MAX_MANIFEST_BYTES = 1 << 30  # unpacked: a file of 100 GB has one of 430 MB
+BLOCK_NAME = re.compile(rf"[0-9a-f]{{{2 * HASH_BYTES}}}")
+MANIFEST_NAME = re.compile(r"[0-9A-Za-z.-]{1,100}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +201,7 @@ class BackupFolder:
     def read_block(self, name: str) -> bytes:
         path = self._block(name)
         try:
-            content = zlib.decompress(self.seal.open(name, self.disk.read(path)))
+            content = _unpack(self.seal.open(name, self.disk.read(path)), BLOCK_BYTES)
             if self.seal.name(content) != name:
                 raise StoreError("it is another block")
             return content
@@ -233,10 +237,17 @@ class BackupFolder:
     def manifest(self, name: str) -> Manifest:
         path = self.path / MANIFESTS / name
         try:
-            manifest = Manifest(**json.loads(zlib.decompress(self.seal.open(name, self.disk.read(path)))))
+            content = _unpack(self.seal.open(name, self.disk.read(path)), MAX_MANIFEST_BYTES)
+            manifest = Manifest(**json.loads(content))
             _ = manifest.moment
+            if (
+                manifest.id != name
+                or not MANIFEST_NAME.fullmatch(name)
+                or not all(map(BLOCK_NAME.fullmatch, manifest.blocks))
+            ):
+                raise StoreError("it names files that are not of this backup")
             return manifest
-        except (StoreError, zlib.error, ValueError, TypeError, OSError) as error:
+        except (StoreError, zlib.error, ValueError, TypeError, OSError, RecursionError) as error:
             raise StoreError(f"The backup {path} cannot be used: {error}.") from error
 
     # Removing.
@@ -248,18 +259,32 @@ class BackupFolder:
         return self.remove_unused()
 
     def remove_unused(self) -> int:
-        """Remove the blocks that no backup has; none while a backup cannot be read, as its blocks are not known."""
+        """Remove the blocks that no backup has; none while a backup cannot be read, as its blocks are not known.
+
+        Nothing but blocks is removed: links are not followed, and other files stay."""
         manifests, problems = self.manifests()
         if problems:
             return 0
         used = {block for manifest in manifests for block in manifest.blocks}
         freed = 0
+        if (self.path / BLOCKS).is_symlink():
+            return 0
         for folder in sorted((self.path / BLOCKS).glob("*")):
-            for path in sorted(folder.iterdir()):
-                if path.name not in used:
+            for path in sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else ():
+                ours = path.name.startswith(TEMPORARY) or BLOCK_NAME.fullmatch(path.name)
+                if ours and path.name not in used:
                     freed += path.stat().st_size
                     self.disk.delete(path)
         return freed
+
+
+def _unpack(content: bytes, max_bytes: int) -> bytes:
+    """Decompress what somebody else may have written."""
+    unpacker = zlib.decompressobj()
+    unpacked = unpacker.decompress(content, max_bytes + 1)
+    if len(unpacked) > max_bytes or not unpacker.eof:
+        raise StoreError("it is cut off, or larger than it may be")
+    return unpacked
 
 
 def _is_free(folder: Path) -> bool:

@@ -24,6 +24,7 @@ from recollect.recall.statements import (
     usual_cosine,
 )
 from recollect.store.base import Rows, Snapshot, Store
+from recollect.store.retrying import retried
 
 NEIGHBOURS = 8  # memories that each one is compared with
 BATCH = 256  # memories that are compared at once, and between two reports of progress
@@ -65,6 +66,7 @@ class Conflict:
         }
 
 
+@retried
 def find_conflicts(
     store: Store, now: datetime, filter: FilterExpression | None, limit: int | None, report: Report | None = None
 ) -> list[Conflict]:

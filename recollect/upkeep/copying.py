@@ -26,6 +26,7 @@ from recollect.model.json_records import to_json
 from recollect.model.memory import STATUSES
 from recollect.store.base import Rows, Store, StoredChunk, Transaction
 from recollect.store.registry import open_store
+from recollect.store.retrying import retried
 
 Item = TypeVar("Item")
 CopyProgress = Callable[[int, int], None]  # memories that were copied or checked, of how many
@@ -270,6 +271,7 @@ class StoreCopier:
         return dict(sorted(found.counts.items())), found.checksums()
 
 
+@retried
 def read_rows(store: Store) -> dict[str, int]:
     """All memories, forgotten ones too, in the order in which they were written: their rows by id."""
     with store.snapshot() as snapshot:
@@ -278,6 +280,7 @@ def read_rows(store: Store) -> dict[str, int]:
         return dict(zip(snapshot.ids(rows), rows.tolist(), strict=True))
 
 
+@retried
 def read_memories(store: Store, rows: list[int]) -> list[StoredMemory]:
     """Memories with all that belongs to them."""
     wanted: Rows = np.array(rows, dtype=np.int64)

@@ -7,17 +7,17 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.embed import Embedder, TokenEmbedder, embed_accepted, version_named
-from recollect.errors import EmbeddingError, StoreError
+from recollect.errors import EmbeddingError, InvalidInput, StoreError
 from recollect.model import validation as check
 from recollect.store.base import EncodedText, LastBackup, Space
 from recollect.store.postgres.connections import without_password
@@ -25,6 +25,10 @@ from recollect.store.sqlite.embedding_cache import APPLICATION_ID as CACHE_APPLI
 from recollect.store.sqlite.integrity import DAMAGED_PAGES, FileInspector, checkpoint_log, repair_file
 from recollect.store.sqlite.integrity_rules import EXAMPLES, Finding
 from recollect.store.sqlite.pages import accept_pages, inspect_pages
+from recollect.store.sqlite.salvage import salvage_memories
+
+if TYPE_CHECKING:
+    from recollect.upkeep.salvage import SalvageReport
 
 SAMPLE_SIZE = 64  # memories that are embedded again, to compare with their stored vectors
 MIN_COSINE = 0.95  # of a vector and the same text embedded again; processors and float16 differ by less
@@ -36,6 +40,8 @@ OLDER_FORMAT = "an older format"
 WRONG_CHECKSUMS = "wrong checksums"
 DAMAGED_CACHE = "a damaged embedding cache"
 CACHE_SUFFIX = "-vectors"
+NOTHING_READABLE = "No memory can be read from the other pages."
+USE_BACKUP = "If it was a memory, the best repair is a backup (recollect restore)."
 UNREADABLE = (NOT_OPENED, NOT_READ, "damage", "missing table", WRONG_CHECKSUMS)  # findings that prevent further checks
 BACKUP_NAME = "%s.before-doctor-%s"
 
@@ -93,7 +99,8 @@ class Doctor:
         if _is_server(path):
             findings = (*self.other_findings, *self._check_server(path))
             return DoctorReport(without_password(path), findings)
-        findings = (*self.other_findings, *self._check_file(path), *self._check_content(path))
+        content = (_offer_salvage(path, each) for each in self._check_content(path))
+        findings = (*self.other_findings, *self._check_file(path), *content)
         return DoctorReport(path, findings, last_backup=self._last_backup)
 
     def repair(self) -> DoctorReport:
@@ -126,6 +133,14 @@ class Doctor:
         backup = self._repair_content(report, rebuild=True)
         after = self.diagnose()
         return DoctorReport(report.path, after.findings, backup=backup, last_backup=after.last_backup)
+
+    def salvage(self, to: str | PathLike[str]) -> SalvageReport:
+        """Write what can be read of a file that is beyond repair to a new one; see salvage.py."""
+        from recollect.upkeep.salvage import salvage
+
+        if _is_server(fspath(self.path)):
+            raise InvalidInput("Only a file can be salvaged; a server's operator has its own means.")
+        return salvage(self.path, to, self.embedder, self.clock)
 
     def _repair_content(self, before: DoctorReport, rebuild: bool = False) -> str:
         """Back up and repair the content; returns the path of the backup."""
@@ -248,7 +263,7 @@ class Doctor:
                 return
             inspector = FileInspector(path)
         except StoreError as error:
-            yield Finding(NOT_OPENED, "error", str(error), "Nothing can be recalled from it.")
+            yield Finding(NOT_OPENED, "error", str(error), f"Nothing can be recalled from it. {USE_BACKUP}")
             return
         try:
             self._last_backup = inspector.last_backup
@@ -414,6 +429,24 @@ class Doctor:
         return vectors, {id: refused[text] for id, text in texts.items() if text in refused}
 
 
+def _offer_salvage(path: str, finding: Finding) -> Finding:
+    """Say how much of a file that is beyond repair can be read."""
+    if finding.fix or finding.name not in UNREADABLE or not os.path.isfile(path):
+        return finding
+    try:
+        found = salvage_memories(Path(path))
+    except OSError:
+        return finding
+    if not found.memories:
+        return finding if finding.name == NOT_OPENED else replace(finding, means=f"{finding.means} {NOTHING_READABLE}")
+    damaged = f", {len(found.unverified)} of them from damaged pages" if found.unverified else ""
+    means = (
+        f"{finding.means} Without one: memories that can still be read: {len(found.memories)}{damaged}. "
+        f"'recollect --db {path} doctor --salvage NEW.db' writes them to a new file."
+    )
+    return replace(finding, means=means)
+
+
 def _is_server(path: str) -> bool:
     return "://" in path and not path.startswith(("sqlite:", "file:"))
 
@@ -434,9 +467,7 @@ def _check_pages(path: str) -> Finding | None:
         "best repair is a backup (recollect restore)."
     )
     if not report.intact:
-        return Finding(
-            WRONG_CHECKSUMS, "error", report.what, f"{cause} {DAMAGED_PAGES}", examples=report.ids[:EXAMPLES]
-        )
+        return Finding(WRONG_CHECKSUMS, "error", report.what, cause, examples=report.ids[:EXAMPLES])
     return Finding(
         WRONG_CHECKSUMS,
         "error",

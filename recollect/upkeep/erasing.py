@@ -26,6 +26,7 @@ from recollect.store.base import Bound, Store
 from recollect.store.disk import COPIES, remove_leftovers
 from recollect.store.erasing import Erasure, Receipt, Remaining, hash_id, receipt_from_dict
 from recollect.store.reference import ReferenceStore
+from recollect.store.retrying import retried
 from recollect.store.sqlite import SqliteStore
 from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 from recollect.store.text_fields import clear_word_caches
@@ -86,6 +87,7 @@ def open_caches(store: Store, embedder: Embedder | None) -> Iterator[Sequence[Sq
         cache.close()
 
 
+@retried
 def select_ids(store: Store, filter: FilterExpression | None, now: datetime, expired: bool = False) -> list[str]:
     """The ids of all memories that pass a filter, forgotten ones included; with ``expired`` those past their expiry."""
     with store.snapshot() as snapshot:

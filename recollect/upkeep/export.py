@@ -16,7 +16,8 @@ from recollect.errors import InvalidInput
 from recollect.model import JsonObject, Memory
 from recollect.model.json_records import EXPORT_FORMAT, to_json
 from recollect.model.memory import STATUSES
-from recollect.store.base import Store
+from recollect.store.base import Rows, Store
+from recollect.store.retrying import retried
 from recollect.text.words import slug
 
 BATCH_SIZE = 512  # memories that are read at a time
@@ -25,18 +26,13 @@ BATCH_SIZE = 512  # memories that are read at a time
 def export_records(store: Store, now: datetime) -> Iterator[JsonObject]:
     """Memories (forgotten ones, too) with their use and history, then edges and relations."""
     yield {"type": "recollect", "format": EXPORT_FORMAT}
-    with store.snapshot() as snapshot:
-        scope = snapshot.scope(None, STATUSES, now, hidden=True)
-        rows = snapshot.page(scope, "stored", scope.count)
+    rows = _stored_rows(store, now)
     exported: set[str] = set()
     for start in range(0, len(rows), BATCH_SIZE):
         batch = rows[start : start + BATCH_SIZE]
-        with store.snapshot() as snapshot:
-            ids = snapshot.ids(batch)
+        ids = _ids(store, batch)
         histories = {id: store.history(id) for id in ids}  # first: a version that is replaced meanwhile is not lost
-        with store.snapshot() as snapshot:
-            memories = snapshot.memories(batch)
-        for memory in memories:
+        for memory in _memories(store, batch):
             exported.add(memory.id)
             yield {"type": "memory", **to_json(memory)}
             for until, earlier in histories.get(memory.id, ()):
@@ -46,6 +42,25 @@ def export_records(store: Store, now: datetime) -> Iterator[JsonObject]:
             yield {"type": "edge", **to_json(edge)}
     for relation in store.entity_edges():
         yield {"type": "entity_edge", **to_json(relation)}
+
+
+@retried
+def _stored_rows(store: Store, now: datetime) -> Rows:
+    with store.snapshot() as snapshot:
+        scope = snapshot.scope(None, STATUSES, now, hidden=True)
+        return snapshot.page(scope, "stored", scope.count)
+
+
+@retried
+def _ids(store: Store, rows: Rows) -> Sequence[str]:
+    with store.snapshot() as snapshot:
+        return snapshot.ids(rows)
+
+
+@retried
+def _memories(store: Store, rows: Rows) -> Sequence[Memory]:
+    with store.snapshot() as snapshot:
+        return snapshot.memories(rows)
 
 
 MAX_NAME_CHARACTERS = 60  # of a title in a file name

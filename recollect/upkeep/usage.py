@@ -16,6 +16,7 @@ from recollect.model.filter import FilterExpression
 from recollect.model.memory import STATUSES
 from recollect.model.validation import micros
 from recollect.store.base import Flags, Floats, Rows, Scope, Snapshot, Store
+from recollect.store.retrying import retried
 from recollect.store.use_days import day_begins
 from recollect.text.times.phrases import with_moments
 
@@ -86,6 +87,7 @@ def _brief(memory: Memory) -> dict[str, Any]:
     return {"id": memory.id, "text": memory.text, **counts, "last_used": None if last is None else last.isoformat()}
 
 
+@retried
 def read_usage(
     store: Store,
     now: datetime,

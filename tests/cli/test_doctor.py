@@ -135,3 +135,22 @@ def test_status_says_why_auto_chose_a_model(recollect: Command, keep: Keep) -> N
     keep("The cup is blue.")
     assert "auto: the local model is installed" in recollect("--embedder", "auto", "status").out
     assert "--embedder names it" in recollect("--embedder", "none", "status").out
+
+
+def test_a_file_beyond_repair_is_salvaged_into_a_new_one(recollect: Command, keep: Keep, tmp_path: Path) -> None:
+    id = keep("The cup is blue.")
+    with (tmp_path / "memory.db").open("r+b") as file:
+        file.write(bytes(4096))  # its first page
+    outcome = recollect("doctor", "--fix")
+    assert outcome.code == 1
+    assert "memories that can still be read: 1." in outcome.out
+    assert "'recollect --db memory.db doctor --salvage NEW.db' writes them to a new file." in outcome.out
+    outcome = recollect("doctor", "--salvage", "new.db")
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[0] == (
+        "Salvaged: 1 memory and 0 links in new.db. Damaged pages: 1. History, use and folders were not carried over."
+    )
+    assert recollect("--db", "new.db", "recall", "cup", "--json").json["results"][0]["id"] == id
+    assert recollect("doctor", "--salvage", "new.db").err.startswith("error: new.db exists already")
+    assert recollect("doctor", "--salvage", "third.db", "--fix").code != 0
+    assert recollect("doctor", "--salvage", "third.db", "--json").json["memories"] == 1

@@ -40,7 +40,7 @@ OPEN: dict[str, Callable[[Path, Clock], Store]] = {
 }
 
 
-@pytest.fixture(params=[*OPEN, "postgres"])
+@pytest.fixture(params=[*OPEN, pytest.param("postgres", marks=pytest.mark.contract("B24"))])
 def store_factory(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[StoreFactory]:
     """Opens empty stores of one kind, as many as a test needs; all are closed in the end."""
     opened: list[Store] = []

@@ -30,10 +30,8 @@ from tests.cli.conftest import Command, recollect
 from tests.serve.http_server import start
 
 __all__ = ["recollect"]  # the fixture
-pytestmark = [
-    pytest.mark.contract("B6"),
-    pytest.mark.file("it looks for bytes in files; tests/postgres/test_erased_bytes.py has those of a server"),
-]
+pytestmark = pytest.mark.contract("B6")
+of_files = pytest.mark.file("it looks for bytes in files; tests/postgres/test_erased_bytes.py has those of a server")
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 # Every word of the memories that are erased, of their earlier versions, and of what else tells of them.
@@ -60,7 +58,8 @@ class Embedding:
 
 
 def open_mind(folder: Path, **options: Any) -> Mind:
-    given = {"embedder": Embedding(), "clock": lambda: NOW, "durability": "fast", "embedding_cache": True}
+    given = {"embedder": Embedding(), "clock": lambda: NOW, "durability": "fast"}
+    given["embedding_cache"] = folder / "memory.db-vectors"
     return Mind(folder / "memory.db", **{**given, **options})
 
 
@@ -122,6 +121,7 @@ TEXTS = (
 )
 
 
+@of_files
 def test_no_file_has_a_byte_of_an_erased_user(tmp_path: Path) -> None:
     with open_mind(tmp_path, query_cache=QueryCache()) as mind:
         fill(mind)
@@ -136,6 +136,7 @@ def test_no_file_has_a_byte_of_an_erased_user(tmp_path: Path) -> None:
     assert leftovers(tmp_path, *vectors) == []
 
 
+@of_files
 def test_no_file_has_a_byte_of_memories_that_are_erased_by_id(tmp_path: Path) -> None:
     with open_mind(tmp_path) as mind:
         fill(mind)
@@ -160,7 +161,8 @@ def test_what_is_left_is_sound_and_answers_as_before(tmp_path: Path) -> None:
         assert [(each.id, each.text) for each in mind.recall("cup number 12", 5, recipe="default")] == before
         mind.remember("The zanzibar quokka is another one.", id="new")
         assert mind.recall("zanzibar")[0].id == "new"  # its words have numbers again
-    assert [str(each) for each in Doctor(tmp_path / "memory.db", Embedding()).diagnose().findings] == []
+        path = mind.path
+    assert [str(each) for each in Doctor(path, Embedding()).diagnose().findings] == []
 
 
 def test_another_process_that_knows_erased_words_writes_them_anew(tmp_path: Path) -> None:
@@ -173,6 +175,7 @@ def test_another_process_that_knows_erased_words_writes_them_anew(tmp_path: Path
         assert mind.recall("zanzibar")[0].id == other.recall("zanzibar")[0].id == "b"
 
 
+@of_files
 def test_no_file_has_a_byte_after_the_vectors_were_made_again(tmp_path: Path) -> None:
     with open_mind(tmp_path) as mind:
         fill(mind)
@@ -185,6 +188,7 @@ def test_no_file_has_a_byte_after_the_vectors_were_made_again(tmp_path: Path) ->
         assert leftovers(tmp_path, *new, *old) == []
 
 
+@of_files
 def test_a_cache_beside_the_file_is_purged_also_without_an_embedder(tmp_path: Path) -> None:
     with open_mind(tmp_path) as mind:
         fill(mind)
@@ -194,6 +198,7 @@ def test_a_cache_beside_the_file_is_purged_also_without_an_embedder(tmp_path: Pa
     assert leftovers(tmp_path, *vectors) == []
 
 
+@of_files
 def test_the_vectors_of_memories_that_remain_stay_in_the_cache(tmp_path: Path) -> None:
     class Counting(Embedding):
         texts = 0
@@ -233,6 +238,7 @@ def with_index_files(folder: Path) -> Iterator[Mind]:
         yield Mind(store=store, embedder=Embedding(), clock=lambda: NOW, embedding_cache=folder / "memory.db-vectors")
 
 
+@of_files
 def test_no_file_of_the_index_has_a_byte_of_what_was_erased(tmp_path: Path) -> None:
     index = tmp_path / "memory.db-index"
     with with_index_files(tmp_path) as mind:
@@ -257,6 +263,7 @@ def test_no_file_of_the_index_has_a_byte_of_what_was_erased(tmp_path: Path) -> N
     assert leftovers(tmp_path, *vectors) == []
 
 
+@of_files
 def test_an_erasure_is_pending_while_another_process_writes_the_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,6 +281,7 @@ def test_an_erasure_is_pending_while_another_process_writes_the_index(
     assert leftovers(tmp_path) == []
 
 
+@of_files
 def test_a_server_keeps_neither_ids_nor_hashes_of_what_was_erased(tmp_path: Path) -> None:
     text = "The zanzibar quokka."
     with start(tmp_path) as server:
@@ -431,6 +439,7 @@ def test_a_receipt_tells_kinds_counts_and_hashes_and_never_content(tmp_path: Pat
             mind.verify_erasure({"ids": ["x"]})
 
 
+@of_files
 def test_an_erasure_is_applied_again_to_a_restored_copy(tmp_path: Path) -> None:
     with open_mind(tmp_path) as mind:
         fill(mind)
@@ -456,6 +465,7 @@ def test_an_erasure_is_applied_again_to_a_restored_copy(tmp_path: Path) -> None:
 # Other processes, and ends in the middle.
 
 
+@of_files
 def test_an_erasure_is_pending_while_another_process_reads_an_older_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -497,6 +507,7 @@ def _erase_and_die(folder: Path, step: str, after: bool) -> None:
         mind.erase(user=OWNER)
 
 
+@of_files
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_a_kill_in_the_middle_erases_nothing_or_everything(tmp_path: Path, step: str, after: bool) -> None:

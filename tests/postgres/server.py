@@ -183,6 +183,32 @@ def started(settings: Mapping[str, str] | None = None) -> Iterator[PostgresServe
 
 
 @contextmanager
+def replica_of(leader: PostgresServer, settings: Mapping[str, str] | None = None) -> Iterator[PostgresServer]:
+    """A server on a socket of its own that follows another one; gone afterwards."""
+    assert leader.programs is not None
+    folder = Path(tempfile.mkdtemp(prefix="recollect-replica-"))
+    try:
+        account = account_for_server()
+        if account is not None:
+            os.chown(folder, account.pw_uid, account.pw_gid)
+        copy = ["-D", str(folder / "data"), "--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
+        command = [str(leader.programs / "pg_basebackup"), "-d", leader.url(), *copy]
+        copied = subprocess.run(command, capture_output=True, text=True, **run_as(), cwd=folder)
+        if copied.returncode != 0:
+            raise RuntimeError(f"pg_basebackup failed: {copied.stderr}")
+        where = {"unix_socket_directories": str(folder)}
+        parameters = {**leader.parameters, "host": str(folder)}
+        server = PostgresServer(parameters, leader.programs, folder, {**leader.settings, **where, **(settings or {})})
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
 def available() -> Iterator[PostgresServer]:
     """The server that the environment names, or a new one. Raises ServerMissing."""
     url = os.environ.get(ENVIRONMENT_VARIABLE)

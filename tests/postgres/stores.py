@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from os import PathLike, fspath
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from recollect.store.sqlite.store import VectorSearch
 
 ROLE = "recollect_app"
+SCHEMA_FILE = "a schema of the server of the tests: "
 TEST_STORE = "RECOLLECT_TEST_STORE"  # "postgres": what tests open by the path of a file is a schema on a server
 
 
@@ -33,6 +37,7 @@ class EmptyStores:
     def __init__(self, server: PostgresServer, name: str) -> None:
         self.server = server
         self.name = name
+        self.spoilt: set[str] = set()  # schemas that a test has damaged
         self._free: list[str] = []
         self._numbers = count()
         server.create_database(name)
@@ -77,6 +82,9 @@ class EmptyStores:
     def empty(self, schema: str) -> None:
         from recollect.store.postgres.migrations import BY_TENANT
 
+        if schema in self.spoilt:
+            self.server.execute(f'DROP SCHEMA "{schema}" CASCADE', self.name)
+            return
         tables = ("memories", *BY_TENANT, "spaces")
         deleted = [f'DELETE FROM "{schema}".{name};' for name in tables]  # quicker than TRUNCATE for a few rows
         deleted.append(f'DELETE FROM "{schema}".collections WHERE tenant > 0;')
@@ -85,13 +93,13 @@ class EmptyStores:
 
 
 class StoresByPath:
-    """Opens a schema on the server wherever a test opens a file: always the same one for the same path."""
+    """Opens a schema on the server wherever a test opens a file. The file itself has the name of the schema, so that
+    commands find it, and it may be renamed. A file that is no such file is opened as it is."""
 
     def __init__(self, stores: EmptyStores) -> None:
         self.stores = stores
-        self.schemas: dict[str, str] = {}
+        self.taken: set[str] = set()
         self._open_store = Mind._open_store
-        self._temporary = count()
 
     def open(
         self, mind: Mind, path: str | PathLike[str], readonly: bool, durability: str, vector_search: VectorSearch
@@ -101,16 +109,60 @@ class StoresByPath:
         if not isinstance(path, (str, PathLike)) or "://" in fspath(path):
             return self._open_store(mind, path, readonly, durability, vector_search)
         is_temporary = fspath(path) == ":memory:"
-        key = f":memory:{next(self._temporary)}" if is_temporary else os.path.realpath(path)
-        if readonly and key not in self.schemas:
+        file = Path(path)
+        if readonly and not is_temporary and not file.exists():
             raise StoreError(f"There is no memory at {path}.")
-        if key not in self.schemas:
-            self.schemas[key] = self.stores.take()
-        return PostgresStore(self.stores.url(self.schemas[key]), mind.clock, readonly=readonly)
+        if is_temporary or not file.exists() or not file.stat().st_size:
+            schema = self.stores.take()
+            self.taken.add(schema)
+            if not is_temporary:
+                file.write_text(f"{SCHEMA_FILE}{schema}", "utf-8")
+        elif (name := schema_name(file)) is None:
+            return self._open_store(mind, path, readonly, durability, vector_search)
+        else:
+            schema = name
+        TestSchema.by_name[schema] = TestSchema(schema, self.stores)
+        return PostgresStore(self.stores.url(schema), mind.clock, readonly=readonly)
 
     def empty_all_but(self, kept: set[str]) -> None:
-        for key in self.schemas.keys() - kept:
-            self.stores.empty(self.schemas.pop(key))
+        for schema in self.taken - kept:
+            self.taken.remove(schema)
+            self.stores.empty(schema)
+
+
+def schema_name(file: Path) -> str | None:
+    """The name of the schema that a file stands for."""
+    raw = file.read_bytes()[: len(SCHEMA_FILE) + 64]
+    return raw.decode().removeprefix(SCHEMA_FILE) if raw.startswith(SCHEMA_FILE.encode()) else None
+
+
+@dataclass(frozen=True)
+class TestSchema:
+    """A schema that stands for a file, for tests that look into it or damage it beside the library."""
+
+    __test__ = False
+    by_name: ClassVar[dict[str, TestSchema]] = {}
+    name: str
+    stores: EmptyStores
+
+    def execute(self, statement: str) -> list[Any]:
+        """As superuser, with its tables. One that is changed is not used for another test."""
+        import psycopg
+
+        if not statement.startswith("SELECT"):
+            self.stores.spoilt.add(self.name)
+        with psycopg.connect(self.stores.server.url(self.stores.name), autocommit=True) as connection:
+            connection.execute(f'SET search_path = "{self.name}", public'.encode())
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+
+def schema_of(path: str | Path) -> TestSchema | None:
+    """The schema that a file stands for, or that a URL names."""
+    if "://" in str(path):
+        return TestSchema.by_name[dict(parse_qsl(urlsplit(str(path)).query))["schema"]]
+    name = schema_name(Path(path)) if Path(path).is_file() else None
+    return None if name is None else TestSchema.by_name[name]
 
 
 def _never() -> datetime:
@@ -144,6 +196,6 @@ def emptied_after_the_test(request: pytest.FixtureRequest, stores_by_path: Store
     marked = request.node.get_closest_marker("file")
     if marked is not None:
         pytest.skip(f"only for a file: {marked.args[0]}")
-    before = {*stores_by_path.schemas}
+    before = {*stores_by_path.taken}
     yield
     stores_by_path.empty_all_but(before)

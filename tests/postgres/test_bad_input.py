@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-import resource
+import shutil
+import signal
+import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -24,7 +28,7 @@ from recollect.store.postgres import PostgresStore
 from recollect.store.postgres.connections import decode_text, encode_text, parse_url
 from tests.conftest import Clock
 from tests.postgres.fixtures import Database
-from tests.postgres.server import OWNER, PostgresServer, started
+from tests.postgres.server import OWNER, PostgresServer, account_for_server, started
 from tests.postgres.stores import EmptyStores
 
 
@@ -100,6 +104,31 @@ def test_a_database_of_another_encoding_is_refused(postgres: PostgresServer, dat
         assert tables_of(postgres, name) == 0
     finally:
         postgres.drop_database(name)
+
+
+@pytest.mark.slow
+def test_a_database_of_another_collation_orders_as_a_file_does(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with TemporaryDirectory() as locales, ExitStack() as stack:
+        made = f"{locales}/de_DE.UTF-8"
+        if subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", made], capture_output=True).returncode:
+            pytest.skip("there are no definitions of locales here")
+        os.chmod(locales, 0o755)  # the server may run as another user
+        monkeypatch.setenv("LOCPATH", locales)
+        server = stack.enter_context(started())
+        server.create_database("german", "template0", "ENCODING 'UTF8' LOCALE 'de_DE.UTF-8'")
+        server.execute("CREATE EXTENSION vector", "german")
+        assert server.execute("SELECT 'ä' < 'z', 'a' < 'B'", "german") == [(True, True)]
+        ids = ["b", "B", "a10", "a9", "ä", "z", "_", "ss", "ß"]
+        found = []
+        for path in (server.url("german", OWNER), str(tmp_path / "memory.db")):
+            with recollect.open(path, embedder=None, clock=clock) as mind:
+                mind.remember_many({"text": "The cup.", "id": id, "user": id, "topic": id} for id in ids)
+                chosen = [memory.id for memory in mind.list({"topic": "ss"})]
+                found.append(([hit.id for hit in mind.recall("cup", k=9)], [each.id for each in mind.list()], chosen))
+        assert found[0] == found[1]
+        assert found[0][2] == ["ss"]
 
 
 def test_a_server_that_is_not_there_is_an_error_within_seconds() -> None:
@@ -206,23 +235,117 @@ def test_a_writer_that_waits_too_long_for_another_gives_up(owned: PostgresStore,
     assert owned.status().memories == {"active": 1}
 
 
+def test_a_table_that_is_locked_too_long_ends_a_step_of_a_recall_and_not_the_recall(database: Database) -> None:
+    with recollect.open(f"{database.url}&lock_timeout=0.2", embedder="local", collection="main") as mind:
+        mind.remember("The cup is blue.")
+        with psycopg.connect(database.admin_url) as locking:
+            locking.execute("LOCK TABLE recollect.vocabulary IN ACCESS EXCLUSIVE MODE")
+            recall = mind.recall("cup", recipe="robotmem")
+            assert [hit.text for hit in recall] == ["The cup is blue."]
+            (failure,) = recall.trace.failures
+            assert failure.name == "words"
+            assert "lock timeout" in failure.reason
+        assert not mind.recall("cup", recipe="robotmem").trace.failures
+
+
+def test_a_connection_that_is_cut_while_it_commits_is_written_again_and_once(
+    owned: PostgresStore, database: Database
+) -> None:
+    for statement in (
+        "CREATE SEQUENCE public.commits",
+        "GRANT USAGE ON SEQUENCE public.commits TO PUBLIC",
+        (
+            "CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF nextval('public.commits') = 1 THEN "
+            "PERFORM pg_terminate_backend(pg_backend_pid()); END IF; RETURN NULL; END $$"
+        ),
+        (
+            "CREATE CONSTRAINT TRIGGER cut AFTER INSERT ON recollect.memories DEFERRABLE INITIALLY DEFERRED "
+            "FOR EACH ROW EXECUTE FUNCTION cut()"
+        ),
+    ):
+        database.server.execute(statement, database.name)
+    with Mind(store=owned, embedder=None) as mind:
+        mind.remember("The cup is blue.")
+        assert [hit.text for hit in mind.recall("cup", k=9)] == ["The cup is blue."]
+    assert database.server.execute("SELECT last_value FROM commits", database.name) == [(2,)], "it was cut once"
+
+
+@contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[Callable[[int], object]]:
+    """A file system of that size in a folder; yields a function that makes it larger."""
+    try:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "none", folder], check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("only the administrator of a machine can mount a small disk")
+    try:
+        yield lambda more: subprocess.run(["mount", "-o", f"remount,size={more}m", folder], check=True)
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def random_texts(count: int) -> list[str]:
+    return [os.urandom(15_000).hex() for _ in range(count)]
+
+
 @pytest.mark.slow
-def test_a_disk_without_room_is_an_error_and_nothing_is_half_written() -> None:
-    """The files of this server may not grow beyond 17 MB: to its processes, that is what a full disk looks like."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (17 << 20, before[1]))  # a file of its log has 16
+def test_a_full_disk_is_an_error_and_nothing_is_half_written(tmp_path: Path) -> None:
     with ExitStack() as stack:
-        try:
-            server = stack.enter_context(started())
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        server.create_database("full")
+        server = stack.enter_context(started())
+        folder = server.folder / "small" if server.folder else tmp_path
+        folder.mkdir()
+        enlarge = stack.enter_context(small_disk(folder, 32))
+        shutil.chown(folder, *([account.pw_uid, account.pw_gid] if (account := account_for_server()) else []))
+        server.execute(f"CREATE TABLESPACE small LOCATION '{folder}'")
+        server.create_database("full", options="TABLESPACE small")
         mind = stack.enter_context(recollect.open(server.url("full", OWNER), embedder=None))
         mind.remember("There was room.")
-        with pytest.raises(StoreError):
-            mind.remember_many(os.urandom(30_000).hex() for _ in range(360))
+        with pytest.raises(StoreError, match=r"has no room: .*No space left on device.*Nothing was written"):
+            mind.remember_many(random_texts(1500))
         assert [hit.text for hit in mind.recall("room")] == ["There was room."]
         assert mind.status().store.memories == {"active": 1}
+        enlarge(256)
+        mind.remember("There is room again.")
+        assert mind.status().store.memories == {"active": 2}
+        server.drop_database("full")
+        server.execute("DROP TABLESPACE small")
+
+
+@pytest.mark.slow
+def test_a_full_disk_of_the_log_stops_the_server_and_loses_nothing_that_was_acknowledged() -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(started({"fsync": "on", "wal_init_zero": "on", "max_wal_size": "4GB"}))
+        assert server.folder is not None
+        server.create_database("full")
+        log = server.folder / "data" / "pg_wal"
+        server.stop()
+        before = log.rename(server.folder / "wal")
+        log.mkdir()
+        enlarge = stack.enter_context(small_disk(log, 80))
+        shutil.copytree(before, log, dirs_exist_ok=True)
+        if account := account_for_server():
+            for path in (log, *log.rglob("*")):
+                os.chown(path, account.pw_uid, account.pw_gid)
+        log.chmod(0o700)
+        server.start()
+        url = f"{server.url('full', OWNER)}&retry_timeout=0&pool_timeout=3"
+        acknowledged: list[int] = []
+
+        def write(mind: Mind) -> None:
+            for number in range(1000):
+                mind.remember_many([*random_texts(10), f"Batch {number}."])
+                acknowledged.append(number)
+
+        with recollect.open(url, embedder=None) as mind, pytest.raises(StoreError):
+            write(mind)
+        assert acknowledged
+        server.stop(signal.SIGQUIT)
+        enlarge(1024)
+        server.start()
+        with recollect.open(url, embedder=None) as mind:
+            batches = [memory.text for memory in mind.list() if memory.text.startswith("Batch")]
+            assert sorted(batches) == sorted(f"Batch {number}." for number in acknowledged)
+            assert mind.status().store.memories == {"active": 11 * len(acknowledged)}
+        server.stop()
 
 
 # Bad values.

@@ -21,6 +21,7 @@ from recollect.store.base import Bound
 from recollect.store.postgres import PostgresStore
 from recollect.store.postgres.statements import walls
 from recollect.store.postgres.vector_index import VectorIndex, build_indexes
+from recollect.upkeep.copying import copy_store
 from recollect.upkeep.doctor import Doctor
 from tests.postgres.fixtures import Database
 from tests.postgres.server import OWNER
@@ -139,6 +140,26 @@ def test_doctor_warns_of_a_role_that_bypasses_row_level_security(database: Datab
 
 def test_doctor_tells_why_a_server_cannot_be_opened() -> None:
     assert names(Doctor("postgresql://nobody@127.0.0.1:1/memory").diagnose()) == {"it cannot be opened"}
+
+
+def test_one_tenant_is_moved_to_another_server_beside_what_is_there(database: Database) -> None:
+    tenant = Bound(collection="anna")
+    with recollect.open(f"{database.url}&schema=old", embedder="local", clock=lambda: NOW) as old:
+        old.remember_many({"text": text, "collection": name} for text in TEXTS for name in ("anna", "ben"))
+        (first,) = old.recall("parcel 3", k=1, filter={"collection": "anna"})
+        old.edit(first.id, text="Parcel 3 has left the hall.")
+        with recollect.open(f"{database.url}&schema=new", embedder="local", clock=lambda: NOW) as new:
+            new.remember("A cup.", collection="carla")
+            source, copy = (
+                Mind(store=mind.store, embedder="local", collection="anna", clock=lambda: NOW) for mind in (old, new)
+            )
+            before = answers(source)
+            copy_store(old.store.within(tenant), new.store.within(tenant))
+            assert answers(copy) == before
+            assert [memory.text for _, memory in new.history(first.id)] == [first.text]
+            assert new.status().store.collections == {"anna": len(TEXTS), "carla": 1}
+            old.erase(collection="anna")
+            assert old.status().store.collections == {"ben": len(TEXTS)}
 
 
 # Approximate search.

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from bench import datasets
+from bench.synthetic_data import TextGenerator
 from recollect import Mind
 from recollect.model import Memory
 from recollect.recall.registry import BUILT_IN
@@ -19,6 +20,7 @@ from recollect.upkeep.copying import copy_store
 from tests.conftest import Clock
 from tests.postgres.stores import EmptyStores
 
+pytestmark = pytest.mark.contract("B24")
 FOLDERS = [folder / "shared" / "data" for folder in Path(__file__).absolute().parents]
 DATA = next((folder for folder in FOLDERS if folder.is_dir()), None)
 WITHOUT_RERANKING: dict[str, dict[str, Any]] = {"qmd": {"reranker": None}, "jeffsbrain": {"rerank": False}}
@@ -61,6 +63,16 @@ def count_differences(
         source.close()
         server.close()
     return len(found), [each for each in found if each[2] != each[3]]
+
+
+def test_generated_memories_give_the_same_answers(empty_stores: EmptyStores, tmp_path: Path, clock: Clock) -> None:
+    generator = TextGenerator(seed=11)
+    texts = generator.texts(150)
+    memories = [Memory(text, session=f"s{at // 10}", position=at, collection="main") for at, text in enumerate(texts)]
+    questions = [each.text for each in generator.questions(5, texts, generator.vectors(len(texts)))]
+    asked, different = count_differences(empty_stores, tmp_path, clock, memories, questions)
+    assert asked == 5 * len(BUILT_IN)
+    assert different == []
 
 
 @needs_data

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from recollect import InvalidInput, Mind, when
+from recollect import open as open_store
 
-from .kit import BAG, Clock, ids, open_mind
+from .kit import BAG, Clock, ids, open_mind, step
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
 
@@ -78,3 +79,85 @@ def test_the_beginning_of_an_id_is_not_stored_as_a_newer_fact(mind: Mind) -> Non
     with pytest.raises(InvalidInput, match="give all of it"):
         mind.supersede(old.id, new.id[:6])
     assert mind.supersede(old.id, new.id).id == new.id
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "follow_up"),
+    [
+        ("How much is the rent?", "1,020 a month.", "And before that?"),
+        ("What rent do I pay now?", "1,020.", "what was it before?"),
+        ("Wie hoch ist die Miete?", "1.020 im Monat.", "Und davor?"),
+        ("How much was the rent in 2026?", "1,020 a month.", "And before that?"),
+    ],
+)
+def test_what_was_before_is_the_same_question_for_an_earlier_time(
+    tmp_path: Path, question: str, answer: str, follow_up: str
+) -> None:
+    texts = {
+        "en": ("The rent is {}.", "The rent goes up to {} from May.", "Rita bought a dog.", "We flew to Oslo."),
+        "de": (
+            "Die Miete beträgt {}.",
+            "Die Miete steigt ab Mai auf {}.",
+            "Rita hat einen Hund.",
+            "Wir waren in Oslo.",
+        ),
+    }["de" if follow_up.startswith("Und") else "en"]
+    rents = ("900", "960", "1.020" if follow_up.startswith("Und") else "1,020")
+    with Mind(tmp_path / "memory.db", clock=lambda: datetime(2026, 11, 18, tzinfo=UTC)) as mind:
+        mind.remember(texts[0].format(rents[0]), id="first", created="2024-03-01")
+        mind.remember(texts[1].format(rents[1]), id="second", created="2025-04-01")
+        mind.remember(texts[2], id="other", created="2025-05-01")
+        mind.remember(texts[1].format(rents[2]), id="third", created="2026-04-01")
+        mind.remember(f"{rents[2]}, noted.", id="noted", created="2026-04-02", role="assistant")
+        mind.remember(texts[3], id="trip", created="2026-05-01")
+        history = [{"role": "user", "text": question}, {"role": "assistant", "text": answer}]
+        recall = mind.recall(follow_up, history=history)
+        assert recall[0].id == "second"
+        assert question in step(recall, "FollowUp")["detail"]["asked again"]
+
+
+@pytest.mark.parametrize(
+    "question", ["What changed about my salary at Acme?", "What has changed about the price of bread?"]
+)
+def test_a_question_for_a_change_is_not_one_for_an_amount(tmp_path: Path, question: str) -> None:
+    texts = [
+        "I work at Acme.",
+        "Acme pays more since May.",
+        "Bread is dearer since May.",
+        "Ida got a dog.",
+        "I like tea.",
+    ]
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        mind.remember_many([*texts, "We flew to Oslo.", "Tom plays chess.", "The lake was cold.", "My boss is Eve."])
+        judged = step(mind.recall(question), "confidence")["detail"]
+        assert judged["no amount"] == 0
+        assert "changed" not in judged["words missing"]
+
+
+def test_a_question_for_a_change_gets_the_newest_statement(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        mind.remember("The rent is 900 a month.", id="old", created="2025-03-01")
+        mind.remember("We went to the lake.", id="lake", created="2025-04-01")
+        mind.remember("The rent is 960 a month, says Mr Pettifer.", id="new", created="2026-03-01")
+        recall = mind.recall("what changed about the rent?")
+        assert ids(recall)[:2] == ["new", "old"]
+        assert "earlier statement" in recall[0].notes[0]
+
+
+@pytest.mark.parametrize("store", ["memory.db", "memory:"])
+def test_told_days_are_those_of_the_minds_time_zone(tmp_path: Path, store: str) -> None:
+    evening = datetime(2026, 3, 6, 3, tzinfo=UTC)  # ten in the evening of 5 March in New York
+    path = str(tmp_path / store) if store.endswith("db") else store
+    with open_store(path, embedder=BAG, clock=Clock(evening), tz="America/New_York") as mind:
+        mind.remember("we met Rita yesterday", id="met", session="s")
+        mind.remember("the roof was painted", id="painted", created="2026-03-03T20:00:00-05:00")
+        assert ids(mind.recall("what happened on 4 March?")) == ["met"]
+        assert "met" not in ids(mind.recall("what happened on 3 March?"))
+        assert ids(mind.recall("what happened today?")) == ["met"]  # told today, in New York
+        mind.edit("met", text="we met Rita and Tom yesterday")
+        assert ids(mind.recall("what happened on 4 March?")) == ["met"]
+
+
+def test_a_zone_that_does_not_exist_is_refused_when_a_mind_is_opened(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="Mars"):
+        Mind(tmp_path / "memory.db", tz="Mars/Olympus")

@@ -44,3 +44,14 @@ def test_a_query_of_200_kb_is_answered(mind: Mind, kind: str) -> None:
 def test_the_trace_says_how_many_words_were_not_looked_up(mind: Mind) -> None:
     step = next(step for step in mind.recall(QUERIES["different words"]).trace.steps if step.name == "ContentWords")
     assert step.detail["words not looked up"] > 1000
+
+
+def test_a_memory_is_not_said_to_have_every_word_when_some_were_not_looked_up(tmp_path: Path) -> None:
+    known = " ".join(f"word{number}" for number in range(1100))
+    with Mind(tmp_path / "memory.db", embedder=None) as mind, changed_limits(query_bytes=1_000_000):
+        mind.remember(known)
+        step = next(step for step in mind.recall(known, recipe="openclaw").trace.steps if step.name == "words")
+        assert step.detail["with all words"] == 0
+        first = known[: known.index("word400")]
+        step = next(step for step in mind.recall(first, recipe="openclaw").trace.steps if step.name == "words")
+        assert step.detail["with all words"] == 1

@@ -12,7 +12,6 @@ import pytest
 
 from recollect import Filter, Mind
 
-COUNTED = pytest.mark.xfail(reason="another number is taken for the amount", strict=True)
 WORLD = Path(__file__).parent.parent / "fixtures" / "silence.json"
 
 
@@ -51,7 +50,7 @@ def test_many_questions_on_known_things_that_have_no_answer_are_recognised(
 ) -> None:
     asked = [each["text"] for each in labelled["questions"] if not each["relevant"]]
     recognised = [text for text in asked if low[text]]
-    assert len(recognised) >= len(asked) // 5, recognised  # few: most near misses still look like answers
+    assert len(recognised) >= len(asked) // 3, recognised  # most near misses still look like answers
 
 
 @pytest.mark.parametrize(
@@ -59,7 +58,7 @@ def test_many_questions_on_known_things_that_have_no_answer_are_recognised(
     [
         ("What did Rentokil charge?", "en"),
         ("What did the vet bill for Pudding come to?", "en"),
-        pytest.param("What does Haxby Mill charge for a sack of flour?", "en", marks=COUNTED),
+        ("What does Haxby Mill charge for a sack of flour?", "en"),
         ("Was verlangt der Zimmermann für den Steg?", "de"),
         ("周渝的工资是多少？", "zh"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -204,3 +204,95 @@ def test_what_was_stated_before_a_year_and_changed_after_it_held_during_it(
             ("new", "2026-01-04T10:00", "The rent was raised to 1,620."),
         )
         assert ids(mind.recall(question, 3))[0] == wanted
+
+
+@pytest.mark.contract("B14")
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("Wo arbeite ich?", "quit"),
+        ("Bei welcher Firma arbeite ich jetzt?", "quit"),
+        ("Wer ist mein Arbeitgeber?", "quit"),
+        ("Wo habe ich vorher gearbeitet?", "job"),
+    ],
+)
+def test_a_change_of_jobs_is_told_by_the_name_of_the_old_one(tmp_path: Path, question: str, wanted: str) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        tell(
+            mind,
+            ("job", "2023-05-01T10:00", "Ich arbeite bei der Firma Globus als Buchhalter."),
+            ("dog", "2023-06-01T10:00", "Ida mag Hunde."),
+            ("quit", "2025-09-01T10:00", "Ich habe bei Globus gekündigt und bei Acme angefangen."),
+            ("cinema", "2025-10-01T10:00", "Gestern waren wir im Kino."),
+        )
+        assert ids(mind.recall(question, 3))[0] == wanted
+
+
+@pytest.mark.contract("B14")
+@pytest.mark.parametrize("question", ["我的手机号是多少？", "What is my phone number?"])
+def test_numbers_of_the_same_format_are_values_of_the_same_thing(tmp_path: Path, question: str) -> None:
+    chinese = not question.isascii()
+    texts = ("手机号是0176 5550233，帮我存一下。", "换了新手机卡，号码是0176 5550871。", "我养了一只猫。")
+    english = ("My phone number is 07700 900318.", "I lost my phone, you reach me on 07700 900555.", "I have a cat.")
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        old, new, other = texts if chinese else english
+        tell(
+            mind,
+            ("old", "2024-03-01T10:00", old),
+            ("other", "2025-02-01T10:00", other),
+            ("new", "2026-03-01T10:00", new),
+        )
+        assert ids(mind.recall(question, 3))[0] == "new"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("Wir ziehen um, ab Juni sind wir im Kumpfmühler Weg 3.", "kumpfmühler weg 3"),
+        ("Signed for 9 Tanner's Court, ground floor.", "9 tanner's court"),
+    ],
+)
+def test_streets_of_several_words_are_addresses(text: str, place: str) -> None:
+    found = find_residence(text)
+    assert found is not None
+    assert (found.subject, found.place) == ("", place)
+
+
+def test_a_home_near_the_office_is_still_a_home(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        tell(
+            mind,
+            ("old", "2024-03-01T10:00", "我住在玉林路18号，养了一只猫。"),
+            ("colleague", "2025-02-01T10:00", "周姐是我同事，就住楼上。"),
+            ("new", "2026-03-01T10:00", "搬家了！现在住桐梓林北路6号，离公司走路十分钟。"),
+        )
+        assert ids(mind.recall("我现在住哪儿？", 3))[0] == "new"
+        assert ids(mind.recall("我以前住在哪里？", 3))[0] == "old"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "question"),
+    [
+        ("Priya leads the payments team.", "Marco took over the payments team from Priya.", "who leads payments?"),
+        ("We use Jenkins for CI.", "We migrated CI from Jenkins to GitHub Actions.", "which CI do we use?"),
+        (
+            "Deploys happen on Tuesdays and Thursdays.",
+            "No deploys on Thursdays any more, only Tuesdays.",
+            "when do we deploy?",
+        ),
+        ("My dentist is Dr. Brandt in Kiel.", "I switched dentists, now I go to Dr. Yilmaz.", "who is my dentist now?"),
+    ],
+)
+def test_what_was_taken_over_or_replaced_is_the_present_value(
+    tmp_path: Path, before: str, after: str, question: str
+) -> None:
+    others = [
+        "The retro went badly.",
+        "Acme reported a login bug.",
+        "We had lunch at the Thai place.",
+        "Tom likes tea.",
+    ]
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        for days, text in ((200, before), (100, after), *((50 - at, text) for at, text in enumerate(others))):
+            mind.remember(text, created=NOW - timedelta(days=days))
+        assert mind.recall(question, k=2)[0].text == after

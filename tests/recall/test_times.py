@@ -287,3 +287,33 @@ def test_what_must_be_done_by_a_day_is_not_only_a_time(mind: Mind) -> None:
     recall = mind.recall("what must I do by the end of June?")
     assert step(recall, "words")["outcome"] == "ran"
     assert recall[0].id == "form"
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("what do I need to do in December?", "coming"),
+        ("what is happening in December?", "coming"),
+        ("what did I do in December?", "past"),
+        ("Was muss ich im Dezember erledigen?", "coming"),
+        ("十二月我有什么安排？", "coming"),
+    ],
+)
+def test_a_month_is_the_coming_one_for_a_question_about_what_is_to_come(mind: Mind, question: str, first: str) -> None:
+    mind.remember("we flew to Oslo", id="past", created="2024-12-10")
+    mind.remember("the passport runs out on 12 December 2025", id="coming", created="2025-06-01")
+    assert ids(mind.recall(question))[0] == first
+
+
+def test_the_last_month_of_that_name_is_meant_where_nothing_is_known_of_the_coming_one(mind: Mind) -> None:
+    mind.remember("we flew to Oslo", id="past", created="2024-12-10")
+    mind.remember("we flew to Rome", id="other", created="2025-03-10")
+    assert ids(mind.recall("what is there to see in December?"))[0] == "past"
+
+
+def test_the_name_of_a_holiday_is_also_a_word(mind: Mind) -> None:
+    mind.remember("the lamb was dry", id="same day", created="2025-04-21")
+    mind.remember("Easter was lovely, Rita cooked", id="Easter", created="2025-04-21")
+    recall = mind.recall("who cooked at Easter?")
+    assert step(recall, "ContentWords")["detail"]["words"] == "cooked, easter"
+    assert recall[0].id == "Easter"

@@ -42,9 +42,11 @@ class RunningServer:
 
 
 @contextlib.contextmanager
-def start(folder: Path, embedder: Any = None, **settings: Any) -> Iterator[RunningServer]:
+def start(
+    folder: Path, embedder: Any = None, path: str | Path | None = None, **settings: Any
+) -> Iterator[RunningServer]:
     """A server on a new database, on any free port."""
-    with Mind(folder / "memory.db", embedder=embedder) as mind:
+    with Mind(path or folder / "memory.db", embedder=embedder) as mind:
         tokens = TokenFile.beside(mind.path)
         made: list[Backend] = []
 

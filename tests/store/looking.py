@@ -7,6 +7,7 @@ from typing import Any
 
 from recollect import Mind
 from recollect.store.sqlite.checksums import connect
+from tests.postgres.stores import schema_of
 
 
 def held(mind: Mind, *but: str) -> list[dict[str, Any]]:
@@ -18,8 +19,10 @@ def texts(mind: Mind, query: str, **options: Any) -> list[str]:
     return [result.text for result in mind.recall(query, **options)]
 
 
-def sql(path: Path, statement: str) -> list[Any]:
-    """Ask the file itself, beside the library."""
+def sql(path: str | Path, statement: str) -> list[Any]:
+    """Ask the file itself, or the schema that stands for it, beside the library."""
+    if (schema := schema_of(path)) is not None:
+        return schema.execute(statement)
     connection = connect(str(path))
     try:
         return connection.execute(statement).fetchall()

@@ -60,16 +60,17 @@ def write(path: str, label: str, count: str) -> None:
 
 
 def write_for(path: str, label: str, seconds: str) -> None:
-    """Remember one after the other; how many were acknowledged, and the first error."""
-    count, problem, end = 0, "", time.monotonic() + float(seconds)
+    """Remember one after the other; how many were acknowledged, the first error, and the seconds of the slowest."""
+    count, problem, slowest, end = 0, "", 0.0, time.monotonic() + float(seconds)
     with Mind(path, embedder=None) as mind:
         try:
-            while time.monotonic() < end:
+            while (begun := time.monotonic()) < end:
                 mind.remember(f"{label} {count}")
+                slowest = max(slowest, time.monotonic() - begun)
                 count += 1
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
-    say([count, problem])
+    say([count, problem, slowest])
 
 
 def read_for(path: str, seconds: str) -> None:

@@ -30,7 +30,7 @@ def write_and_kill(path: Path, first: int, after: float, least: int = 0) -> dict
         else:
             time.sleep(0.25 + after)  # while it opens the file
         writer.send_signal(signal.SIGKILL)
-        said += writer.communicate(timeout=30)[0]
+        said += writer.stdout.read()  # communicate() would lose what was read ahead of the lines above
     whole_lines = said.splitlines(keepends=True)
     acknowledged = [json.loads(line) for line in whole_lines if line.endswith("]\n")]
     return {id: word for pairs in acknowledged for id, word in pairs}

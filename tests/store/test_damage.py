@@ -18,11 +18,12 @@ from typing import Any
 import apsw
 import pytest
 
-from recollect import Mind, RecollectError, StoreError
+from recollect import InvalidInput, Mind, RecollectError, StoreError
 from recollect.errors import DamagedFile
 from recollect.store.sqlite.checksums import connect
 from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
 from recollect.upkeep.doctor import Doctor
+from recollect.upkeep.salvage import SalvageReport
 from tests.recall.kit import WOVEN
 from tests.store.looking import assert_whole, held, rare_word, sql, texts
 
@@ -88,20 +89,126 @@ def flip_bits(sound: Path, folder: Path, files: int, seed: int) -> dict[str, int
             outcome = "reported" if str(path) in str(error) and report.findings else f"{error}, {report.findings}"
         assert outcome in ("right", "reported"), f"file {number} of seed {seed}: {outcome}"
         outcomes[outcome] = outcomes.get(outcome, 0) + 1
+        if outcome == "reported":
+            outcomes["salvaged"] = outcomes.get("salvaged", 0) + salvaged_rightly(path, before)
         for each in folder.glob(f"{number}.db*"):
             each.unlink()
     return outcomes
 
 
+def salvaged_rightly(path: Path, before: Observed) -> bool:
+    """Salvage a damaged file; whether nearly all memories are there. All that are not named as unverified are right."""
+    new = path.with_name(f"{path.name}-salvaged")
+    report = Doctor(path, None).salvage(new)
+    texts = {record["id"]: record["text"] for record in before.held if record["type"] == "memory"}
+    with Mind(new, embedder=None) as mind:
+        found = {record["id"]: record["text"] for record in held(mind) if record["type"] == "memory"}
+    assert {id: text for id, text in found.items() if texts.get(id) != text}.keys() <= {*report.unverified}
+    return len(found) >= 0.9 * len(texts)
+
+
 def test_forty_files_with_flipped_bits_are_reported_or_right(sound: Path, tmp_path: Path) -> None:
     outcomes = flip_bits(sound, tmp_path, files=40, seed=26)
     assert outcomes["reported"] >= 30
+    assert outcomes["salvaged"] >= 0.9 * outcomes["reported"]
 
 
 @pytest.mark.slow
 def test_four_hundred_files_with_flipped_bits_are_reported_or_right(sound: Path, tmp_path: Path) -> None:
     outcomes = flip_bits(sound, tmp_path, files=400, seed=400)
     assert outcomes["reported"] >= 300
+    assert outcomes["salvaged"] >= 0.9 * outcomes["reported"]
+
+
+def salvage(path: Path) -> tuple[SalvageReport, dict[str, dict[str, Any]]]:
+    """Write what can be read to a new file; the report, and the memories that are there."""
+    new = path.with_name("salvaged.db")
+    report = Doctor(path, WOVEN).salvage(new)
+    assert Doctor(new, WOVEN).diagnose().healthy
+    with Mind(new, embedder=WOVEN) as mind:
+        return report, {record["id"]: record for record in held(mind) if record["type"] == "memory"}
+
+
+def test_what_can_be_read_of_a_file_beyond_repair_is_written_to_a_new_one(sound: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copyfile(sound, tmp_path / "memory.db"))
+    with Mind(path, embedder=WOVEN) as mind:
+        before = {record["id"]: record for record in held(mind) if record["type"] == "memory"}
+        links = (len(mind.edges()), len(mind.entity_edges()))
+    with closing(connect(str(path))) as connection:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        sql_of_leaves = "SELECT pageno FROM dbstat WHERE name = 'memories' AND pagetype = 'leaf'"
+        torn = [page for (page,) in connection.execute(sql_of_leaves)][3]
+        schema_and_torn = {1, torn}
+    with path.open("r+b") as file:
+        for page in schema_and_torn:  # the schema, and some memories
+            file.seek((page - 1) * 4096)
+            file.write(os.urandom(4096))
+    damaged = path.read_bytes()
+    (finding,) = Doctor(path, WOVEN).repair().findings
+    assert finding.fix == ""
+    assert "doctor --salvage NEW.db" in finding.means
+    report, after = salvage(path)
+    assert len(before) - 40 < len(after) < len(before), "all but those on one page"
+    assert f"memories that can still be read: {len(after)}" in finding.means
+    same = ("text", "created", "topic", "tags", "status", "collection")
+    assert all(
+        {name: before[id].get(name) for name in same} == {name: after[id].get(name) for name in same} for id in after
+    )
+    assert (report.memories, report.links) == (len(after), sum(links))
+    assert report.damaged_pages == 2
+    assert "deleted" in " ".join(report.problems), "the list of free pages begins on the first one"
+    assert path.read_bytes() == damaged
+    with pytest.raises(InvalidInput, match="exists already"):
+        Doctor(path, WOVEN).salvage(tmp_path / "salvaged.db")
+
+
+def test_memories_from_damaged_pages_are_named(sound: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copyfile(sound, tmp_path / "memory.db"))
+    content = path.read_bytes()
+    at = content.index(b"Mara waters the garden")
+    path.write_bytes(content[:at] + b"N" + content[at + 1 :])
+    report, after = salvage(path)
+    assert 0 < len(report.unverified) < 40
+    (changed,) = [id for id, record in after.items() if "Nara waters" in record["text"]]
+    assert changed in report.unverified
+
+
+def test_what_was_committed_to_the_log_only_is_salvaged(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Mind(path, embedder=WOVEN) as mind:
+        mind.remember("in the file")
+        checkpoint(path)
+        mind.remember("in the log only")
+        for suffix in ("", "-wal"):
+            copy_by_another_process(Path(f"{path}{suffix}"), Path(f"{path.with_name('torn.db')}{suffix}"))
+    torn = path.with_name("torn.db")
+    with torn.open("r+b") as file:
+        file.write(bytes(100))  # no header
+    _, after = salvage(torn)
+    assert {record["text"] for record in after.values()} == {"in the file", "in the log only"}
+
+
+def test_what_was_deleted_or_erased_is_not_salvaged(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Mind(path, embedder=WOVEN) as mind:
+        ids = mind.remember_many(f"number {n} of many " + "the blue cup " * 40 for n in range(60)).ids
+        mind.erase(ids[7])
+        mind.undo(past_erasure=True)  # of the others: deleted, their pages are free
+        mind.remember("the only one that is left")
+    damage_table(path, "vectors")
+    _, after = salvage(path)
+    assert [record["text"] for record in after.values()] == ["the only one that is left"]
+    with Mind(path.with_name("salvaged.db"), embedder=WOVEN) as mind:
+        assert mind.store.receipts()[0].matching(ids) == [ids[7]]
+
+
+def test_nothing_is_salvaged_from_a_file_of_another_program(tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE notes (text TEXT)")
+    with pytest.raises(StoreError, match="No memory can be read"):
+        Doctor(other).salvage(tmp_path / "new.db")
+    assert not (tmp_path / "new.db").exists()
 
 
 def test_a_cue_that_meets_a_damaged_page_fails_the_whole_recall(tmp_path: Path) -> None:

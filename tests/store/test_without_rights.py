@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from recollect import Mind, StoreError
+from recollect import Mind, StoreError, restore
+from recollect.serve.idempotency import IdempotencyKeys
+from recollect.serve.tokens import TokenFile
+from recollect.store.sqlite import SqliteStore
+from recollect.store.sqlite.embedding_cache import SqliteEmbeddingCache
+from recollect.store.sqlite.index import IndexLimits
+from recollect.upkeep.doctor import Doctor
+from tests.recall.kit import WOVEN
 from tests.store import programs
 from tests.store.looking import held, texts
 
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
 nobody = pytest.mark.skipif(os.geteuid() != 0, reason="NOT RUN: only root can become a user without rights")
 
 
@@ -25,6 +36,7 @@ def shared() -> Iterator[Path]:
     folder.chmod(0o755)
     with Mind(folder / "memory.db", embedder=None) as mind:
         mind.remember("The blue cup is on the top shelf.")
+    (folder / "memory.db").chmod(0o644)
     yield folder / "memory.db"
     shutil.rmtree(folder)
 
@@ -129,3 +141,71 @@ def test_opening_for_reading_makes_no_file(path: Path) -> None:
     with pytest.raises(StoreError, match=str(path)):
         Mind(path, embedder=None, readonly=True)
     assert not path.exists()
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+def test_what_is_created_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        path = tmp_path / "memory.db"
+        with Mind(path, embedder=WOVEN, embedding_cache=True) as mind:
+            mind.remember("The blue cup is on the top shelf.")
+            mind.backup(tmp_path / "backups")
+            assert Path(f"{path}-wal").exists()
+            TokenFile.beside(path).create("laptop")
+            found = modes(tmp_path)
+        with closing(
+            SqliteStore(str(path), lambda: NOW, index_limits=IndexLimits(min_saved=2, max_tail=10, max_segment=40))
+        ) as store:
+            mind = Mind(store=store, embedder=WOVEN)
+            mind.remember_many(f"cup {number}" for number in range(30))
+            mind.recall("cup")
+        assert (Path(f"{path}-index") / "manifest.json").exists()
+        restore(tmp_path / "backups", tmp_path / "restored.db")
+        Doctor(path, WOVEN).rebuild()
+        found |= modes(tmp_path) | modes(Path(f"{path}-index")) | modes(tmp_path / "backups" / "manifests")
+    finally:
+        os.umask(before)
+    del found["backups"]  # its files are its owner's, whatever they are called
+    assert {name: oct(mode) for name, mode in found.items() if mode & 0o077} == {}
+
+
+def test_a_file_that_others_may_read_is_so_after_a_restore_and_one_that_they_may_not_is_not(tmp_path: Path) -> None:
+    for mode in (0o600, 0o640):
+        path = tmp_path / f"{mode}.db"
+        with Mind(path, embedder=None) as mind:
+            mind.remember("The blue cup is on the top shelf.")
+            mind.backup(tmp_path / f"backups{mode}")
+        path.chmod(mode)
+        restore(tmp_path / f"backups{mode}", path, in_place=True)
+        assert modes(tmp_path)[path.name] == mode
+
+
+@nobody
+def test_what_another_user_put_beside_a_memory_is_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Mind(path, embedder=None) as mind:
+        mind.remember("The blue cup is on the top shelf.")
+    planted = TokenFile.beside(path)
+    token, _ = planted.create("stranger", "admin")
+    (tmp_path / "memory.db-index").mkdir()
+    (tmp_path / "memory.db-vectors").touch()
+    requests = tmp_path / "memory.db-requests.jsonl"
+    requests.touch()
+    for each in ("tokens.json", "index", "vectors", "requests.jsonl"):
+        os.chown(tmp_path / f"memory.db-{each}", 65534, 65534)
+    with pytest.raises(StoreError, match="belongs to another user"):
+        TokenFile.beside(path).verify(token, NOW)
+    assert IdempotencyKeys(requests).path is None
+    with pytest.raises(StoreError, match="belongs to another user"):
+        SqliteEmbeddingCache(tmp_path / "memory.db-vectors")
+    with closing(SqliteStore(str(path), lambda: NOW, index_limits=IndexLimits(min_saved=2, max_tail=10))) as store:
+        mind = Mind(store=store, embedder=None)
+        mind.remember_many(f"cup {number}" for number in range(30))
+        assert len(mind.recall("cup")) == 10
+    assert list((tmp_path / "memory.db-index").iterdir()) == []
+    os.chown(path, 65534, 65534)  # what belongs to the owner of the memory is as trusted as the memory
+    assert TokenFile.beside(path).verify(token, NOW).scope == "admin"

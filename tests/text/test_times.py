@@ -236,3 +236,20 @@ def test_a_day_on_which_the_clock_changes_is_shorter_or_longer(day: str, hours: 
     assert span.start is not None
     assert span.end is not None
     assert span.end.astimezone(UTC) - span.start.astimezone(UTC) == timedelta(hours=hours)
+
+
+@pytest.mark.parametrize(
+    ("question", "span"),
+    [
+        ("What is on in March?", "2026-03-01 to 2026-04-01"),
+        ("What is on in June?", "2025-06-01 to 2025-07-01"),
+        ("What is on on Friday?", "2025-06-20 to 2025-06-21"),
+        ("What must I do before March?", "… to 2026-03-01"),
+        ("Which tools do I have since March?", "2025-03-01 to …"),
+        ("三月以前我有哪些工具？", "… to 2025-03-01"),
+        ("What is left of March 2024?", "2024-03-01 to 2024-04-01"),
+    ],
+)
+def test_a_question_about_what_is_to_come_names_the_coming_time(question: str, span: str) -> None:
+    (found,) = find_times(question, datetime(2025, 6, 18), ahead=True)
+    assert str(found.span) == span

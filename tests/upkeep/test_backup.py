@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -21,6 +22,7 @@ from recollect.store.disk import COPIES, Disk
 from recollect.store.sqlite import SqliteStore
 from recollect.upkeep import backup as backups
 from recollect.upkeep.backup import list_backups, restore, verify_backups
+from recollect.upkeep.backup_folder import PlainSeal
 from recollect.upkeep.doctor import Doctor
 from tests.conftest import Clock
 from tests.recall.kit import WOVEN
@@ -464,3 +466,59 @@ def test_a_restore_that_fails_anywhere_leaves_the_file_as_it_was(path: Path, fol
     assert steps > 3
     with Mind(path, embedder=None) as mind:
         assert len(mind.list()) == 30
+
+
+def forge(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """A manifest that says what a stranger wants it to."""
+    (path,) = (folder / "manifests").iterdir()
+    seal = PlainSeal()
+    record = json.loads(zlib.decompress(seal.open(path.name, path.read_bytes())))
+    change(record)
+    path.write_bytes(seal.close(path.name, zlib.compress(json.dumps(record).encode())))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record.update(id="../../precious"),
+        lambda record: record.update(blocks=["../../../precious"]),
+        lambda record: record.update(blocks=[7]),
+        lambda record: record.update(at="never"),
+    ],
+)
+def test_a_forged_backup_reaches_nothing_outside_of_its_folder(
+    mind: Mind, folder: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None]
+) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("not yours")
+    mind.backup(folder)
+    forge(folder, change)
+    with pytest.raises(StoreError, match="no complete backup"):
+        restore(folder, tmp_path / "restored.db")
+    mind.remember("another one")
+    mind.backup(folder, keep=1)
+    assert precious.read_text() == "not yours"
+
+
+def test_removing_blocks_follows_no_link_and_leaves_other_files(mind: Mind, folder: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / ("ab" * 32)).write_text("not yours")
+    mind.backup(folder)
+    (folder / "blocks" / "zz").symlink_to(elsewhere)
+    (folder / "blocks" / "notes.txt").write_text("mine")
+    mind.remember("another one")
+    assert len(mind.backup(folder, keep=1).removed) == 1
+    assert (elsewhere / ("ab" * 32)).exists()
+    assert (folder / "blocks" / "notes.txt").exists()
+
+
+def test_a_block_that_unpacks_to_more_than_a_block_is_refused(mind: Mind, folder: Path, tmp_path: Path) -> None:
+    mind.backup(folder)
+    bomb, seal = b"\0" * (64 << 20), PlainSeal()
+    name = seal.name(bomb)
+    (folder / "blocks" / name[:2]).mkdir(exist_ok=True)
+    (folder / "blocks" / name[:2] / name).write_bytes(seal.close(name, zlib.compress(bomb)))
+    forge(folder, lambda record: record.update(blocks=[name]))
+    with pytest.raises(StoreError, match="larger than it may be"):
+        restore(folder, tmp_path / "restored.db")

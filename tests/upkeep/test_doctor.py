@@ -216,7 +216,7 @@ def test_a_torn_page_is_an_error_that_cannot_be_mended_here(path: Path) -> None:
     before = path.read_bytes()
     report = Doctor(path, Letters()).repair()
     assert [(finding.level, finding.fix) for finding in report.findings] == [("error", "")]
-    assert "recollect export" in report.findings[0].means
+    assert "No memory can be read from the other pages." in report.findings[0].means
     assert (path.read_bytes(), report.backup) == (before, None)
 
 

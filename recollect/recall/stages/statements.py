@@ -20,6 +20,7 @@ from recollect.text.classify import asks_about_assistant, is_message
 from recollect.text.question_kinds import OPINION_WORDS, asks_for_opinion
 from recollect.text.question_time import QuestionTime, question_time
 from recollect.text.residence import ResidenceQuestion, residence_question
+from recollect.text.statements import number_formats
 
 MAX_QUOTE = 80  # characters of a text in a note
 
@@ -44,10 +45,12 @@ class StatementTime:
     )
     opinion: float = 0.5  # the same, for what may be another opinion
     matched: float = 0.5  # of the words that the best hit matches; only where the embedder cannot read the query
+    leading: float = 0.9  # the share of the best score of a statement that is tried as the best one
+    leaders: int = 2
     name: str = "statements"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        question = run.trace.query
+        question = run.query.repeats or run.trace.query
         if asks_about_assistant(question):
             raise Skip("the query is about what an assistant said")
         if is_message(question, run.query.language):
@@ -60,7 +63,7 @@ class StatementTime:
         statements = Statements.of(run.snapshot, hits.keys[first])
         scores = hits.score.values[first]
         residence = None
-        if time and time != "during":
+        if time and (time != "during" or run.query.repeats):
             residence = residence_question(question, [term.word for term in run.query.subject])
         if residence is not None:
             members, best = self._residences(statements, scores, residence, time), float(scores.max())
@@ -68,32 +71,46 @@ class StatementTime:
             members = self._same_statements(run, hits.keys[first], scores, statements, time)
             best = float(scores[members].max())
         if during:
-            members = _until(statements, members, during[0][1])
+            members = _until(statements, members, *during[0])
         return self._lift(run, hits, first, statements, members, time or "now", best)
 
     def _same_statements(
         self, run: Run, keys: Rows, scores: Floats, statements: Statements, time: QuestionTime
     ) -> list[int]:
         """The best statement, those that state the same thing, and corrections of any of them."""
-        leader = statements.best(scores)
-        if leader is None or scores[leader] <= 0:
+        leaders = statements.best(scores, self.leading, self.leaders)
+        if not leaders:
             raise Skip("no candidate is a statement")
-        opinion = time == "now" and asks_for_opinion(run.trace.query)
+        for leader in leaders:
+            members = self._group(run, keys, scores, statements, leader, time)
+            if len(members) > 1:
+                return members
+        raise Skip("no other candidate states the same as the best one" if time else "no candidate corrects another")
+
+    def _group(
+        self, run: Run, keys: Rows, scores: Floats, statements: Statements, leader: int, time: QuestionTime
+    ) -> list[int]:
+        opinion = time == "now" and asks_for_opinion(run.query.repeats or run.trace.query)
         members = [leader]
-        for at in np.flatnonzero(scores >= min(self.ratios.values()) * scores[leader]).tolist() if time else ():
+        names = statements.name_words(leader).difference(run.query.words)
+        formats = number_formats(statements.texts[leader])
+        for at in range(len(scores)) if time else ():
             pair, share = keys[[leader, at]], scores[at] / scores[leader]
-            difference = statements.difference(at, leader)
+            difference = statements.difference(at, leader) if share >= min(self.ratios.values()) else None
             same = difference is not None and share >= self.ratios[difference]
             same = same and (difference == "end" or self._matches(run, pair))
+            # What is over need not have any word of the query, if it names what the best statement names.
+            same = same or bool(names and statements.tells_end(at, leader, names))
+            same = same or (
+                bool(formats)
+                and share >= self.ratios["end"]
+                and statements.may_differ(at, leader)
+                and not formats.isdisjoint(number_formats(statements.texts[at]))
+            )
             other = opinion and share >= self.opinion and statements.may_differ(at, leader) and _same_terms(run, pair)
             if at != leader and (same or other):
                 members.append(at)
-        members += [at for at in statements.corrections(members) if at not in members]
-        if len(members) == 1:
-            raise Skip(
-                "no other candidate states the same as the best one" if time else "no candidate corrects another"
-            )
-        return members
+        return members + [at for at in statements.corrections(members) if at not in members]
 
     def _residences(
         self, statements: Statements, scores: Floats, residence: ResidenceQuestion, time: QuestionTime
@@ -149,9 +166,12 @@ class StatementTime:
         return [Rescore(score), Annotate(_notes(run, hits.keys[first], statements, newest))]
 
 
-def _until(statements: Statements, members: list[int], end: float) -> list[int]:
-    """The statements that were made before a moment, if the best one was made later: one of them held then."""
-    if statements.moments[members[0]] < end:
+def _until(statements: Statements, members: list[int], start: float, end: float) -> list[int]:
+    """The statements that were made before the end of a time, if the best one was made later: one of them held then.
+
+    Of all that was before a moment, the last is meant.
+    """
+    if statements.moments[members[0]] < end and start > -np.inf:
         raise Skip("the best statement is of that time, or from before it")
     earlier = [at for at in members if statements.moments[at] < end]
     if not earlier:

@@ -70,6 +70,7 @@ class Derived:
         self.texts = LatestUsed(MAX_ROWS)
         self.vectors = LatestUsed(MAX_ROWS)
         self.sketches = LatestUsed(MAX_ROWS)
+        self.tenants = LatestUsed(MAX_ROWS)  # of memories that were returned, for their use
         self._last_erasure = 0
         self._generation = 0
         self._lock = Lock()
@@ -98,5 +99,13 @@ class Derived:
 
     def _clear(self) -> None:
         self._generation += 1
-        for cache in (self._values, self.signatures, self.columns, self.texts, self.vectors, self.sketches):
+        for cache in (
+            self._values,
+            self.signatures,
+            self.columns,
+            self.texts,
+            self.vectors,
+            self.sketches,
+            self.tenants,
+        ):
             cache.clear(self._generation)

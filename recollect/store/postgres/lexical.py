@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
 Slots = NDArray[np.int64]
 NO_SLOTS: Slots = np.empty(0, dtype=np.int64)
+NOTHING: tuple[Slots, Floats] = (NO_SLOTS, np.empty(0))
 WordKey = tuple[int, int]  # tenant and number
+POSTINGS = (  # of the word {0}, by field
+    "SELECT q.field, string_agg(int8send(q.row), '') AS rows, string_agg(int4send(q.times), '') AS times "
+    "FROM postings q WHERE q.tenant = {0}.tenant AND q.word = {0}.word AND q.field = ANY(%s::smallint[]) "
+    "GROUP BY q.field"
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class BoundColumns:
             "m.valid_from IS NOT NULL OR m.valid_to IS NOT NULL OR m.expires IS NOT NULL AS dated FROM memories m "
             f"WHERE {snapshot.bound.text} ORDER BY m.row) t"
         )
-        ((rows, changed, remembered, tenant, lengths, dated),) = snapshot.fetch(sql, snapshot.bound.values)
+        ((rows, changed, remembered, tenant, lengths, dated),) = snapshot.scan(sql, snapshot.bound.values)
         return cls(
             np.frombuffer(rows or b"", ">i8").astype(np.int64),
             np.frombuffer(changed or b"", ">i8").astype(np.int64),
@@ -129,11 +135,7 @@ class Lexicon:
         key = (tuple(terms), tuple(fields.items()))
         if key not in self._postings:
             weights = np.array([fields.get(name, 0.0) for name in TEXT_FIELDS])
-            runs = self._runs(self._numbers(terms), weights)
-            for at, term in enumerate(terms):
-                if term.match == "phrase":
-                    runs[at] = self._phrase(words(term.word, whole=True), weights)
-            self._postings[key] = SlotPostings.joined(runs)
+            self._postings[key] = SlotPostings.joined(self._term_runs(terms, weights))
         return self._postings[key]
 
     def statistics(self, terms: Sequence[Term], fields: Mapping[str, float], scope: PostgresScope) -> TermStatistics:
@@ -200,34 +202,41 @@ class Lexicon:
 
     # Words of the server.
 
-    def _numbers(self, terms: Sequence[Term]) -> list[list[WordKey]]:
-        """Every word that each term stands for."""
-        exact = self._look_up("spelling", [term.word for term in terms if term.match == "exact"])
-        english = [stem(term.word) for term in terms if term.match == "stem" and not has_stems(term.language)]
-        by_stem = self._look_up("stem", english)
+    def _term_runs(self, terms: Sequence[Term], weights: Floats) -> list[tuple[Slots, Floats]]:
+        """The slots of each term, see ``_runs``. Those of exact words and English stems are one statement each."""
+        exact = [term.word for term in terms if term.match == "exact"]
+        english = [stem(term.word) for term in terms if _is_english(term)]
+        by_form = {
+            name: self._form_runs(name, forms, weights) for name, forms in (("spelling", exact), ("stem", english))
+        }
+        known = [at for at, term in enumerate(terms) if term.match not in ("exact", "phrase") and not _is_english(term)]
+        by_number = dict(zip(known, self._runs([self._known_words(terms[at]) for at in known], weights), strict=True))
 
-        def numbers(term: Term) -> list[WordKey]:
+        def runs(at: int, term: Term) -> tuple[Slots, Floats]:
             match term.match:
                 case "exact":
-                    return [key for key, _ in exact.get(term.word, [])]
-                case "stem" if not has_stems(term.language):
-                    return [key for key, _ in by_stem.get(stem(term.word), [])]
+                    return by_form["spelling"].get(term.word, NOTHING)
                 case "phrase":
-                    return []  # needs the texts
-            return [
-                (tenant, number)
-                for tenant, state in self._snapshot.tenants.items()
-                for number in self._known_words(tenant, state.last_word, state.last_erasure, term)
-            ]
+                    return self._phrase(words(term.word, whole=True), weights)
+            return by_form["stem"].get(stem(term.word), NOTHING) if _is_english(term) else by_number[at]
 
-        return [numbers(term) for term in terms]
+        return [runs(at, term) for at, term in enumerate(terms)]
 
-    def _known_words(self, tenant: int, last: int, erasure: int, term: Term) -> list[int]:
+    def _known_words(self, term: Term) -> list[WordKey]:
+        """Every word that a term stands for, found in what this process knows of the vocabulary."""
         connection = self._snapshot.connection
-        if term.match == "prefix":
-            return self._cache.vocabulary(connection, tenant, last, erasure).starting_with(fold(term.word))
-        index = self._cache.stems(connection, tenant, last, erasure, term.language)
-        return index.having(term.word) if term.match == "stem" else index.compounds(term.word)
+
+        def numbers(tenant: int, last: int, erasure: int) -> list[int]:
+            if term.match == "prefix":
+                return self._cache.vocabulary(connection, tenant, last, erasure).starting_with(fold(term.word))
+            index = self._cache.stems(connection, tenant, last, erasure, term.language)
+            return index.having(term.word) if term.match == "stem" else index.compounds(term.word)
+
+        return [
+            (tenant, number)
+            for tenant, state in self._snapshot.tenants.items()
+            for number in numbers(tenant, state.last_word, state.last_erasure)
+        ]
 
     def _look_up(self, column: str, forms: Sequence[str]) -> dict[str, list[tuple[WordKey, str]]]:
         """The words with these spellings or English stems, by form."""
@@ -241,28 +250,45 @@ class Lexicon:
             found.setdefault(form, []).append(((tenant, number), spelling))
         return found
 
+    def _form_runs(self, column: str, forms: Sequence[str], weights: Floats) -> dict[str, tuple[Slots, Floats]]:
+        """The slots of the words with these spellings or English stems, by form."""
+        if not forms:
+            return {}
+        sql = (
+            f"SELECT v.{column}, p.field, p.rows, p.times FROM vocabulary v "
+            f"CROSS JOIN LATERAL ({POSTINGS.format('v')}) p "
+            f"WHERE v.tenant = ANY(%s) AND md5(v.{column}) = ANY(%s) AND v.{column} = ANY(%s) "
+            "ORDER BY v.tenant, v.word, p.field"
+        )
+        values = (_counted(weights), list(self._snapshot.tenants), *keys_of([*{*forms}]))
+        parts: dict[str, list[tuple[Slots, Floats]]] = {}
+        for form, *posting in self._snapshot.fetch(sql, values):
+            parts.setdefault(form, []).append(self._amounts(posting, weights))
+        return {form: _summed(each) for form, each in parts.items()}
+
     def _runs(self, groups: Sequence[Sequence[WordKey]], weights: Floats) -> list[tuple[Slots, Floats]]:
         """For each group of words: the slots that have one in a field with weight, ascending, and Σ weight × times."""
         flat = [(at, tenant, number) for at, group in enumerate(groups) for tenant, number in group]
         if not flat:
-            return [(NO_SLOTS, np.empty(0)) for _ in groups]
+            return [NOTHING for _ in groups]
         sql = (  # one look-up for each word, whatever the planner expects
             "SELECT w.place, p.field, p.rows, p.times "
             "FROM unnest(%s::integer[], %s::integer[]) WITH ORDINALITY AS w(tenant, word, place) "
-            "CROSS JOIN LATERAL (SELECT q.field, string_agg(int8send(q.row), '') AS rows, "
-            "string_agg(int4send(q.times), '') AS times FROM postings q WHERE q.tenant = w.tenant AND q.word = w.word "
-            "AND q.field = ANY(%s::smallint[]) GROUP BY q.field) p "
-            "ORDER BY w.place, p.field"
+            f"CROSS JOIN LATERAL ({POSTINGS.format('w')}) p ORDER BY w.place, p.field"
         )
         _, tenants, numbers = zip(*flat, strict=True)
-        counted = np.flatnonzero(weights > 0).tolist()
         parts: list[list[tuple[Slots, Floats]]] = [[] for _ in groups]
-        for place, field, rows, times in self._snapshot.fetch(sql, (list(tenants), list(numbers), counted)):
-            slots = self._snapshot.columns.slots(np.frombuffer(rows, ">i8").astype(np.int64))
-            amounts = weights[field] * np.frombuffer(times, ">i4").astype(np.float64)
-            inside = slots >= 0
-            parts[flat[place - 1][0]].append((slots[inside], amounts[inside]))
+        for place, *posting in self._snapshot.fetch(sql, (list(tenants), list(numbers), _counted(weights))):
+            parts[flat[place - 1][0]].append(self._amounts(posting, weights))
         return [_summed(each) for each in parts]
+
+    def _amounts(self, posting: Sequence[Any], weights: Floats) -> tuple[Slots, Floats]:
+        """The slots of one word in one field, and weight × times."""
+        field, rows, times = posting
+        slots = self._snapshot.columns.slots(np.frombuffer(rows, ">i8").astype(np.int64))
+        amounts = weights[field] * np.frombuffer(times, ">i4").astype(np.float64)
+        inside = slots >= 0
+        return slots[inside], amounts[inside]
 
     def _phrase(self, phrase: list[str], weights: Floats) -> tuple[Slots, Floats]:
         """The slots where these words occur in this order, ascending, and Σ weight × how often."""
@@ -271,10 +297,10 @@ class Lexicon:
         groups = [[key for key, spelling in by_stem.get(stem(word), []) if fold(spelling) == word] for word in folded]
         runs = self._runs(groups, weights)
         if len(runs) < 2:
-            return runs[0] if runs else (NO_SLOTS, np.empty(0))
+            return runs[0] if runs else NOTHING
         slots = reduce(partial(np.intersect1d, assume_unique=True), [having for having, _ in runs])
         if not len(slots):
-            return NO_SLOTS, np.empty(0)
+            return NOTHING
         memories = self._snapshot.memories(self._snapshot.columns.rows[slots])
         counted = [(name, weight) for name, weight in zip(TEXT_FIELDS, weights.tolist(), strict=True) if weight > 0]
         wanted = delimited(folded)
@@ -282,14 +308,23 @@ class Lexicon:
         return slots[frequencies > 0], frequencies[frequencies > 0]
 
 
+def _is_english(term: Term) -> bool:
+    return term.match == "stem" and not has_stems(term.language)
+
+
+def _counted(weights: Floats) -> list[int]:
+    """The fields with a weight."""
+    return [int(field) for field in np.flatnonzero(weights > 0)]
+
+
 def _summed(parts: Sequence[tuple[Slots, Floats]]) -> tuple[Slots, Floats]:
     """Slots once each, ascending, with the sum of their amounts in the order of the parts."""
     if not parts:
-        return NO_SLOTS, np.empty(0)
+        return NOTHING
     slots = np.concatenate([slots for slots, _ in parts])
     amounts = np.concatenate([amounts for _, amounts in parts])
     if not len(slots):
-        return NO_SLOTS, np.empty(0)
+        return NOTHING
     order = np.argsort(slots, kind="stable")
     slots, amounts = slots[order], amounts[order]
     starts = np.flatnonzero(np.append(True, slots[1:] != slots[:-1]))

@@ -11,6 +11,7 @@ import threading
 from typing import Any
 
 from recollect.store.postgres.connections import CONNECT_SECONDS
+from recollect.store.postgres.replicas import POSITION, Replicas
 
 log = logging.getLogger("recollect")
 LOOK_SECONDS = 1.0  # after which a listener looks whether it should end
@@ -23,10 +24,13 @@ def channel(schema: str) -> str:
 
 
 class Listener:
-    """Counts the changes that a server tells of, in a thread of its own that begins when it is first asked."""
+    """Counts the changes that a server tells of, in a thread of its own that begins when it is first asked.
 
-    def __init__(self, url: str, schema: str) -> None:
-        self._url, self._channel = url, channel(schema)
+    ``replicas`` may not be read from before a change that was told of: it would seem as if nothing had changed.
+    """
+
+    def __init__(self, url: str, schema: str, replicas: Replicas | None = None) -> None:
+        self._url, self._channel, self._replicas = url, channel(schema), replicas
         self._count = 0
         self._listens = False
         self._closed = threading.Event()
@@ -64,8 +68,13 @@ class Listener:
 
     def _listen(self, connection: Any) -> None:
         connection.execute(f'LISTEN "{self._channel}"')
-        self._count += 1  # something may have changed before
+        self._note_change(connection)  # something may have changed before
         self._listens = True
         while not self._closed.is_set():
-            for _ in connection.notifies(timeout=LOOK_SECONDS, stop_after=1):
-                self._count += 1
+            if list(connection.notifies(timeout=LOOK_SECONDS, stop_after=1)):
+                self._note_change(connection)
+
+    def _note_change(self, connection: Any) -> None:
+        if self._replicas is not None:
+            self._replicas.require(connection.execute(POSITION).fetchone()[0])
+        self._count += 1

@@ -33,40 +33,39 @@ from recollect.store.base import (
     Version,
 )
 from recollect.store.filters import positive_values, scope_conditions
-from recollect.store.postgres.caches import Derived, LatestUsed
+from recollect.store.postgres.caches import Derived
 from recollect.store.postgres.conditions import compile_all
 from recollect.store.postgres.connections import Sql
+from recollect.store.postgres.details import Details
 from recollect.store.postgres.lexical import BoundColumns, Lexicon, at_least_best
+from recollect.store.postgres.neighbours import Neighbours
 from recollect.store.postgres.scope import PostgresScope, ScopeReader, own
 from recollect.store.postgres.statements import (
     JOIN_USE,
     SELECT,
     SELECT_USE,
     halfvec,
+    join_by_row,
     read_relations,
     read_use,
-    read_vectors,
     row_array,
     with_use,
 )
 from recollect.store.postgres.vector_index import VectorIndex, finish_search, has_index, prepare_search
 from recollect.store.postgres.words import WordCache
-from recollect.store.rows import COLUMNS, from_row
+from recollect.store.rows import from_row
 from recollect.store.told_times import TOLD_SHARE, Interval
 from recollect.text.query_language import QueryTree, format_query
-from recollect.text.signatures import Signature, hamming_similarity, pack_signs, word_directions
+from recollect.text.signatures import Signature, hamming_similarity
 from recollect.text.slugs import SlugIndex, path_or_name
-from recollect.text.words import words
 
 T = TypeVar("T")
 ROUNDING = 1e-5  # more than a float32 product of unit vectors is ever off
 MAX_COMPARED = 200_000  # vectors whose distances are read from the server, each 16 bytes
+QUERY = "(SELECT %s::halfvec)"  # read once: a plan that is used again would read the text for each row
 SPARSE = 4  # a scope with fewer than 1 in so many memories of the bound is looked up alone
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
 UNUSED = Use()
-LONG = ("text", "original", "summary", "keywords", "entities", "files", "flags", "emotion_tags", "tags", "context")
-HEAD = [name for name in COLUMNS if name not in LONG]
-COHERENT, SAMPLE = 0.1, 2000  # see sqlite/session_order.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +96,15 @@ class PostgresSnapshot:
         self._connection = connection
         self._bound = bound
         self._tenants = tenants
-        self._space = space
+        self.active_space = space  # its number, and the space
         self._derived_cache = derived
         self._approximate = approximate  # search approximately where more memories than this are in scope; 0: never
         self._lexicon = Lexicon(self, word_cache)
         self._version = _version_of(store_version, tenants)
+        self._neighbours = Neighbours(self)
         self._memories: dict[int, Memory | None] = {}
-        self._generation = derived.forget_erased(last_erasure)
+        self.generation = derived.forget_erased(last_erasure)  # of what is read here, see caches.py
+        self._details = Details(self, derived, (space[0], space[1].dim) if space else None)
 
     @property
     def version(self) -> Version:
@@ -111,7 +112,7 @@ class PostgresSnapshot:
 
     @property
     def space(self) -> Space | None:
-        return self._space[1] if self._space else None
+        return self.active_space[1] if self.active_space else None
 
     @property
     def connection(self) -> Any:
@@ -139,12 +140,17 @@ class PostgresSnapshot:
                 values.append(value)
         return Sql(" AND ".join(parts), tuple(values))
 
-    def fetch(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        return list(self._connection.execute(sql, values, binary=True).fetchall())
+    def fetch(self, sql: str, values: Sequence[Any] = (), prepare: bool | None = None) -> list[Any]:
+        return list(self._connection.execute(sql, values, prepare=prepare, binary=True).fetchall())
+
+    def scan(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Fetch what grows with the collection. It is planned for the size of this one: the plan of a prepared
+        statement is for one of average size, which a large one beside many small ones is not."""
+        return self.fetch(sql, values, prepare=False)
 
     def derived(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What was computed under this key for this version and bound, by any snapshot of this process."""
-        return self._derived_cache.get((self._version, self._bound, key), compute, self._generation)
+        return self._derived_cache.get((self._version, self._bound, key), compute, self.generation)
 
     def read_rows(self, where: Sql, key: Hashable = None) -> Rows:
         """The rows of the bound for which a condition holds, ascending."""
@@ -154,12 +160,12 @@ class PostgresSnapshot:
                 "SELECT string_agg(int8send(row), '') FROM (SELECT m.row FROM memories m WHERE "
                 f"{self.bound.text} AND ({where.text}) IS TRUE ORDER BY m.row) t"
             )
-            ((packed,),) = self.fetch(sql, (*self.bound.values, *where.values))
+            ((packed,),) = self.scan(sql, (*self.bound.values, *where.values))
             return np.frombuffer(packed or b"", dtype=">i8").astype(np.int64)
 
         return compute() if key is None else self.derived(("rows", key), compute)
 
-    def _among(self, columns: str, rows: Sequence[int], joined: str = "", more: str = "") -> list[Any]:
+    def among(self, columns: str, rows: Sequence[int], joined: str = "", more: str = "") -> list[Any]:
         """Columns of those of these rows that are inside the bound."""
         sql = f"SELECT {columns} FROM memories m {joined} WHERE m.row = ANY(%s::bigint[]) AND {self.bound.text}{more}"
         return self.fetch(sql, (row_array(rows), *self.bound.values)) if len(rows) else []
@@ -192,12 +198,12 @@ class PostgresSnapshot:
 
     def _read_contexts(self) -> dict[int, JsonObject]:
         sql = f"SELECT m.row, m.context FROM memories m WHERE {self.bound.text} AND m.context <> '{{}}'"
-        return {row: json.loads(context) for row, context in self.fetch(sql, self.bound.values)}
+        return {row: json.loads(context) for row, context in self.scan(sql, self.bound.values)}
 
     def excluding(self, tree: QueryTree, fields: Mapping[str, float], scope: Scope) -> PostgresScope:
         rows = self.columns.rows[self._lexicon.fulfilling(tree, fields)]
         reason = f"the query excludes it: NOT {format_query(tree)}"
-        return own(scope).restricted(reason, Sql("NOT m.row = ANY(%s::bigint[])", (row_array(rows.tolist()),)))
+        return own(scope).restricted(reason, Sql("NOT m.row = ANY(%s::bigint[])", (row_array(rows),)))
 
     def during(self, intervals: Sequence[Interval], scope: Scope, told: bool = True) -> PostgresScope:
         parts, values = ["false"], []
@@ -220,9 +226,9 @@ class PostgresSnapshot:
         return own(scope).restricted("it is not of that time", Sql(" OR ".join(parts), tuple(map(float, values))))
 
     def told_times(self, rows: Rows) -> list[list[Interval]]:
-        joined = "JOIN told_times t ON t.tenant = m.tenant AND t.row = m.row"
+        joined = join_by_row("told_times", "t")
         found: dict[int, list[Interval]] = {}
-        for row, start, end in self._among(
+        for row, start, end in self.among(
             "m.row, t.begins, t.ends", rows.tolist(), joined, " ORDER BY t.row, t.number"
         ):
             found.setdefault(row, []).append((float(start), float(end)))
@@ -242,7 +248,7 @@ class PostgresSnapshot:
 
     def nearest(self, vector: NDArray[np.float32], scope: Scope, n: int) -> Proposal:
         """The server compares halves: what the query loses by that bounds how far the n-th best may be off."""
-        if self._space is None:
+        if self.active_space is None:
             return Proposal(NO_ROWS, 0)
         if (index := self._vector_index(own(scope))) is not None:
             return self._nearest_by_index(vector, index, own(scope), n)
@@ -252,22 +258,27 @@ class PostgresSnapshot:
             return self._nearest_of_all(halfvec(vector), own(scope), n, margin)
         where, bound = own(scope).where, self.bound
         scored = (
-            "WITH scored AS MATERIALIZED (SELECT m.row, v.vector <#> %s::halfvec AS apart FROM memories m "
+            f"WITH scored AS MATERIALIZED (SELECT m.row, v.vector <#> {QUERY} AS apart FROM memories m "
             "JOIN vectors v ON v.tenant = m.tenant AND v.row = m.row AND v.space = %s "
             f"WHERE {bound.text} AND {where.text}) "
         )
-        values = (halfvec(vector), self._space[0], *bound.values, *where.values)
+        values = (halfvec(vector), self.active_space[0], *bound.values, *where.values)
         last = f"(SELECT apart FROM scored ORDER BY apart LIMIT 1 OFFSET {max(n, 1) - 1})"
         near = f"coalesce(apart <= {last} + {margin!r}, true)" if n > 0 else "false"
         sql = f"SELECT count(*), string_agg(int8send(row), '') FILTER (WHERE {near}) FROM scored"
-        ((count, packed),) = self.fetch(scored + sql, values)
+        ((count, packed),) = self.scan(scored + sql, values)
         return Proposal(np.frombuffer(packed or b"", dtype=">i8").astype(np.int64), count)
 
     def _vector_index(self, scope: PostgresScope) -> VectorIndex | None:
         """The index to search approximately by, if that is configured, there is one, and the scope is large."""
-        if not self._approximate or self._space is None or len(self._tenants) != 1 or scope.count <= self._approximate:
+        if (
+            not self._approximate
+            or self.active_space is None
+            or len(self._tenants) != 1
+            or scope.count <= self._approximate
+        ):
             return None
-        index = VectorIndex(next(iter(self._tenants)), self._space[0], self._space[1].dim)
+        index = VectorIndex(next(iter(self._tenants)), self.active_space[0], self.active_space[1].dim)
         return index if self.derived("vector index", lambda: has_index(self._connection, index)) else None
 
     def _nearest_by_index(
@@ -281,7 +292,7 @@ class PostgresSnapshot:
             f"WHERE m.tenant = v.tenant AND m.row = v.row AND {bound.text} AND {where.text}) "
             f"ORDER BY {index.expression} <#> %s::halfvec({index.dim}) LIMIT %s"
         )
-        found = self.fetch(sql, (*bound.values, *where.values, halfvec(vector), n))
+        found = self.scan(sql, (*bound.values, *where.values, halfvec(vector), n))
         finish_search(self._connection)
         return Proposal(
             np.array([row for (row,) in found], dtype=np.int64), scope.count, approximate=True, stable=False
@@ -293,12 +304,12 @@ class PostgresSnapshot:
         return whole and len(self.columns.rows) <= MAX_COMPARED and scope.count * SPARSE >= len(self.columns.rows)
 
     def _nearest_of_all(self, literal: str, scope: PostgresScope, n: int, margin: float) -> Proposal:
-        assert self._space is not None
+        assert self.active_space is not None
         sql = (
             "SELECT string_agg(int8send(row), ''), string_agg(float8send(apart), '') FROM (SELECT v.row, "
-            "v.vector <#> %s::halfvec AS apart FROM vectors v WHERE v.tenant = ANY(%s) AND v.space = %s) t"
+            f"v.vector <#> {QUERY} AS apart FROM vectors v WHERE v.tenant = ANY(%s) AND v.space = %s) t"
         )
-        ((packed, distances),) = self.fetch(sql, (literal, list(self._tenants), self._space[0]))
+        ((packed, distances),) = self.scan(sql, (literal, list(self._tenants), self.active_space[0]))
         rows = np.frombuffer(packed or b"", dtype=">i8").astype(np.int64)
         apart = np.frombuffer(distances or b"", dtype=">f8").astype(np.float64)
         if len(rows) != scope.count or not np.array_equal(np.sort(rows), scope.rows):
@@ -336,7 +347,7 @@ class PostgresSnapshot:
             f"SELECT m.row FROM memories m WHERE {bound.text} AND {where.text} "
             f"ORDER BY m.created {direction}, m.row {direction} LIMIT %s OFFSET %s"
         )
-        found = self.fetch(sql, (*bound.values, *where.values, min(limit, 1 << 62), offset))
+        found = self.scan(sql, (*bound.values, *where.values, min(limit, 1 << 62), offset))
         return np.array([row for (row,) in found], dtype=np.int64)
 
     # Words.
@@ -357,167 +368,56 @@ class PostgresSnapshot:
 
     # Vectors, sketches and signatures.
 
-    def _own(
-        self, cache: LatestUsed, rows: Rows, read: Callable[[list[int]], Mapping[int, T]], *more: int
-    ) -> list[Any]:
-        """What belongs to each row alone, read with one statement unless it is known already; None for a row outside
-        the bound or without it."""
-        slots = self.columns.slots(rows)
-        changed = self.columns.changed[slots] if len(self.columns.rows) else slots
-        keys = [(row, at, *more) for row, at in zip(rows.tolist(), changed.tolist(), strict=True)]
-        inside = (slots >= 0).tolist()
-        found = cache.get_all(keys)
-        unknown = [row for row, key, here in zip(rows.tolist(), keys, inside, strict=True) if here and key not in found]
-        if unknown:
-            read_now = read(unknown)
-            new = {key: (read_now.get(key[0]),) for key, here in zip(keys, inside, strict=True) if here}
-            found = {**new, **found}
-            cache.put_all({key: new[key] for key in new if key[0] in read_now}, self._generation)
-        return [found[key][0] if here and key in found else None for key, here in zip(keys, inside, strict=True)]
-
     def vectors(self, rows: Rows) -> NDArray[np.float32]:
-        dim = self.space.dim if self.space else 0
-        vectors = np.full((len(rows), dim), np.nan, dtype=np.float32)
-        if self._space is None:
-            return vectors
-        joined = f"JOIN vectors v ON v.tenant = m.tenant AND v.row = m.row AND v.space = {self._space[0]}"
-
-        def read(unknown: list[int]) -> dict[int, NDArray[np.float32]]:
-            found = self._among("m.row, halfvec_send(v.vector)", unknown, joined)
-            stored = read_vectors([packed for _, packed in found], dim)
-            return {row: each for (row, _), each in zip(found, stored, strict=True)}
-
-        for at, vector in enumerate(self._own(self._derived_cache.vectors, rows, read, self._space[0])):
-            if vector is not None:
-                vectors[at] = vector
-        return vectors
+        return self._details.vectors(rows)
 
     def token_sketches(self, rows: Rows) -> TokenSketches:
         dim = self.space.dim if self.space else 0
         width = max(1, -(-dim // 8))  # bytes of a token
-        sketches = [b""] * len(rows)
-        if self._space is not None:
-            joined = f"JOIN sketches s ON s.tenant = m.tenant AND s.row = m.row AND s.space = {self._space[0]}"
-
-            def read(unknown: list[int]) -> dict[int, bytes]:
-                return {row: bytes(sketch) for row, sketch in self._among("m.row, s.sketch", unknown, joined)}
-
-            found = self._own(self._derived_cache.sketches, rows, read, self._space[0])
-            sketches = [each or b"" for each in found]
-        sketches = [each if len(each) % width == 0 else b"" for each in sketches]  # a damaged one counts as none
+        sketches = [each if len(each) % width == 0 else b"" for each in self._details.sketches(rows)]  # none if damaged
         bits = np.frombuffer(b"".join(sketches), dtype=np.uint8).reshape(-1, width)
         return TokenSketches(bits, np.array([len(each) // width for each in sketches], dtype=np.int64), dim)
 
     def signatures(self, bits: int, rows: Rows) -> Signature:
-        def compute(unknown: list[int]) -> dict[int, Signature]:
-            texts = [
-                sorted({*words(text)}) for _, text in self._among("m.row, m.text", unknown, more=" ORDER BY m.row")
-            ]
-            distinct = {word: at for at, word in enumerate(dict.fromkeys(w for text in texts for w in text))}
-            table = word_directions(list(distinct), bits)
-            sums = (table[[distinct[word] for word in text]].sum(axis=0, dtype=np.int32) for text in texts)
-            return {row: pack_signs(each) for row, each in zip(sorted(unknown), sums, strict=True)}
-
-        nothing = np.zeros(bits // 8, dtype=np.uint8)
-        found = self._own(self._derived_cache.signatures, rows, compute, bits)
-        signatures = [nothing if each is None else each for each in found]
-        return np.array(signatures, dtype=np.uint8).reshape(len(rows), bits // 8)
+        return self._details.signatures(bits, rows)
 
     # Columns.
 
     def neighbours(self, rows: Rows, reach: int) -> NDArray[np.int64]:
-        place = "coalesce({0}.position, 0), {0}.created, {0}.row"
-        same = 'x.tenant = m.tenant AND x."user" = m."user" AND x.session = m.session'
-        inside = self.bound_of("x")
-        sides = []
-        for sign, direction in (("<", "DESC"), (">", "ASC")):
-            order = ", ".join(f"{each} {direction}" for each in place.format("x").rsplit(", ", 2))
-            sides.append(
-                f"ARRAY(SELECT x.row FROM memories x WHERE {same} AND {inside.text} "
-                f"AND ({place.format('x')}) {sign} ({place.format('m')}) ORDER BY {order} LIMIT {reach})"
-            )
-        sql = (
-            f'SELECT m.row, m.tenant, m."user", m.session, {", ".join(sides)} FROM memories m '
-            f"WHERE m.row = ANY(%s::bigint[]) AND {self.bound.text}"
-        )
-        values = (*inside.values, *inside.values, row_array(rows.tolist()), *self.bound.values)
-        found = {row: more for row, *more in self.fetch(sql, values)} if len(rows) and reach else {}
-        neighbours = np.full((len(rows), 2 * reach), -1, dtype=np.int64)
-        for at, row in enumerate(rows.tolist()):
-            if row in found:
-                tenant, user, session, before, after = found[row]
-                if session or self._neighbours_are_similar(tenant, user):
-                    neighbours[at, : len(before)] = before
-                    neighbours[at, reach : reach + len(after)] = after
-        return neighbours
-
-    def _neighbours_are_similar(self, tenant: int, user: str) -> bool:
-        """Are memories without a session that follow one another nearer in meaning than any two of them?"""
-
-        def compute() -> bool:
-            if self._space is None:
-                return False
-            sql = (
-                "SELECT halfvec_send(v.vector) FROM memories m JOIN vectors v ON v.tenant = m.tenant "
-                f"AND v.row = m.row AND v.space = %s WHERE m.tenant = %s AND m.\"user\" = %s AND m.session = '' "
-                f"AND {self.bound.text} ORDER BY coalesce(m.position, 0), m.created, m.row LIMIT {SAMPLE}"
-            )
-            found = self.fetch(sql, (self._space[0], tenant, user, *self.bound.values))
-            if len(found) < 8:
-                return False
-            vectors = read_vectors([packed for (packed,) in found], self._space[1].dim)
-            following = np.einsum("ij,ij->i", vectors[1:], vectors[:-1]).mean()
-            mean = vectors.mean(axis=0)
-            return bool(following - mean @ mean > COHERENT)
-
-        return self.derived(("coherent", tenant, user), compute)
-
-    def _values(self, name: str, rows: Rows, missing: Any) -> list[Any]:
-        """A short column of each row. All short ones are read together: further questions need no statement."""
-        at = HEAD.index(name)
-        columns = ", ".join(f'm."{each}"' for each in HEAD)
-
-        def read(unknown: list[int]) -> dict[int, tuple[Any, ...]]:
-            return {row: tuple(values) for row, *values in self._among(f"m.row, {columns}", unknown)}
-
-        found = self._own(self._derived_cache.columns, rows, read)
-        return [missing if each is None else each[at] for each in found]
+        return self._neighbours.of(rows, reach)
 
     def numbers(self, name: str, rows: Rows) -> Floats:
-        return np.array(self._values(name, rows, None), dtype=np.float64)
+        return np.array(self._details.head(name, rows, None), dtype=np.float64)
 
     def strings(self, name: str, rows: Rows) -> list[str]:
-        return self._values(name, rows, "")
+        return self._details.head(name, rows, "")
 
     def contexts(self, rows: Rows) -> list[JsonObject]:
-        found = {row: json.loads(context) for row, context in self._among("m.row, m.context", rows.tolist())}
+        found = {row: json.loads(context) for row, context in self.among("m.row, m.context", rows.tolist())}
         return [found.get(row, {}) for row in rows.tolist()]
 
     def uses(self, rows: Rows) -> list[Use]:
         joined = JOIN_USE.removeprefix("LEFT ")
-        found = {row: read_use(values) for row, *values in self._among(f"m.row, {SELECT_USE}", rows.tolist(), joined)}
+        found = {row: read_use(values) for row, *values in self.among(f"m.row, {SELECT_USE}", rows.tolist(), joined)}
         return [found.get(row, UNUSED) for row in rows.tolist()]
 
     def use_numbers(self, name: str, rows: Rows) -> Floats:
-        found = dict(self._among(f"m.row, u.{name}", rows.tolist(), JOIN_USE.removeprefix("LEFT ")))
+        found = dict(self.among(f"m.row, u.{name}", rows.tolist(), JOIN_USE.removeprefix("LEFT ")))
         return np.array([found.get(row) for row in rows.tolist()], dtype=np.float64)
 
     def uses_by_day(self, rows: Rows) -> dict[int, int]:
-        joined = "JOIN use_by_day d ON d.tenant = m.tenant AND d.row = m.row"
+        joined = join_by_row("use_by_day", "d")
         grouped = " GROUP BY d.day ORDER BY d.day"
-        return dict(self._among("d.day, sum(d.uses)::bigint", rows.tolist(), joined, grouped))
+        return dict(self.among("d.day, sum(d.uses)::bigint", rows.tolist(), joined, grouped))
 
     def ids(self, rows: Rows) -> list[str]:
-        return self._values("id", rows, "")
+        return self.strings("id", rows)
 
     def texts(self, rows: Rows) -> list[str]:
-        def read(unknown: list[int]) -> dict[int, str]:
-            return dict(self._among("m.row, m.text", unknown))
-
-        return [each or "" for each in self._own(self._derived_cache.texts, rows, read)]
+        return self._details.texts(rows)
 
     def paths(self, rows: Rows) -> list[str]:
-        parts = zip(*(self._values(name, rows, "") for name in ("path", "title", "id")), strict=True)
+        parts = zip(*(self.strings(name, rows) for name in ("path", "title", "id")), strict=True)
         return [path_or_name(*each) if each[2] else "" for each in parts]
 
     def memories(self, rows: Rows) -> list[Memory]:
@@ -527,9 +427,10 @@ class PostgresSnapshot:
     def _read_memories(self, rows: Sequence[int]) -> None:
         unknown = [row for row in rows if row not in self._memories]
         if unknown:
-            found = self._among(f"m.row, {SELECT}, {SELECT_USE}", unknown, JOIN_USE)
+            found = self.among(f"m.row, m.tenant, {SELECT}, {SELECT_USE}", unknown, JOIN_USE)
             self._memories.update(dict.fromkeys(unknown))
-            self._memories.update({row: from_row(with_use(values)) for row, *values in found})
+            self._memories.update({row: from_row(with_use(values)) for row, _, *values in found})
+            self._derived_cache.tenants.put_all({row: tenant for row, tenant, *_ in found}, self.generation)
 
     def _memory(self, row: int) -> Memory | None:
         self._read_memories([row])
@@ -596,7 +497,7 @@ class PostgresSnapshot:
             "SELECT t.at FROM memories m, LATERAL (VALUES (m.valid_from), (m.valid_to), (m.expires)) AS t(at) "
             f"WHERE {self.bound.text} AND t.at IS NOT NULL ORDER BY t.at"
         )
-        return np.array([at for (at,) in self.fetch(sql, self.bound.values)], dtype=np.float64)
+        return np.array([at for (at,) in self.scan(sql, self.bound.values)], dtype=np.float64)
 
 
 def _version_of(store: int, tenants: Mapping[int, TenantState]) -> str:

@@ -14,13 +14,12 @@ from recollect.model import EntityEdge, Memory, Use
 from recollect.model.validation import from_micros
 from recollect.store.base import Bound, Space
 from recollect.store.bounds import NAMES
-from recollect.store.postgres.connections import TRUE, Sql, set_local
+from recollect.store.postgres.connections import TRUE, RowArray, Sql, set_local
 from recollect.store.rows import COLUMNS, USE_COLUMNS, to_row
 
 QUOTED = [f'"{name}"' for name in COLUMNS]
 SELECT = ", ".join(f"m.{name}" for name in QUOTED)
 SELECT_USE = ", ".join(f"u.{name}" for name in USE_COLUMNS)
-JOIN_USE = "LEFT JOIN use u ON u.tenant = m.tenant AND u.row = m.row"
 INSERT = (
     f"INSERT INTO memories (tenant, row, born, changed, {', '.join(QUOTED)}, tag_list, lengths) "
     f"VALUES (%s, %s, %s, %s, {', '.join(['%s'] * len(COLUMNS))}, %s::text[], %s)"
@@ -29,6 +28,16 @@ UPDATE = (
     f"UPDATE memories SET changed = %s, {', '.join(f'{name} = %s' for name in QUOTED)}, tag_list = %s::text[], "
     "lengths = %s WHERE tenant = %s AND row = %s"
 )
+
+
+def join_by_row(table: str, alias: str, more: str = "") -> str:
+    """``JOIN LATERAL …``: what a table has for the memory ``m``, found by its key for each memory. A plain join may be
+    planned as a scan of all that the collection has there, as long as the server has no statistics of it."""
+    same = f"{alias}.tenant = m.tenant AND {alias}.row = m.row{more}"
+    return f"JOIN LATERAL (SELECT * FROM {table} {alias} WHERE {same} OFFSET 0) {alias} ON true"
+
+
+JOIN_USE = f"LEFT {join_by_row('use', 'u')}"
 RELATION_COLUMNS = 'e.subject, e.relation, e.object, e.weight, c.name, e."user", e.classification, e.source, e.created'
 
 
@@ -70,9 +79,8 @@ def active_space(connection: Any) -> tuple[int, Space] | None:
     return None if found is None else (found[0], Space(found[1], found[2]))
 
 
-def row_array(rows: Sequence[int]) -> str:
-    """Rows as the text of an array, which is quicker to make than an array of parameters."""
-    return "{" + ",".join(map(str, rows)) + "}"
+def row_array(rows: Sequence[int] | NDArray[np.int64]) -> RowArray:
+    return RowArray(np.asarray(rows, dtype=np.int64))
 
 
 def halfvec(vector: NDArray[np.float32]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -21,7 +22,7 @@ from recollect.store.base import Bound, FileState, Space, StoredChunk, StoreStat
 from recollect.store.bounds import contains_folder
 from recollect.store.erasing import Erasure, Purge, Receipt
 from recollect.store.postgres.caches import Derived
-from recollect.store.postgres.connections import Database, Settings, Sql, parse_url
+from recollect.store.postgres.connections import Database, Settings, SnapshotConnection, Sql, parse_url
 from recollect.store.postgres.erasing import VACUUMED, clear_statistics, erase, may_vacuum, read_pending, read_receipts
 from recollect.store.postgres.files import read_chunk_ids, read_chunks, read_embedded, read_files, read_folders
 from recollect.store.postgres.listening import Listener, channel
@@ -39,7 +40,7 @@ from recollect.store.postgres.statements import (
     with_use,
 )
 from recollect.store.postgres.transaction import PostgresTransaction
-from recollect.store.postgres.use import record_use
+from recollect.store.postgres.use import PendingUse, join_months, record_use
 from recollect.store.postgres.words import WordCache
 from recollect.store.rows import as_values, from_row
 from recollect.store.writing import DryRun, complete_id, no_memory
@@ -69,11 +70,13 @@ class _Shared:
         self.clock = clock
         self.derived = Derived()
         self.words = WordCache()
-        self.pending_use: list[tuple[UseRecord, Bound]] = []
+        self.pending_use: list[PendingUse] = []
         self.pending_lock = Lock()
         self.replicas = Replicas.of(database)
         settings = database.settings
-        self.listener = Listener(parse_url(settings.listen_url)[0], settings.schema) if settings.listen_url else None
+        self.listener: Listener | None = None
+        if settings.listen_url:
+            self.listener = Listener(parse_url(settings.listen_url)[0], settings.schema, self.replicas)
 
 
 class PostgresStore:
@@ -123,13 +126,13 @@ class PostgresStore:
     # Transactions.
 
     @contextmanager
-    def _begin(self, kind: str, durable: bool = True, patience: float | None = None) -> Iterator[Any]:
+    def _begin(self, kind: str, durable: bool = True, first: Callable[[Any], None] | None = None) -> Iterator[Any]:
         """A connection inside a transaction, limited to the bound. It is committed unless something is raised."""
         shared, settings = self._shared, self._settings(durable)
         if kind == READ and shared.replicas is not None:
-            begun = shared.replicas.begin(kind, settings)
+            begun = shared.replicas.begin(kind, settings, first)
         else:
-            begun = shared.database.begin(kind, settings, patience)
+            begun = shared.database.begin(kind, settings, first=first)
         with begun as connection:
             yield connection
 
@@ -158,17 +161,27 @@ class PostgresStore:
 
     @contextmanager
     def snapshot(self) -> Iterator[PostgresSnapshot]:
-        with self._begin(READ) as connection:
-            yield self._snapshot(connection)
+        found: list[Any] = []
 
-    def _snapshot(self, connection: Any) -> PostgresSnapshot:
+        def begin(connection: Any) -> None:
+            found.append(self._read_versions(connection))
+            connection.execute(SnapshotConnection.SAVEPOINT)
+
+        with self._begin(READ, first=begin) as connection:
+            yield self._snapshot(SnapshotConnection(connection), found[-1])
+
+    def _read_versions(self, connection: Any) -> Any:
+        """A cursor with the collections of the bound and their versions, each with the space that is searched."""
         chosen = Sql("c.name = %s", (self.bound.collection,)) if self.bound.collection is not None else Sql("true")
         sql = (
             "SELECT s.space, s.name, s.dim, c.tenant, c.name, c.version, c.last_word, c.last_erasure "
             f"FROM collections c LEFT JOIN spaces s ON s.active WHERE c.tenant = 0 OR {chosen.text}"
         )
+        return connection.execute(sql, chosen.values)
+
+    def _snapshot(self, connection: Any, versions: Any) -> PostgresSnapshot:
         tenants, store_version, last_erasure, space = {}, 0, 0, None
-        for number, model, dim, tenant, name, *state in connection.execute(sql, chosen.values).fetchall():
+        for number, model, dim, tenant, name, *state in versions.fetchall():
             if tenant == 0:
                 store_version, _, last_erasure = state
                 space = None if number is None else (number, Space(model, dim))
@@ -412,13 +425,18 @@ class PostgresStore:
             return
         shared = self._shared
         with shared.pending_lock:
-            pending, shared.pending_use = [*shared.pending_use, (use, self.bound)], []
+            pending, shared.pending_use = [*shared.pending_use, PendingUse(use, self.bound)], []
         try:
             while pending:
-                each, bound = pending[0]
-                with self._within(bound)._begin(WRITE, durable=False, patience=USE_SECONDS) as connection:
-                    record_use(connection, each, bound)
+                settings = self._within(pending[0].bound)._settings(durable=False)
+                execute = partial(shared.database.execute_at_once, WRITE, settings, USE_SECONDS)
+                if pending[0].tenant is None:
+                    known = shared.derived.tenants.get_all(pending[0].use.rows)
+                    pending[:1] = pending[0].by_tenant(execute, known)
+                    continue
+                old_days = record_use(execute, pending[0])
                 del pending[0]  # it is written, whatever happens to the next
+                join_months(execute, old_days)
         except RecollectError as problem:
             log.info("use of %s not recorded yet: %s", self.path, problem)
         if pending:
@@ -464,7 +482,7 @@ class PostgresStore:
                 "WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind = 'r'",
                 f'"{self._shared.database.settings.schema}"',
             )
-            version = self._snapshot(connection).version
+            version = self._snapshot(connection, self._read_versions(connection)).version
             active = active_space(connection)
             return StoreStatus(
                 path=self.path,

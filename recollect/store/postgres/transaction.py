@@ -79,6 +79,7 @@ class PostgresTransaction:
         self._continued = operation is not None
         self._tenants: dict[str | None, TenantChange] = {}  # by the name of the collection, those that are locked
         self._rows: list[int] = []
+        self._fresh: dict[int, int] = {}  # rows that this transaction added and did not touch since, with their tenant
 
     # Collections and versions.
 
@@ -300,6 +301,7 @@ class PostgresTransaction:
     def remove(self, rows: Sequence[int]) -> None:
         """Vectors, edges, use and chunks of a memory go with it, by their foreign keys."""
         self.write_words()
+        self._fresh.clear()
         for tenant, some in self.by_tenant(rows).items():
             delete_postings(self.connection, tenant, some)
             self.connection.execute("DELETE FROM memories WHERE tenant = %s AND row = ANY(%s)", (tenant, some))
@@ -343,35 +345,43 @@ class PostgresTransaction:
     def embed(self, rows: Sequence[int], texts: Sequence[EncodedText], space: Space) -> None:
         if not rows:
             return
-        active = active_space(self.connection)
         if self.verb != "reembed":
+            active = active_space(self.connection)
             check_space(active[1] if active else None, space, self.path)
-        self.require(rows)
-        number = self.space(space)
-        encoded = dict(zip(rows, texts, strict=True))
-        for tenant, some in self.by_tenant(rows).items():
-            self.connection.execute(
-                "INSERT INTO vectors (tenant, space, row, vector) "
-                "SELECT %s, %s, r, v::halfvec FROM unnest(%s::bigint[], %s::text[]) AS t(r, v) "
-                "ON CONFLICT (tenant, space, row) DO UPDATE SET vector = excluded.vector",
-                (tenant, number, some, [halfvec(encoded[row][0]) for row in some]),
-            )
-            sketched = [row for row in some if encoded[row][1]]
+        added = {row: self._fresh.pop(row) for row in rows if row in self._fresh}
+        stored = [row for row in rows if row not in added]
+        if stored:
+            self.require(stored)
+        number, encoded = self.space(space), dict(zip(rows, texts, strict=True))
+        for tenant, some in (self.by_tenant(stored) if stored else {}).items():
             sql = "DELETE FROM sketches WHERE tenant = %s AND space = %s AND row = ANY(%s)"
             self.connection.execute(sql, (tenant, number, some))
-            if sketched:
-                self.connection.execute(
-                    "INSERT INTO sketches (tenant, space, row, sketch) "
-                    "SELECT %s, %s, * FROM unnest(%s::bigint[], %s::bytea[])",
-                    (tenant, number, sketched, [encoded[row][1] for row in sketched]),
-                )
-        active = active_space(self.connection)
+            self._write_encoded(tenant, number, {row: encoded[row] for row in some})
+        for tenant in {*added.values()}:
+            self._write_encoded(tenant, number, {row: encoded[row] for row in added if added[row] == tenant})
+        active = active_space(self.connection) if stored else None
         if active is not None and active[0] == number:  # what is searched has changed
-            self.touch(*self.owners(rows))
+            self.touch(*self.owners(stored))
             for change in self._tenants.values():
                 if change.version is not None:
                     sql = "UPDATE memories SET changed = %s WHERE tenant = %s AND row = ANY(%s) AND changed <> %s"
-                    self.connection.execute(sql, (change.version, change.tenant, list(rows), change.version))
+                    self.connection.execute(sql, (change.version, change.tenant, stored, change.version))
+
+    def _write_encoded(self, tenant: int, space: int, encoded: Mapping[int, EncodedText]) -> None:
+        """Write the vectors of rows, and the token sketches of those that have one and none in the table."""
+        self.connection.execute(
+            "INSERT INTO vectors (tenant, space, row, vector) "
+            "SELECT %s, %s, r, v::halfvec FROM unnest(%s::bigint[], %s::text[]) AS t(r, v) "
+            "ON CONFLICT (tenant, space, row) DO UPDATE SET vector = excluded.vector",
+            (tenant, space, [*encoded], [halfvec(vector) for vector, _ in encoded.values()]),
+        )
+        sketches = {row: sketch for row, (_, sketch) in encoded.items() if sketch}
+        if sketches:
+            self.connection.execute(
+                "INSERT INTO sketches (tenant, space, row, sketch) "
+                "SELECT %s, %s, * FROM unnest(%s::bigint[], %s::bytea[])",
+                (tenant, space, [*sketches], [*sketches.values()]),
+            )
 
     def space(self, space: Space) -> int:
         """The number of a space, which is added if it is new; the first one is searched."""
@@ -508,6 +518,7 @@ class PostgresTransaction:
         row, counted = self._new_row(), count_words(memory)
         self.connection.execute(INSERT, (change.tenant, row, version, version, *values, counted.lengths))
         change.unindexed[row] = counted
+        self._fresh[row] = change.tenant
         self._write_told_times(change.tenant, row, memory)
         return WriteResult(row, id, "added", self.now)
 
@@ -541,6 +552,7 @@ class PostgresTransaction:
         """Write a memory in place of what is stored; without its vectors, if that was embedded from another text."""
         if memory.collection != stored.collection:
             self._move(row, stored.collection, memory.collection)
+        self._fresh.pop(row, None)
         change, version = self.lock(memory.collection), self.version(memory.collection)
         tenant = change.tenant
         if row not in change.unindexed:
@@ -578,7 +590,7 @@ class PostgresTransaction:
         self.connection.execute("DELETE FROM memories WHERE tenant = %s AND row = %s", (old, row))
 
     def _write_told_times(self, tenant: int, row: int, memory: Memory) -> None:
-        times = told_times(memory.text, memory.created or self.now)
+        times = told_times(memory.text, memory.created or self.now, self.now.tzinfo)
         if times:
             with self.connection.cursor() as cursor:
                 cursor.executemany(

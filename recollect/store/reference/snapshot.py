@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import cached_property, partial
 from typing import Any, cast
 
@@ -75,8 +75,9 @@ class ReferenceScope:
 class ReferenceSnapshot:
     """One state of the store, as far as it lies inside a bound."""
 
-    def __init__(self, state: State, bound: Bound) -> None:
+    def __init__(self, state: State, bound: Bound, zone: tzinfo | None = None) -> None:
         self._state = state
+        self._zone = zone
         self._bound = bound
         self._memories = state.within(bound)
 
@@ -130,7 +131,7 @@ class ReferenceSnapshot:
 
     def told_times(self, rows: Rows) -> list[list[Interval]]:
         memories = [self._memories.get(row) for row in rows.tolist()]
-        return [told_times(each.text, each.created) if each and each.created else [] for each in memories]
+        return [told_times(each.text, each.created, self._zone) if each and each.created else [] for each in memories]
 
     # Candidates.
 

@@ -61,7 +61,7 @@ class ReferenceStore:
 
     @contextmanager
     def snapshot(self) -> Iterator[ReferenceSnapshot]:
-        yield ReferenceSnapshot(self._state, self.bound)
+        yield ReferenceSnapshot(self._state, self.bound, self._shared.clock().tzinfo)
 
     @contextmanager
     def transaction(

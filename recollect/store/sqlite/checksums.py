@@ -15,6 +15,7 @@ from typing import Literal
 import apsw
 
 from recollect.errors import DamagedFile, StoreError
+from recollect.store.disk import create_private
 
 VFS = "cksmvfs"
 RESERVED_BYTES = 8
@@ -110,6 +111,7 @@ def new_copy(source: apsw.Connection, path: str, to: str) -> apsw.Connection:
     """A new file for a copy of another one by SQLite's backup, with checksums if that one has them.
 
     The VFS knows that a file has checksums by its first page, which a backup may write late: so it is written here."""
+    create_private(to, like=path)
     if checksum_state(source, path, source.pragma("application_id")) != "complete":
         return apsw.Connection(to)
     copy = connect(to)

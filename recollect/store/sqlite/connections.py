@@ -17,6 +17,7 @@ from typing import Any
 import apsw
 
 from recollect.errors import DamagedFile, InvalidInput, StoreError
+from recollect.store.disk import create_private
 from recollect.store.sqlite.checksums import checksum_state, connect
 from recollect.store.sqlite.lineage import OTHER, Lineage, is_overwritten, read_lineage
 from recollect.store.sqlite.migrations import APPLICATION_ID, is_up_to_date, migrate
@@ -165,6 +166,7 @@ class Connections:
         if self.readonly and not os.path.exists(self.path):
             raise StoreError(f"There is no file {self.path}; readonly=True opens existing files only.")
         if not self.readonly:
+            create_private(self.path)
             try:
                 connection = self._open(self._uri)
                 self._read_state(connection)
@@ -348,7 +350,8 @@ def translate_errors(path: str) -> Iterator[None]:
     except apsw.NotADBError as error:
         raise StoreError(
             f"{path} is not a Recollect memory: it does not begin like an SQLite database. If it was one, its first "
-            "page is damaged: put a backup in its place with 'recollect restore'."
+            "page is damaged: put a backup in its place with 'recollect restore', or let 'recollect doctor' look what "
+            "can still be read."
         ) from error
     except apsw.ConstraintError as error:
         raise InvalidInput("Another memory of that collection has this external id already.") from error

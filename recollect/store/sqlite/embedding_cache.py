@@ -17,6 +17,7 @@ import apsw
 
 from recollect.errors import StoreError
 from recollect.model import validation as check
+from recollect.store.disk import create_private, is_foreign
 from recollect.store.sqlite.checksums import add_checksums, checksum_state, mark_complete, reserve_room
 from recollect.store.sqlite.connections import (
     BUSY_MILLISECONDS,
@@ -172,6 +173,9 @@ class _CacheConnections(Connections):
         """A cache may be deleted or replaced at any time: what is open goes on being used."""
 
     def _open_first(self) -> None:
+        if is_foreign(self.path, beside=self.path.removesuffix("-vectors")):
+            raise StoreError(f"The embedding cache {self.path} belongs to another user. Move it away.")
+        create_private(self.path, like=self.path.removesuffix("-vectors"))  # beside a memory, as that is
         connection = self._open(self._uri)
         application_id = connection.pragma("application_id")
         if application_id != APPLICATION_ID and connection.execute("SELECT count(*) FROM sqlite_schema").get:

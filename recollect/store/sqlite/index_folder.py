@@ -26,7 +26,7 @@ import numpy as np
 
 from recollect.errors import DamagedIndex
 from recollect.store.base import Flags, Space
-from recollect.store.disk import TEMPORARY, Disk, try_lock
+from recollect.store.disk import TEMPORARY, Disk, is_foreign, try_lock
 from recollect.store.sqlite.part import Part
 from recollect.store.sqlite.segment_files import FORMAT, MappedArrays, SegmentWriter
 from recollect.store.sqlite.versions import FileVersion
@@ -60,8 +60,8 @@ class IndexFolder:
 
     @property
     def foreign(self) -> bool:
-        """Is it a link to another place? Then it is not ours: nothing is read, written or deleted there."""
-        return self.path.is_symlink()
+        """Is it a link to another place, or another user's? Then nothing is read, written or deleted there."""
+        return self.path.is_symlink() or is_foreign(self.path, beside=self._database)
 
     def read(self) -> SavedIndex | None:
         """What the manifest names, mapped; None if there is none, or it cannot be used."""
@@ -120,13 +120,13 @@ class IndexFolder:
     def writing(self) -> Iterator[bool]:
         """Hold the lock if nobody else does and the folder can be written; whether that is so."""
         if self.foreign:
-            log.warning("%s is a link: the index of %s stays in memory.", self.path, self._database)
+            log.warning("%s is a link, or another user's: the index of %s stays in memory.", self.path, self._database)
             yield False
             return
         try:
             mode = os.stat(self._database).st_mode & 0o666
             with contextlib.suppress(FileExistsError):
-                self.path.mkdir()
+                self.path.mkdir(mode=0o700)
                 self.path.chmod(mode | (mode & 0o444) >> 2)
             lock = try_lock(self.path / LOCK, mode)
             locked = lock.__enter__()

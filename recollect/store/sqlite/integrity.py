@@ -33,7 +33,7 @@ from recollect.text.words import stem
 LENGTH_ERROR = 0.01  # of a unit vector in float16
 DAMAGED_PAGES = (
     "Pages of the file are torn: a bad disk, or a copy that was made while it was written. Some memories cannot be "
-    "read. Put a backup in its place, or carry over what can be read with recollect export."
+    "read. The best repair is a backup (recollect restore)."
 )
 
 

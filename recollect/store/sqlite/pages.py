@@ -131,7 +131,7 @@ def _copy_bytes(connection: apsw.Connection, path: str, to: str) -> None:
     """Copy the file as it is, through SQLite: closing a file that this process opened itself would drop its locks."""
     size = os.path.getsize(path)
     page = connection.pragma("page_size")
-    with open(to, "xb") as copy:
+    with open(to, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as copy:
         for offset in range(0, size, page):
             copy.write(connection.read("main", 0, offset, page)[1])
         copy.flush()

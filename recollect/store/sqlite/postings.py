@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.base import Flags, Floats
+from recollect.store.base import Floats
 from recollect.store.sqlite.part import Part
 from recollect.store.sqlite.top_terms import WordEntries
 
@@ -106,15 +106,6 @@ def word_entries(part: Part, groups: Groups) -> list[list[WordEntries]]:
             spans = (part.arrays.span(name, start, end) for name in ("slots", "fields", "times"))
             known[term] = WordEntries(*spans) if start < end else None
     return [[entries for term in group if (entries := known[term]) is not None] for group in groups]
-
-
-def count_slots(words: Sequence[WordEntries], weights: Floats, bound: Flags, scope: Flags) -> tuple[int, bool]:
-    """How many slots of the bound have any of these words in a field with weight, and whether one in scope has."""
-    having = np.zeros(len(bound), dtype=np.bool_)
-    for word in words:
-        having[word.slots if (weights > 0).all() else word.slots[weights[word.fields] * word.times > 0]] = True
-    count = int(np.count_nonzero(having & bound))
-    return count, bool(count) and bool((having & scope).any())
 
 
 def _entries_of(slots: NDArray[Any], wanted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -37,7 +37,8 @@ class PartScope:
     inside: Flags  # the memories of the bound
     bound_slots: Flags  # the bound, and the collections asked for: what word statistics are made of
     conditions: list[tuple[Reason, Flags]] = field(default_factory=list)  # and the slots that pass each
-    terms: dict[Hashable, TermCount] = field(default_factory=dict)  # what was counted before
+    # What was counted before, by the fields that count and the words of a term.
+    terms: dict[tuple[int, ...], dict[tuple[int, ...], TermCount]] = field(default_factory=dict)
 
     def restricted(self, reason: str, passing: Flags) -> PartScope:
         return PartScope(self.slots & passing, self.inside, self.bound_slots, [*self.conditions, (reason, passing)])

@@ -5,7 +5,7 @@ Each part has its slots in the order of sessions; the neighbours of a memory are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,14 +62,19 @@ class PartOrder:
         """What these places of the order are sorted by."""
         return order_keys(self.part, self.slots(places))
 
-    def range(self, groups: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where each session begins and ends in the order."""
+    def begin(self, groups: NDArray[np.uint64]) -> tuple[NDArray[np.int64], Flags]:
+        """Where each session begins in the order, and whether it has any memory here."""
         all_groups = self.arrays["order.groups"]
-        return np.searchsorted(all_groups, groups, "left"), np.searchsorted(all_groups, groups, "right")
+        first = np.searchsorted(all_groups, groups)
+        return first, all_groups[np.minimum(first, self.size - 1)] == groups
 
-    def find(self, groups: NDArray[np.uint64], wanted: Keys) -> NDArray[np.int64]:
-        """In each session: the first place that does not come before the key."""
-        low, high = self.range(groups)
+    def end(self, groups: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Where each session ends in the order."""
+        return np.searchsorted(self.arrays["order.groups"], groups, "right")
+
+    def find(self, low: NDArray[np.int64], high: NDArray[np.int64], wanted: Keys) -> NDArray[np.int64]:
+        """Between two places: the first that does not come before each key."""
+        low, high = low.copy(), high.copy()
         while (open_ := np.flatnonzero(low < high)).size:
             middle = (low[open_] + high[open_]) // 2
             before = _before(self.keys(middle), (wanted[0][open_], wanted[1][open_], wanted[2][open_]))
@@ -133,16 +138,16 @@ class SessionOrder:
     ) -> NDArray[np.int64]:
         at, steps = own.arrays.take("order.places", slots).astype(np.int64), np.arange(1, reach + 1)
         before, after = at[:, None] - steps, at[:, None] + steps
+        found = np.concatenate([own.rows(before, groups), own.rows(after, groups)], axis=1)
         others = [order for order in self._orders.values() if order is not own and order.size]
-        if not others:
-            return np.concatenate([own.rows(before, groups), own.rows(after, groups)], axis=1)
-        sides = [[_candidates(own, before, groups)], [_candidates(own, after, groups)]]
-        position, created, _ = order_keys(own.part, slots)
-        for order in others:
-            at = order.find(groups, (position, created, rows))
-            sides[0].append(_candidates(order, at[:, None] - steps, groups))
-            sides[1].append(_candidates(order, at[:, None] + steps - 1, groups))
-        return np.concatenate([_nearest(sides[0], reach, -1), _nearest(sides[1], reach, 1)], axis=1)
+        here = [order.begin(groups)[1] for order in others]
+        shared = np.flatnonzero(np.any([np.zeros(len(slots), np.bool_), *here], axis=0))  # few are in several parts
+        if len(shared):
+            some = [order for order, flags in zip(others, here, strict=True) if flags.any()]
+            position, created, _ = order_keys(own.part, slots[shared])
+            keys = position, created, rows[shared]
+            found[shared] = _merge(own, some, (before[shared], after[shared]), groups[shared], keys)
+        return found
 
     def _is_coherent(self, group: int) -> bool:
         if group not in self._coherent:
@@ -153,8 +158,10 @@ class SessionOrder:
         """Are memories that follow one another more similar than any two? The first ones are compared."""
         found: list[tuple[Part, LocalSlots]] = []
         for order in self._orders.values():
-            low, high = (int(place[0]) for place in order.range(np.array([group], dtype=np.uint64)))
-            slots = _first_with_vectors(order, low, high)
+            if not order.size:
+                continue
+            wanted = np.array([group], dtype=np.uint64)
+            slots = _first_with_vectors(order, int(order.begin(wanted)[0][0]), int(order.end(wanted)[0]))
             if len(slots):
                 found.append((order.part, slots))
         key = tuple((part.serial, slots.tobytes()) for part, slots in found)
@@ -189,6 +196,24 @@ def _neighbours_are_similar(parts: Sequence[tuple[Part, LocalSlots]]) -> bool:
     following = np.einsum("ij,ij->i", vectors[1:], vectors[:-1]).mean()
     mean = vectors.mean(axis=0)
     return bool(following - mean @ mean > COHERENT)
+
+
+def _merge(
+    own: PartOrder,
+    others: Iterable[PartOrder],
+    places: tuple[NDArray[np.int64], NDArray[np.int64]],
+    groups: NDArray[np.uint64],
+    keys: Keys,
+) -> NDArray[np.int64]:
+    """The neighbours of memories whose sessions are in several parts: of each the nearest, and of these the nearest."""
+    reach = places[0].shape[1]
+    steps = np.arange(1, reach + 1)
+    sides = [[_candidates(own, side, groups)] for side in places]
+    for order in others:
+        at = order.find(order.begin(groups)[0], order.end(groups), keys)[:, None]
+        sides[0].append(_candidates(order, at - steps, groups))
+        sides[1].append(_candidates(order, at + steps - 1, groups))
+    return np.concatenate([_nearest(sides[0], reach, -1), _nearest(sides[1], reach, 1)], axis=1)
 
 
 def _candidates(order: PartOrder, places: NDArray[np.int64], groups: NDArray[np.uint64]) -> Keys:

@@ -14,8 +14,6 @@ from recollect.store.sqlite.part import Part
 from recollect.store.text_fields import TEXT_FIELD_NUMBERS
 from recollect.text.signatures import Signature, pack_signs, word_directions
 
-AT_ONCE = 1 << 10  # words whose directions are summed at a time: few enough to stay near the processor
-
 
 def signatures(part: Part, connection: apsw.Connection, bits: int) -> Signature:
     """A signature for every slot, of the words of its text.
@@ -37,13 +35,8 @@ def _compute(part: Part, connection: apsw.Connection, bits: int) -> Signature:
     table = word_directions([words.get(term, "") for term in distinct.tolist()], bits)
     sums = np.zeros((part.size, bits), dtype=np.int32)
     starts = np.flatnonzero(np.append(True, slots[1:] != slots[:-1])[: len(slots)])
-    cuts = np.searchsorted(starts, np.arange(0, len(slots), AT_ONCE)).tolist()  # whole slots at a time
-    for one, next in pairwise(sorted({*cuts, len(starts)})):
-        end = int(starts[next]) if next < len(starts) else len(slots)
-        begin = int(starts[one])
-        sums[slots[starts[one:next]]] = np.add.reduceat(
-            table[which[begin:end]], starts[one:next] - begin, axis=0, dtype=np.int32
-        )
+    for slot, (begin, end) in zip(slots[starts].tolist(), pairwise([*starts.tolist(), len(slots)]), strict=True):
+        table[which[begin:end]].sum(axis=0, dtype=np.int32, out=sums[slot])
     return pack_signs(sums)
 
 

@@ -41,8 +41,15 @@ from recollect.store.sqlite.erasing import last_erasure
 from recollect.store.sqlite.index import Index, IndexUpdater, View
 from recollect.store.sqlite.nearest import FEW, nearest
 from recollect.store.sqlite.part import NUMBERS, Part
-from recollect.store.sqlite.postings import count_slots, word_entries
-from recollect.store.sqlite.scope import DATED, ScopeBuilder, SlotScope, find_bound_slots, has_validity_periods
+from recollect.store.sqlite.postings import word_entries
+from recollect.store.sqlite.scope import (
+    DATED,
+    ScopeBuilder,
+    SlotScope,
+    TermCount,
+    find_bound_slots,
+    has_validity_periods,
+)
 from recollect.store.sqlite.session_order import SessionOrder
 from recollect.store.sqlite.signatures import signatures
 from recollect.store.sqlite.statements import select_columns
@@ -285,7 +292,7 @@ class SqliteSnapshot:
         key = (tuple(terms), tuple(fields.items()), id(scope))  # it lives as long as the snapshot: it is kept here
         if key not in self._statistics:
             documents, average = self._average_length(fields, scope)
-            counts = [self._count(group, fields, scope) for group in self._groups(terms)]
+            counts = self._counts(self._groups(terms), fields, scope)
             if any(term.match == "phrase" for term in terms):
                 postings = self._postings(terms, fields)
                 found = zip(postings.count(scope.bound_slots), postings.count(scope.slots), strict=True)
@@ -294,19 +301,25 @@ class SqliteSnapshot:
             self._statistics[key] = scope, statistics
         return self._statistics[key][1]
 
-    def _count(self, group: tuple[int, ...], fields: Mapping[str, float], scope: SlotScope) -> tuple[int, bool]:
-        """How many memories of the bound have one of these words, and whether one in scope has."""
-        having, occurs, key = 0, False, (group, _counted(fields))
+    def _counts(
+        self, groups: Sequence[tuple[int, ...]], fields: Mapping[str, float], scope: SlotScope
+    ) -> list[TermCount]:
+        """By group: how many memories of the bound have one of these words, and whether one in scope has."""
+        counted, weights = _counted(fields), _field_weights(fields)
+        having, occurs = [0] * len(groups), [False] * len(groups)
         for part_scope, view in zip(scope.parts, self._index.views, strict=True):
-            known = part_scope.terms.get(key)
-            if known is None:
-                (words,) = word_entries(view.part, [group])
-                known = count_slots(words, _field_weights(fields), part_scope.bound_slots, part_scope.slots)
-                if len(part_scope.terms) > MAX_COUNTED:
-                    part_scope.terms.clear()
-                part_scope.terms[key] = known
-            having, occurs = having + known[0], occurs or known[1]
-        return having, occurs
+            counts = part_scope.terms.setdefault(counted, {})
+            if unknown := [group for group in dict.fromkeys(groups) if group not in counts]:
+                if len(counts) + len(unknown) > MAX_COUNTED:
+                    counts = part_scope.terms[counted] = {group: counts[group] for group in groups if group in counts}
+                found = SegmentTerms(word_entries(view.part, unknown), weights)
+                in_bound, in_scope = (found.counts(flags) for flags in (part_scope.bound_slots, part_scope.slots))
+                counts |= zip(unknown, zip(in_bound.tolist(), (in_scope > 0).tolist(), strict=True), strict=True)
+            for at, group in enumerate(groups):
+                count, occurring = counts[group]
+                having[at] += count
+                occurs[at] |= occurring
+        return list(zip(having, occurs, strict=True))
 
     def term_frequencies(self, terms: Sequence[Term], fields: Mapping[str, float], rows: Rows) -> Floats:
         slots = self._slots(rows)

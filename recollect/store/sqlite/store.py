@@ -40,6 +40,7 @@ from recollect.store.sqlite.snapshot import SqliteSnapshot, read_relations
 from recollect.store.sqlite.statements import bound_condition, select_columns
 from recollect.store.sqlite.transaction import SqliteTransaction
 from recollect.store.sqlite.versions import FileVersion, active_space, read_change_token, read_version
+from recollect.store.sqlite.write_turns import WriteTurns
 from recollect.store.use_days import DAILY_DAYS, USES, day_number, month_day
 from recollect.store.writing import DryRun, complete_id, no_memory
 
@@ -72,6 +73,7 @@ class SqliteFile:
         self.word_numbers_of = FileVersion(0, 0)  # the version that they were last read from
         self.pending_use: list[tuple[UseRecord, Bound]] = []
         self.pending_lock = Lock()
+        self.turns = WriteTurns()
         if not self.connections.readonly:
             with translate_errors(path), fork_gate.hold():
                 connection = self.connections.get()
@@ -166,7 +168,8 @@ class SqliteStore:
         if not durable:
             connection.set_busy_timeout(BUSY_MILLISECONDS)
         with translate_errors(self.path), fork_gate.hold():
-            connection.execute("BEGIN IMMEDIATE")
+            with file.turns.turn():
+                connection.execute("BEGIN IMMEDIATE")
             try:
                 connections.check_log()
                 known = file.word_numbers_of
@@ -183,6 +186,7 @@ class SqliteStore:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+            file.turns.finished()
             file.word_numbers.update(transaction.words)
             if transaction.entry is not None:
                 file.word_numbers_of = transaction.entry

@@ -81,6 +81,19 @@ class SegmentTerms:
             flags[word.slots if all_count else word.slots[weighted[word.fields]]] = True
         return flags
 
+    def having_all(self, among: Flags) -> Slots:
+        """Those of these slots that have all terms, ascending: the rarest term first, so that few are looked up."""
+        if not self.terms:
+            return NO_SLOTS
+        first, *others = sorted(range(len(self.terms)), key=self.sizes.__getitem__)
+        slots = self.pairs([first])[0]
+        slots = slots[among[slots]]
+        for number in others:
+            if not len(slots):
+                break
+            slots = slots[self.frequencies(number, slots) > 0]
+        return slots
+
     def frequencies(self, number: int, slots: Slots) -> Floats:
         """The frequency of a term in each of these slots; 0 where it does not occur."""
         found = np.zeros(len(slots))
@@ -141,6 +154,10 @@ class TermSearch:
     _floor: float = 0.0  # the n-th best score so far; 0 while there are fewer
     _best: Floats = field(default_factory=lambda: np.empty(0))  # the best n scores so far
     _found: list[tuple[Slots, Floats]] = field(default_factory=list)  # by segment: slots and scores
+    _weights: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._weights = np.asarray(self.weights, dtype=np.float64)
 
     def add(self, terms: SegmentTerms, lengths: NDArray[Any], allowed: Flags, matching: Flags | None = None) -> None:
         """Search a segment, with the length of each slot in words, and whether it may be found.
@@ -148,10 +165,11 @@ class TermSearch:
         With ``matching``, those slots match, and no others, whether they have a term or not.
         """
         if matching is not None:
-            slots, scores = self._score(terms, lengths, np.flatnonzero(allowed & matching))
+            among = allowed & matching
+            slots = terms.having_all(among) if self.require_all and terms.terms else np.flatnonzero(among)
+            slots, scores = self._score(terms, lengths, slots)
         elif self.require_all:
-            slots = terms.pairs([int(np.argmin(terms.sizes))])[0] if terms.sizes else NO_SLOTS
-            slots, scores = self._score(terms, lengths, slots[allowed[slots]], positive=True)
+            slots, scores = self._score(terms, lengths, terms.having_all(allowed), positive=True)
         else:
             slots, scores = self._search(terms, lengths, allowed)
         if self.n > 0:
@@ -171,7 +189,7 @@ class TermSearch:
     def parts(self, number: int | NDArray[np.int64], frequencies: Floats, lengths: NDArray[Any]) -> Floats:
         """What a term, or a term for each slot, adds to scores."""
         damped = frequencies + self.k1 * (1 - self.b + self.b * lengths / self.average_length)
-        return np.asarray(np.asarray(self.weights)[number] * (frequencies * (self.k1 + 1) / damped))
+        return np.asarray(self._weights[number] * (frequencies * (self.k1 + 1) / damped))
 
     def _search(self, terms: SegmentTerms, lengths: NDArray[Any], allowed: Flags) -> tuple[Slots, Floats]:
         """Slots that may be among the best, and their scores."""
@@ -216,14 +234,11 @@ class TermSearch:
     def _score(
         self, terms: SegmentTerms, lengths: NDArray[Any], slots: Slots, positive: bool = False
     ) -> tuple[Slots, Floats]:
-        """These slots, of which all match unless all terms are required, and their scores."""
-        frequencies = [terms.frequencies(number, slots) for number in range(len(terms.terms))]
+        """These slots, and their scores; with ``positive`` only those that have one."""
         scores = np.zeros(len(slots))
-        for number, each in enumerate(frequencies):
-            scores += self.parts(number, each, lengths[slots])
+        for number in range(len(terms.terms)) if len(slots) else ():
+            scores += self.parts(number, terms.frequencies(number, slots), lengths[slots])
         keep = scores > 0 if positive else np.ones(len(slots), dtype=np.bool_)
-        if self.require_all:
-            keep = np.logical_and.reduce([keep, *(each > 0 for each in frequencies)])
         self.total += int(np.count_nonzero(keep))
         return slots[keep], scores[keep]
 

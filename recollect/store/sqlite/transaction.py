@@ -444,7 +444,7 @@ class SqliteTransaction:
         return b"".join(packed)
 
     def _write_told_times(self, row: int, memory: Memory) -> None:
-        times = told_times(memory.text, memory.created or self.now)
+        times = told_times(memory.text, memory.created or self.now, self.now.tzinfo)
         if times:
             self.connection.execute("INSERT INTO told_times VALUES (?, ?)", (row, pack_times(times)))
 

@@ -18,7 +18,10 @@ from recollect.store.base import Rows
 
 @dataclass(frozen=True, slots=True)
 class KeywordCue:
-    """Memories with all words of the query (AND); when these are fewer than k, those with some (OR) follow."""
+    """Memories with all words of the query (AND); when these are fewer than k, those with some (OR) follow.
+
+    Where the query has too many words to look all of them up, no memory is known to have all.
+    """
 
     name: str = "words"
     fields: Mapping[str, float] = field(default_factory=lambda: ALL_FIELDS)
@@ -26,13 +29,13 @@ class KeywordCue:
 
     def find(self, run: Run) -> Candidates:
         some = self._words().find(run)
-        every = replace(self._words(), every=True).find(run)
-        if len(every.keys) >= run.k:
-            rows = every.keys
+        every = some.keys[:0] if run.query.left_out else replace(self._words(), every=True).find(run).keys
+        if len(every) >= run.k:
+            rows = every
         else:
-            rest = some.keys[~np.isin(some.keys, every.keys)]
-            rows = np.concatenate([every.keys, rest])[: self.depth(run.k)]
-        detail = {**some.detail, "with all words": len(every.keys)}
+            rest = some.keys[~np.isin(some.keys, every)]
+            rows = np.concatenate([every, rest])[: self.depth(run.k)]
+        detail = {**some.detail, "with all words": len(every)}
         return Candidates(self.name, rows, self.score(run, rows), some.total, detail)
 
     def score(self, run: Run, rows: Rows) -> Expression:

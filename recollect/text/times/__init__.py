@@ -27,12 +27,12 @@ CHINESE_SIGN = lazy_pattern(
 )
 
 
-def find_times(text: str, now: datetime, *, told: bool = False) -> list[TimeExpression]:
+def find_times(text: str, now: datetime, *, told: bool = False, ahead: bool = False) -> list[TimeExpression]:
     """Every time that a text names, in the order of the text. Only the first 10,000 characters are read.
 
-    A question is asked at ``now`` about the past: “on Monday” is the last Monday, “in May” the last May. With ``told``
-    the text is a statement made at ``now``: its words say whether a time is before or after it, and what could as well
-    be a habit is left out.
+    A question is asked at ``now`` about the past: “on Monday” is the last Monday, “in May” the last May; with ``ahead``
+    about what is to come: the next Monday, and this May or the next. With ``told`` the text is a statement made at
+    ``now``: its words say whether a time is before or after it, and what could as well be a habit is left out.
 
     >>> [str(each.span) for each in find_times("What did I do last month?", datetime(2026, 8, 15))]
     ['2026-07-01 to 2026-08-01']
@@ -48,7 +48,7 @@ def find_times(text: str, now: datetime, *, told: bool = False) -> list[TimeExpr
         grammars.reverse()
     if not head.isascii() and CHINESE_SIGN.search(head):
         grammars.insert(0, chinese[0])
-    return read_times(text, now, grammars, stems, told) if grammars else []
+    return read_times(text, now, grammars, stems, told, ahead) if grammars else []
 
 
 @cache

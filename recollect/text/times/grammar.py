@@ -26,6 +26,7 @@ class Scene:
     now: datetime
     today: int  # the ordinal of the local day
     told: bool = False
+    ahead: bool = False  # a question about what is to come
 
     def left(self, at: int, width: int = 48) -> str:
         return self.text[max(0, at - width) : at]

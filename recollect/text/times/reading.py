@@ -49,13 +49,14 @@ class TimeExpression:
     begin: int
     end: int
     span: TimeSpan
+    is_holiday: bool = False
 
 
 def read_times(
-    text: str, now: datetime, grammars: Sequence[Grammar], stems: set[str], told: bool
+    text: str, now: datetime, grammars: Sequence[Grammar], stems: set[str], told: bool, ahead: bool
 ) -> list[TimeExpression]:
     """The times in a text by the grammars, of which earlier ones win."""
-    scene = Scene(text[:MAX_CHARACTERS].translate(SAME_LENGTH), now, now.toordinal(), told)
+    scene = Scene(text[:MAX_CHARACTERS].translate(SAME_LENGTH), now, now.toordinal(), told, ahead)
     taken = bytearray(len(scene.text))
     found: list[tuple[Found, Grammar]] = []
     for grammar in grammars:
@@ -65,7 +66,8 @@ def read_times(
         with suppress(ValueError, OverflowError):  # before the year 1 or after 9999
             span = _resolve(each, grammar, scene)
             if span is not None:
-                expressions.append(TimeExpression(text[each.begin : each.end], each.begin, each.end, span))
+                is_holiday = each.time.kind == "holiday"
+                expressions.append(TimeExpression(text[each.begin : each.end], each.begin, each.end, span, is_holiday))
     return expressions
 
 
@@ -254,7 +256,7 @@ def _relation(match: re.Match[str], grammar: Grammar) -> str:
 def _resolve(each: Found, grammar: Grammar, scene: Scene) -> TimeSpan | None:
     if scene.told and _is_habit(each, grammar, scene):
         return None
-    direction = _direction(each, grammar, scene) if scene.told else -1
+    direction = _direction(each, grammar, scene) if scene.told else _asked_direction(each, grammar, scene)
     days = _days(each.time, scene, direction)
     if each.last_day is not None:
         days = _range(each, days, scene)
@@ -278,7 +280,7 @@ def _days(time: Time, scene: Scene, direction: int) -> Days | None:
     if time.fixed:
         return time.days()
     past = time.latest(scene.today, ended=time.kind == "weekday")
-    if not scene.told or direction < 0:
+    if direction < 0:
         return past
     future = time.first(scene.today + (time.kind == "weekday"))
     if direction > 0:
@@ -319,6 +321,14 @@ def _direction(each: Found, grammar: Grammar, scene: Scene) -> int:
     if found := [*_signs(grammar.future, after, 1), *_signs(words_of_past, after, -1)]:
         return -min((begin, -sign) for begin, _, sign in found)[1]
     return 1 if each.relation in ("until", "starting") else 0
+
+
+def _asked_direction(each: Found, grammar: Grammar, scene: Scene) -> int:
+    """Of a question: the future (1) if it is about what is to come. “Since” and “after” look back; so does “before”,
+    unless something must be done by then."""
+    if not scene.ahead or each.relation in ("since", "after"):
+        return -1
+    return 1 if each.relation != "before" or _direction(each, grammar, scene) > 0 else -1
 
 
 def _in_list(each: Found, scene: Scene) -> bool:

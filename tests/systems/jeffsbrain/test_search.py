@@ -6,7 +6,6 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -17,10 +16,10 @@ from recollect import Filter, InvalidInput, Mind, aio
 from recollect.recall.cues import AllCues, VectorsCue
 from recollect.recall.recipe import fixed
 from recollect.rerank import RerankDocument
-from recollect.store.sqlite.checksums import connect
 from recollect.systems.jeffsbrain.modes import agreements
 from recollect.systems.jeffsbrain.recipe import jeffsbrain
 from tests.recall.kit import ids, step, texts
+from tests.store.looking import sql
 
 from .kit import RANK, Backwards, Order, ask, attempts, cup, numbers, same, shelf
 
@@ -386,8 +385,7 @@ def test_the_number_of_results_and_the_length_of_a_snippet_are_settings() -> Non
 def test_a_broken_lexical_search_skips_the_ladder_and_the_vector_leg_still_answers() -> None:
     with shelf(cup(1), cup(2), embedder=Order(2, 1)) as mind:
         ask(mind, "cup")
-        with closing(connect(mind.path)) as other:
-            other.execute("DROP TABLE vocabulary")
+        sql(mind.path, "DROP TABLE vocabulary")
         recall = ask(mind, "a cup NOT saucer")
     facts = recall.trace.facts
     assert numbers(recall) == [2, 1]

@@ -260,6 +260,7 @@ def test_extra_paths_and_transcripts_when_they_are_named(root: Path, path: Path)
 
 
 @pytest.mark.contract("O4")
+@pytest.mark.file("it reads the tables of a file")
 def test_text_words_vectors_paths_and_lines_are_in_one_file(root: Path, path: Path, space: Workspace) -> None:
     space.sync()
     count = sum(map(len, chunks(space).values()))

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from recollect import InvalidInput, Memory, Mind, Recall, Result
-from recollect.store.sqlite.checksums import connect
 from tests.recall.kit import NOON, Clock, Moody, Scatter, ids, nodes, open_mind, step
+from tests.store.looking import sql
 
 
 class Chart:
@@ -768,7 +768,7 @@ def test_vectors_answer_when_full_text_fails_and_the_trace_says_why(path: Path) 
     with open_mind(path) as mind:
         mind.remember("the cup", id="it")
         assert mode(ask(mind, "cup")) == "hybrid"
-        connect(str(path)).execute("ALTER TABLE vocabulary RENAME TO lost")
+        sql(path, "ALTER TABLE vocabulary RENAME TO lost")
         found = ask(mind, "cup")
         assert ids(found) == ["it"]
         assert mode(found) == "vec_only"
@@ -783,7 +783,7 @@ def test_when_both_legs_fail_the_answer_is_empty_and_both_reasons_are_told(path:
     with open_mind(path, embedder) as mind:
         mind.remember("the cup")
         embedder.failing = True
-        connect(str(path)).execute("ALTER TABLE vocabulary RENAME TO lost")
+        sql(path, "ALTER TABLE vocabulary RENAME TO lost")
         found = ask(mind, "cup")
         assert list(found) == []
         assert [failure.name for failure in found.trace.failures] == ["words", "vectors"]
