@@ -33,7 +33,7 @@ def fence(memory: Memory, why: str = "", notes: Iterable[str] = ()) -> str:
         "source": memory.source or memory.path or "unknown",
         "trust": "unknown" if memory.trust is None else str(memory.trust),
         "speaker": memory.speaker or memory.role,
-        "created": memory.created.isoformat() if memory.created else "",
+        "created": memory.created.isoformat(timespec="seconds") if memory.created else "",
         "status": memory.status if memory.status != "active" else "",
         "why": why,
         "note": "; ".join(notes),
@@ -56,4 +56,5 @@ def _warning(text: str) -> str:
 
 
 def _one_line(value: str) -> str:
-    return escape(" ".join(value.split()))
+    """A value between double quotes."""
+    return escape(" ".join(value.split()), quote=False).replace('"', "&quot;")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -257,6 +258,9 @@ def test_whatever_a_tool_or_a_list_returns_of_a_memory_is_fenced(mind: Mind, tmp
         return texts
 
     for name, text in talk(mind, conversation, ("all",)).items():
+        if text.startswith("Stored as "):  # what was written is not repeated
+            assert re.fullmatch(r"Stored as [a-z0-9]+\.", text), name
+            continue
         preface, fenced = text.split("\n", 1)
         assert (fenced.lower().count("<memory-data"), fenced.lower().count("</memory-data")) == (1, 1), name
         assert fenced.startswith("<memory-data"), name

@@ -117,7 +117,19 @@ def uninstall(client: McpClient, project: Path | None = None) -> tuple[Path, boo
         return path, _write(path, before, _without_toml_table(before))
     path, before, settings = read_settings(path)
     removed = _servers(settings, client, path, create=False).pop(NAME, None)
+    _drop_empty(settings, client.keys)
     return path, removed is not None and write_settings(path, before, settings)
+
+
+def _drop_empty(settings: dict[str, Any], keys: Sequence[str]) -> None:
+    """Remove the objects on the way to our entry that contain nothing else."""
+    key, *further = keys
+    inner = settings.get(key)
+    if isinstance(inner, dict):
+        if further:
+            _drop_empty(inner, further)
+        if not inner:
+            del settings[key]
 
 
 def read_settings(path: Path) -> tuple[Path, str, dict[str, Any]]:
@@ -207,4 +219,7 @@ def _without_toml_table(text: str) -> str:
             inside = name == f"mcp_servers.{NAME}" or name.startswith(f"mcp_servers.{NAME}.")
         if not inside:
             remaining.append(line)
+    if inside:  # it was the last one: with it goes the empty line before it
+        while remaining and not remaining[-1].strip():
+            remaining.pop()
     return "".join(remaining)

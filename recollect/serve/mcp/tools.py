@@ -78,9 +78,14 @@ def make_result(operation: Operation, output: JsonObject, every_argument: bool) 
         shown = output if every_argument else short_recall(output)
     elif operation.name == "context":
         text = fence_text(output["text"]) if output["text"] else NOTHING
+    elif operation.name == "why":  # the tree is in the JSON; as text it is a tenth of that
+        text = fence_text(f"{output['summary']}\n{output['text']}")
+    elif operation.returns == ref("Memory") and not operation.read_only:  # the agent knows what it wrote
+        text = f"Stored as {output['id']}."
+        shown = output if every_argument else {name: output[name] for name in MEMORY["properties"]}
     else:
         text = json.dumps(output, ensure_ascii=False, indent=1)
-        if operation.read_only or ref("Memory") == operation.returns:  # it has texts, names or sources that are stored
+        if operation.read_only:  # it has texts, names or sources that are stored
             text = fence_text(text)
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=shown)
 

@@ -10,7 +10,7 @@ export function open(main) {
   return () => { if (request) request.abort(); };
 }
 
-const AT_ONCE = 5000; // memories that are compared without asking
+const AT_ONCE = 20000; // memories that are compared without asking
 let last = "";
 let request = null;
 
