@@ -43,7 +43,7 @@ class PageRecords:
         with path.open("rb") as file:
             empty = os.fstat(file.fileno()).st_size == 0
             self._content = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._log = _read_log(Path(f"{path}-wal"))
+        self._log = _read_log(Path(f"{path.resolve()}-wal"))
         self.count = self._log.page_count or len(self._content) // PAGE_BYTES
         self.matching = self._matching()
         self.usable = (
