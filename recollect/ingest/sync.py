@@ -32,6 +32,7 @@ RECENT_NANOSECONDS = 2_000_000_000  # a file modified so shortly before it was r
 LOCAL_BATCH_SIZE = 64  # chunks
 BUSY_SECONDS = 30.0  # a sync that wrote within this time is still running
 GROUP_BYTES = 1 << 20  # of text that are written together when nothing is embedded
+LARGE_BYTES = 256 << 10  # of a file that is read after the others: they can be searched while it is embedded
 # The fields that an unchanged chunk takes from the file; all others may have been edited by hand.
 FILE_FIELDS = (
     *("path", "lines", "external_id", "tags", "keywords", "entities", "context"),
@@ -109,7 +110,7 @@ class FolderSync:
         known = self.store.files(self.collection)
         deleted = {path for path in known if path not in scan.files and not scan.may_exist(path)}
         changed = []
-        for path, file in sorted(scan.files.items()):
+        for path, file in sorted(scan.files.items(), key=lambda item: (item[1].size > LARGE_BYTES, item[0])):
             if not self.read_all and _is_unchanged(file, known.get(path)):
                 self.report.unchanged += 1
                 self._report_problem(path, known[path].problem, indexed=True)
@@ -135,7 +136,8 @@ class FolderSync:
             parsed = self._parse(file, known.get(file.path), deleted_by_hash, touched)
             if parsed is not None:
                 group.append(parsed)
-            if self._is_full(group) or (group and done == len(changed)):
+            last = done == len(changed) or changed[done].size > LARGE_BYTES
+            if self._is_full(group) or (group and last):
                 self._write(group, done, len(changed))
                 group = []
         self._drop(sorted(deleted - self.report.renamed.keys()))

@@ -550,6 +550,14 @@ def test_a_sync_tells_what_it_does(root: Path, space: Workspace) -> None:
     assert [(event.what, event.path) for event in told] == [("removed", "a.md")]
 
 
+def test_small_files_do_not_wait_until_a_large_one_is_embedded(root: Path, space: Workspace) -> None:
+    write(root, **{"0.md": "\n\n".join(f"Paragraph {number} about cranes. " * 8 for number in range(1_200))})
+    told: list[SyncEvent] = []
+    space.sync(told.append)
+    assert [event.path for event in told] == ["a.md", "deep/er/b.md", "long.md", "0.md"]
+    assert told[2].texts < 20 < told[3].texts
+
+
 def test_a_collection_follows_one_folder(root: Path, path: Path, tmp_path: Path, space: Workspace) -> None:
     space.sync()
     write(tmp_path / "other" / "vault", **{"c.md": "Cranes fly."})

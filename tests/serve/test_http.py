@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from recollect.serve import idempotency
+from recollect.serve import idempotency, work
 from recollect.serve.access import LOCAL_ID
 from recollect.serve.tokens import Access
 from tests.serve.http_server import RunningServer, start
@@ -349,3 +349,24 @@ def test_the_description_is_complete(client: httpx2.Client, server: RunningServe
         place: Any = described
         for part in target.removeprefix("#/").split("/"):
             place = place[part]
+
+
+def test_a_read_that_takes_long_does_not_keep_others_waiting() -> None:
+    """Reads of one process take turns, but only for a moment (``TURN_SECONDS``)."""
+    entered, done = threading.Event(), threading.Event()
+
+    def slow() -> None:
+        with work.one_at_a_time():
+            entered.set()
+            done.wait(30)
+
+    thread = threading.Thread(target=slow)
+    thread.start()
+    entered.wait(30)
+    with work.one_at_a_time():
+        assert thread.is_alive()  # it still has the turn
+    done.set()
+    thread.join(30)
+    with work.one_at_a_time():  # a turn that nobody gave back is not returned twice
+        assert work._turn.locked()
+    assert not work._turn.locked()
