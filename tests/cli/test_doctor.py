@@ -176,3 +176,17 @@ def test_what_is_rebuilt_salvaged_or_copied_tells_of_the_same_days(
         monkeypatch.undo()
         time.tzset()
     assert [told(name) for name in ("memory.db", "copy.db", "salvaged.db")] == [before] * 3
+
+
+def test_texts_that_are_no_longer_utf_8_are_reported_and_never_accepted(recollect: Command, keep: Keep) -> None:
+    keep("The cup is on the shelf.")
+    keep("lorem ipsum dolor " * 3000)
+    path = Path("memory.db")
+    content = bytearray(path.read_bytes())
+    page = next(at for at in range(0, len(content), 4096) if content[at : at + 4096].count(b"lorem ipsum") > 200)
+    content[page + 1500 : page + 1600] = b"\xff" * 100
+    path.write_bytes(content)
+    for arguments in (["doctor"], ["doctor", "--fix"]):
+        outcome = recollect(*arguments)
+        assert outcome.code == 1
+        assert "cannot help here" in outcome.out

@@ -154,7 +154,7 @@ class StatementTime:
         scores = hits.score.values[first]
         lifted, own = first[chosen], scores[chosen]
         reason = {"first": "the first", "before": "an earlier", "last": "the last"}.get(time, "the newest")
-        label = f"{reason} of {len(members)} statements of the same thing"
+        label = f"{reason} of {len(members)} statements of the same thing" if len(members) > 1 else "what states it"
         if time == "during":
             label = "what was stated last before the end of that time"
         target = best * (1 + 1e-9) if own < best else own  # before the best one, not beside it

@@ -370,3 +370,5 @@ def translate_errors(path: str) -> Iterator[None]:
         raise _damage(path, error) from error
     except apsw.Error as error:
         raise StoreError(f"SQLite could not serve {path}: {error}.") from error
+    except UnicodeDecodeError as error:
+        raise DamagedFile(path, "a text in it is no UTF-8") from error

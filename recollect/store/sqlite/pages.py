@@ -24,7 +24,7 @@ class PageReport:
 
     count: int
     contents: dict[str, int]  # pages by table or index; free pages are not counted
-    intact: bool  # SQLite can follow the structure of the file in spite of them
+    intact: bool  # SQLite can follow the structure of the file in spite of them, and read every text
     ids: tuple[str, ...]  # memories on these pages
 
     @property
@@ -48,7 +48,7 @@ def inspect_pages(path: str, application_id: int = APPLICATION_ID) -> PageReport
         ids: tuple[str, ...] = ()
         intact = False
         with contextlib.suppress(apsw.Error, UnicodeDecodeError):  # the structure itself is damaged
-            intact = connection.execute("PRAGMA integrity_check(1)").get == "ok"
+            intact = connection.execute("PRAGMA integrity_check(1)").get == "ok" and _texts_are_readable(connection)
             listed = json.dumps(wrong)
             contents = dict(
                 connection.execute(
@@ -59,6 +59,18 @@ def inspect_pages(path: str, application_id: int = APPLICATION_ID) -> PageReport
             if "memories" in contents:
                 ids = tuple(_unverified_ids(connection, path))
         return PageReport(len(wrong), contents, intact, ids)
+
+
+def _texts_are_readable(connection: apsw.Connection) -> bool:
+    """Is every text of every table still UTF-8?"""
+    tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
+    try:
+        for (table,) in tables:
+            for _ in connection.execute(f'SELECT * FROM "{table}"'):
+                pass
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def accept_pages(path: str, copy_to: str) -> None:

@@ -481,6 +481,9 @@ class SqliteSnapshot:
             return self._index.strings(name, self._slots(rows))
         known = self._strings.setdefault(name, {})  # one step of a recall after another asks about the same rows
         if missing := [row for row in wanted if row not in known]:
+            if len(known) + len(missing) > MAX_KNOWN:
+                known.clear()
+                missing = wanted
             known.update(zip(missing, self._index.strings(name, self._slots(np.array(missing))), strict=True))
         return [known[row] for row in wanted]
 
