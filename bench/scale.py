@@ -226,7 +226,7 @@ def _start_chroma(
     if file.size > WITH_CHROMA:
         return None
     own = folder / f"chroma-{file.size}"
-    own.mkdir()
+    own.mkdir(exist_ok=True)
     try:
         peer = PeerProcess(CHROMA, peer_python(CHROMA, place.parent), own)
     except subprocess.CalledProcessError as problem:

@@ -106,7 +106,8 @@ def run_operation(
     """Call an operation, in a thread or in another process. ``known_tags`` is the header If-None-Match."""
     service = services.of(access)
     service.require(operation)
-    with one_at_a_time() if operation.read_only else nullcontext(), logged_messages() as messages:
+    takes_turns = operation.read_only and not operation.long
+    with one_at_a_time() if takes_turns else nullcontext(), logged_messages() as messages:
         output = operation.run(service, arguments)
     headers: list[tuple[str, str]] = []
     is_memory = operation.returns == ref("Memory")
