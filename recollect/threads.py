@@ -38,6 +38,9 @@ def _serve(queue: SimpleQueue[Task]) -> None:
 
 
 def _run(queue: SimpleQueue[Task], work: Callable[[], Any], future: Future[Any]) -> None:
+    if not future.set_running_or_notify_cancel():  # it was cancelled before it began
+        _release(queue, future)
+        return
     try:
         result = work()
     except BaseException as error:

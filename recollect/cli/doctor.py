@@ -13,6 +13,7 @@ import typer
 from recollect.cli.config import folder_config
 from recollect.cli.options import FilterOptions, GlobalOptions
 from recollect.cli.terminal import format_age, pluralize, print_line, print_result, short_id
+from recollect.cli.values import local_now
 from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def doctor(
     examiner = Doctor(
         options.db_path(config),
         model,
+        local_now,
         everything=everything,
         other_findings=tuple(_config_findings(config)),
         check_folder=lambda root: _problem_findings(folder_config(root, config, options)),

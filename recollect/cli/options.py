@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from datetime import datetime
 from functools import cache, wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from recollect.cli.values import (
+    local_now,
     parse_json_object,
     parse_line_range,
     parse_moment,
@@ -181,7 +181,7 @@ class GlobalOptions:
             collection=collection,
             embedding_cache=cache,
             vector_search=search,
-            tz=datetime.now().astimezone().tzinfo,
+            tz=local_now().tzinfo,
             **bound,
         )
 
@@ -364,7 +364,7 @@ class RecallOptions:
         arguments["deadline"] = self.deadline
         arguments["abstain"] = self.abstain
         arguments["now"] = None if self.now is None else parse_moment(self.now, "--now")
-        arguments["tz"] = self.tz or datetime.now().astimezone().tzinfo
+        arguments["tz"] = self.tz or local_now().tzinfo
         arguments["history"] = [_turn(each) for each in self.after or ()]
         settings = dict(parse_setting(each) for each in self.set_ or ())
         if self.translated is not None:

@@ -27,6 +27,7 @@ from recollect.cli.terminal import (
     snippet,
 )
 from recollect.cli.text_files import confirm_overwrite, open_output
+from recollect.cli.values import local_now
 from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ def migrate(
     options.check_no_collection("migrate")
     try:
         with progress("Copying", "memories") as update:
-            done = migrate(source, destination, update)
+            done = migrate(source, destination, update, local_now)
     except KeyboardInterrupt:
         print_error(
             "Stopped: what was copied is kept; the same command continues from here.", "Interrupted", options.json

@@ -60,6 +60,11 @@ def parse_line_range(text: str) -> list[int]:
         raise InvalidInput(f"--lines must be a range, such as 3-9, not {text!r}.") from None
 
 
+def local_now() -> datetime:
+    """Now, in the time zone of the machine."""
+    return datetime.now().astimezone()
+
+
 def parse_since(text: str, now: datetime | None = None) -> datetime:
     """The first moment of a time: --since yesterday includes all of yesterday."""
     return _side(text, "--since", "start", now or datetime.now(UTC))

@@ -45,7 +45,9 @@ def find_near_duplicate(store: Store, memory: Memory, now: datetime) -> NearDupl
         same = Filter(collection=memory.collection, user=memory.user, agent=memory.agent, kind=memory.kind)
         others = snapshot.memories(_candidates(snapshot, snapshot.scope(same, ("active",), now), memory))
     text = Paraphrase(memory.text)
-    found = [NearDuplicate(other, reason) for other in others if (reason := text.says_the_same(Paraphrase(other.text)))]
+    found = [
+        NearDuplicate(other, reason) for other in others if (reason := text.sameness_reason(Paraphrase(other.text)))
+    ]
     return min(found, key=lambda each: each.memory.text != memory.text, default=None)
 
 
@@ -56,7 +58,7 @@ def find_redundant(memories: Sequence[Memory]) -> dict[str, NearDuplicate]:
     redundant: dict[str, NearDuplicate] = {}
     for memory in sorted(memories, key=_precedence, reverse=True):
         for other in distinct:
-            reason = texts[memory.id].says_the_same(texts[other.id])
+            reason = texts[memory.id].sameness_reason(texts[other.id])
             if reason and covers(other, memory):
                 redundant[memory.id] = NearDuplicate(other, reason)
                 break

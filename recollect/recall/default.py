@@ -29,11 +29,12 @@ from recollect.recall.recipe import Recipe, paged
 from recollect.recall.stages import (
     AnswerLikelihood,
     AssistantReplies,
+    ConfidenceStrengthFactor,
     Confirmations,
     ContinuedConversation,
     Contradictions,
     Coverage,
-    PolarityFactor,
+    NegativeQuestionFactor,
     RecencyFactor,
     RecordUse,
     RelatedNames,
@@ -43,7 +44,6 @@ from recollect.recall.stages import (
     SpreadingActivation,
     StatementTime,
     StatusFactor,
-    TrustFactor,
 )
 from recollect.recall.times import ChronologicalOrder, TimeCue, TimeFactor, TimeFirst, TimeReader
 
@@ -105,12 +105,12 @@ def default(
             TimeFactor(),
             IdentifierFactor(),
             AnswerLikelihood(),
-            PolarityFactor(),
+            NegativeQuestionFactor(),
             SessionScore(check.fraction(session, "session")),
             ContinuedConversation(check.fraction(resuming, "resuming")),
             RecencyFactor(share=check.fraction(recency, "recency"), half_life=30),
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
-            TrustFactor(),
+            ConfidenceStrengthFactor(),
             RelatedNames(),
             SpreadingActivation(pages=True),
             StatementTime(),

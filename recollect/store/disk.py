@@ -98,19 +98,19 @@ def create_private(path: str, like: str | None = None) -> None:
 
 
 def is_foreign(path: str | os.PathLike[str], beside: str | os.PathLike[str] | None = None) -> bool:
-    """Does a file or folder belong to another user, who may have put it there before this program did?
+    """Does a file or folder, or a link in its place, belong to another user, who may have put it there before this
+    program did?
 
     It may be root's, and that of the owner of the file which it is ``beside``. What does not exist is not foreign."""
     if os.name != "posix":
         return False
-    try:
-        owner = os.stat(path).st_uid
-    except OSError:
-        return False
-    known = {os.geteuid(), 0}
+    owners, known = set[int](), {os.geteuid(), 0}
+    with contextlib.suppress(OSError):
+        owners.add(os.lstat(path).st_uid)
+        owners.add(os.stat(path).st_uid)
     with contextlib.suppress(OSError):
         known |= {os.stat(beside).st_uid} if beside is not None else set()
-    return owner not in known
+    return not owners <= known
 
 
 def replace_private(path: Path, content: bytes) -> None:

@@ -163,7 +163,7 @@ class Paraphrase:
         english = all(each.isascii() for each in text if each.isalpha()) and detect_language(text) == "en"
         self.words = _rewrite(text) if self.short and english else []
 
-    def says_the_same(self, other: Paraphrase) -> str:
+    def sameness_reason(self, other: Paraphrase) -> str:
         """How this text is recognised as the other in other words; empty if it is not."""
         if self.plain == other.plain:
             return "the same words" if self.plain or self.text == other.text else ""

@@ -56,7 +56,8 @@ NOW = lazy_pattern(
 )
 # “What changed about the rent?” asks for the newest statement, and not for an amount.
 CHANGED = lazy_pattern(
-    r"\bwhat(?:['’]s|\s+(?:is|has|have|had|was|got))?(?:\s+\w+){0,3}?\s+(?:changed?|different)\b|\bhow\b.{0,60}\bchanged?\b"
+    r"\bwhat(?:['’]s|\s+(?:is|has|have|had|was|got))?(?:\s+\w+){0,3}?\s+(?:changed?|different)\b"
+    r"|\bhow\b.{0,60}\bchanged\b|\bhow (?:did|does|will)\b(?! (?:i|you|we)\b).{0,60}\bchange\b"
     r"|\bwas\b.{0,60}\b(?:ge|ver)ändert\b|\bwas ist (?:jetzt )?anders\b|\bwie\b.{0,60}\b(?:ge|ver)ändert\b"
     r"|什么(?:变化|改变|变动|不同)|什麼(?:變化|改變|變動|不同)|怎么变|怎麼變|变了|變了",
     re.IGNORECASE,
@@ -174,6 +175,8 @@ def asks_for_change(question: str) -> bool:
     """
     >>> [asks_for_change(each) for each in ("What changed about the rent?", "Was hat sich geändert?", "What is new?")]
     [True, True, False]
+    >>> [asks_for_change(each) for each in ("How did the rent change?", "How do I change the oil?", "How much change?")]
+    [True, False, False]
     """
     return CHANGED.search(question[:MAX_CHARACTERS]) is not None
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from recollect.errors import InvalidInput, StoreError
 from recollect.model import Edge, Memory, Use
 from recollect.model.json_records import to_json
-from recollect.model.memory import STATUSES
+from recollect.model.memory import STATUSES, Clock
 from recollect.store.base import Rows, Store, StoredChunk, Transaction
 from recollect.store.registry import open_store
 from recollect.store.retrying import retried
@@ -90,15 +90,16 @@ class CopySummary:
     checksums: dict[str, str]  # SHA-256, by kind of thing, the same in both stores
 
 
-def migrate(source: str, destination: str, progress: CopyProgress | None = None) -> CopySummary:
-    """Copy the memory at one path or URL to another one, which must be empty or an unfinished copy of it."""
+def migrate(
+    source: str, destination: str, progress: CopyProgress | None = None, clock: Clock | None = None
+) -> CopySummary:
+    """Copy the memory at one path or URL to another one, which must be empty or an unfinished copy of it.
+
+    The days that memories tell of begin in the time zone of the clock, by default UTC."""
     _check_different(source, destination)
-    with closing(open_store(source, _now, readonly=True)) as origin, closing(open_store(destination, _now)) as target:
+    tell = clock or (lambda: datetime.now(UTC))
+    with closing(open_store(source, tell, readonly=True)) as origin, closing(open_store(destination, tell)) as target:
         return copy_store(origin, target, progress)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _check_different(source: str, destination: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -154,3 +155,24 @@ def test_a_file_beyond_repair_is_salvaged_into_a_new_one(recollect: Command, kee
     assert recollect("doctor", "--salvage", "new.db").err.startswith("error: new.db exists already")
     assert recollect("doctor", "--salvage", "third.db", "--fix").code != 0
     assert recollect("doctor", "--salvage", "third.db", "--json").json["memories"] == 1
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone of a process cannot be set")
+def test_what_is_rebuilt_salvaged_or_copied_tells_of_the_same_days(
+    recollect: Command, keep: Keep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(name: str) -> list[bytes]:
+        return [bytes(times) for (times,) in sql(tmp_path / name, "SELECT times FROM told_times")]
+
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    time.tzset()
+    try:
+        keep("Yesterday we saw the blue cup.")
+        before = told("memory.db")
+        assert recollect("migrate", "memory.db", "copy.db").code == 0
+        assert recollect("doctor", "--salvage", "salvaged.db").code == 0
+        assert recollect("doctor", "--rebuild").code == 0
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert [told(name) for name in ("memory.db", "copy.db", "salvaged.db")] == [before] * 3

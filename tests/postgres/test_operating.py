@@ -19,7 +19,7 @@ from recollect.embed import resolve_embedder
 from recollect.errors import StoreError
 from recollect.store.base import Bound
 from recollect.store.postgres import PostgresStore
-from recollect.store.postgres.statements import walls
+from recollect.store.postgres.statements import policy_settings
 from recollect.store.postgres.vector_index import VectorIndex, build_indexes
 from recollect.upkeep.copying import copy_store
 from recollect.upkeep.doctor import Doctor
@@ -52,7 +52,7 @@ def test_a_dump_that_is_restored_gives_the_same_answers(database: Database, tmp_
         mind.edit(mind.remember("The rent is 800 euros.").id, text="The rent is 950 euros.")
         expected = answers(mind)
     if by == "the owner":
-        settings = " ".join(f"-c {name}={value}" for name, value in walls(Bound()).items())
+        settings = " ".join(f"-c {name}={value}" for name, value in policy_settings(Bound()).items())
         options = ("--enable-row-security", "-f", dump, "-d", database.url)
         run_program(database, "pg_dump", "-Fc", *options, PGOPTIONS=settings)
     else:

@@ -13,7 +13,7 @@ from recollect import Mind
 from recollect.store.base import Bound
 from recollect.store.postgres import PostgresStore
 from recollect.store.postgres.migrations import BY_TENANT
-from recollect.store.postgres.statements import walls
+from recollect.store.postgres.statements import policy_settings
 from tests.conftest import Clock
 from tests.postgres.fixtures import Database
 from tests.postgres.plans import noted_statements, rows_by_table, scans_of_recall
@@ -68,24 +68,29 @@ def test_row_level_security_is_forced_on_every_table_with_memories(store: Postgr
 
 @pytest.mark.parametrize("table", ["memories", "postings", "vocabulary", "edges", "entity_edges", "changes"])
 def test_a_statement_without_any_condition_sees_only_the_tenant(store: PostgresStore, table: str) -> None:
-    everything = visible(store, table, walls(Bound()))
-    by_collection = [visible(store, table, walls(Bound(collection=name))) for name in ("main", "other", QUOTED)]
+    everything = visible(store, table, policy_settings(Bound()))
+    by_collection = [
+        visible(store, table, policy_settings(Bound(collection=name))) for name in ("main", "other", QUOTED)
+    ]
     assert min(by_collection) > 0
     assert sum(by_collection) == everything
-    assert visible(store, table, walls(Bound(collection="nobody"))) == 0
+    assert visible(store, table, policy_settings(Bound(collection="nobody"))) == 0
     assert visible(store, table, {}) == 0
 
 
 def test_a_statement_without_any_condition_sees_only_the_user_agent_and_session(store: PostgresStore) -> None:
-    assert visible(store, "memories", walls(Bound(user="anna"))) == 6
-    assert visible(store, "memories", walls(Bound(collection="main", user="anna"))) == 2
-    assert visible(store, "memories", walls(Bound(collection="main", user="anna", session="s"))) == 1
-    assert visible(store, "memories", walls(Bound(agent="robot"))) == 0
+    assert visible(store, "memories", policy_settings(Bound(user="anna"))) == 6
+    assert visible(store, "memories", policy_settings(Bound(collection="main", user="anna"))) == 2
+    assert visible(store, "memories", policy_settings(Bound(collection="main", user="anna", session="s"))) == 1
+    assert visible(store, "memories", policy_settings(Bound(agent="robot"))) == 0
 
 
 def test_nothing_can_be_written_into_another_tenant(store: PostgresStore) -> None:
     with psycopg.connect(store.database.url) as connection:
-        for name, value in {**walls(Bound(collection="main")), "search_path": f'"{store.settings.schema}"'}.items():
+        for name, value in {
+            **policy_settings(Bound(collection="main")),
+            "search_path": f'"{store.settings.schema}"',
+        }.items():
             connection.execute("SELECT set_config(%s, %s, true)", (name, value))
         sql = "INSERT INTO folders SELECT (SELECT max(tenant) + 1000 FROM collections), '{}'"
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):

@@ -184,8 +184,30 @@ def test_what_was_committed_to_the_log_only_is_salvaged(tmp_path: Path) -> None:
     torn = path.with_name("torn.db")
     with torn.open("r+b") as file:
         file.write(bytes(100))  # no header
-    _, after = salvage(torn)
+    log = Path(f"{torn}-wal")
+    content = log.read_bytes()
+    report, after = salvage(torn)
     assert {record["text"] for record in after.values()} == {"in the file", "in the log only"}
+    assert (report.unverified, report.damaged_pages) == ((), 1)
+    log.write_bytes(content.replace(b"in the log only", b"in the fog only"))
+    torn.with_name("salvaged.db").unlink()
+    report, after = salvage(torn)
+    (changed,) = [id for id, record in after.items() if "fog" in record["text"]]
+    assert changed in report.unverified
+    assert report.damaged_pages > 1
+
+
+def test_what_was_deleted_in_the_log_only_is_not_salvaged(tmp_path: Path) -> None:
+    path, torn = tmp_path / "memory.db", tmp_path / "torn.db"
+    with Mind(path, embedder=None) as mind:
+        mind.remember_many(f"number {n} of many " + "the blue cup " * 40 for n in range(60))
+    with closing(connect(str(path))) as connection:
+        connection.execute("DELETE FROM memories WHERE row > 3")
+        connection.execute("VACUUM")  # the file becomes shorter when the log is carried over to it
+        for suffix in ("", "-wal"):
+            copy_by_another_process(Path(f"{path}{suffix}"), Path(f"{torn}{suffix}"))
+    report = Doctor(torn, None).salvage(tmp_path / "salvaged.db")
+    assert (report.memories, report.damaged_pages, report.problems) == (3, 0, ())
 
 
 def test_what_was_deleted_or_erased_is_not_salvaged(tmp_path: Path) -> None:

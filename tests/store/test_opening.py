@@ -143,6 +143,19 @@ def test_any_file_name_will_do(tmp_path: Path, name: str) -> None:
         assert texts(mind, "odd name") == ["kept under an odd name"]
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_to_a_memory_can_be_written_to(tmp_path: Path, exists: bool) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    file, link = tmp_path / "elsewhere" / "memory.db", tmp_path / "link.db"
+    if exists:
+        Mind(file, embedder=None).close()
+    link.symlink_to(file)
+    with Mind(link, embedder=None) as mind:
+        mind.remember("The cup is blue.")
+    with Mind(file, embedder=None) as mind:
+        assert [each.text for each in mind.list()] == ["The cup is blue."]
+
+
 def test_a_name_that_no_file_can_have_is_refused_in_our_words(tmp_path: Path) -> None:
     with pytest.raises((StoreError, InvalidInput)):
         Mind(f"{tmp_path}/not\0a\0name.db", embedder=None)

@@ -207,5 +207,9 @@ def test_what_another_user_put_beside_a_memory_is_not_used(tmp_path: Path) -> No
         mind.remember_many(f"cup {number}" for number in range(30))
         assert len(mind.recall("cup")) == 10
     assert list((tmp_path / "memory.db-index").iterdir()) == []
+    requests.unlink()
+    requests.symlink_to(tmp_path / "other.jsonl")  # a link leads to a file of ours, or to one that would be created
+    os.chown(requests, 65534, 65534, follow_symlinks=False)
+    assert IdempotencyKeys(requests).path is None
     os.chown(path, 65534, 65534)  # what belongs to the owner of the memory is as trusted as the memory
     assert TokenFile.beside(path).verify(token, NOW).scope == "admin"

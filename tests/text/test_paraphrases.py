@@ -163,33 +163,33 @@ SAME_ELSEWHERE = [
 
 @pytest.mark.parametrize(("a", "b"), [pair for pair in SAME if pair[0] not in MISSED])
 def test_the_same_in_other_words_is_recognised_both_ways(a: str, b: str) -> None:
-    assert Paraphrase(a).says_the_same(Paraphrase(b))
-    assert Paraphrase(b).says_the_same(Paraphrase(a))
+    assert Paraphrase(a).sameness_reason(Paraphrase(b))
+    assert Paraphrase(b).sameness_reason(Paraphrase(a))
 
 
 @pytest.mark.parametrize(("a", "b"), [*DIFFERENT, *DIFFERENT_ELSEWHERE])
 def test_another_figure_unit_name_place_object_or_polarity_is_never_the_same(a: str, b: str) -> None:
-    assert not Paraphrase(a).says_the_same(Paraphrase(b))
-    assert not Paraphrase(b).says_the_same(Paraphrase(a))
+    assert not Paraphrase(a).sameness_reason(Paraphrase(b))
+    assert not Paraphrase(b).sameness_reason(Paraphrase(a))
 
 
 @pytest.mark.parametrize(("a", "b"), SAME_ELSEWHERE)
 def test_in_german_and_chinese_the_same_words_are_the_same(a: str, b: str) -> None:
-    assert Paraphrase(a).says_the_same(Paraphrase(b)) == "the same words"
+    assert Paraphrase(a).sameness_reason(Paraphrase(b)) == "the same words"
 
 
 def test_of_these_pairs_four_in_five_are_recognised() -> None:
-    found = [pair for pair in SAME if Paraphrase(pair[0]).says_the_same(Paraphrase(pair[1]))]
+    found = [pair for pair in SAME if Paraphrase(pair[0]).sameness_reason(Paraphrase(pair[1]))]
     assert (len(found), len(SAME)) == (27, 34)
 
 
 def test_the_reason_names_the_words_that_differ() -> None:
     about, roughly = Paraphrase("It lasts about two hours."), Paraphrase("It lasts roughly two hours.")
-    assert about.says_the_same(roughly) == "the same words, but for 'about' and 'roughly'"
-    assert about.says_the_same(Paraphrase("it lasts about two hours")) == "the same words"
+    assert about.sameness_reason(roughly) == "the same words, but for 'about' and 'roughly'"
+    assert about.sameness_reason(Paraphrase("it lasts about two hours")) == "the same words"
 
 
 def test_texts_of_any_length_are_compared_in_bounded_time() -> None:
     long = "when it is wet in the hall " * 10_000
-    assert Paraphrase(long).says_the_same(Paraphrase(long))
-    assert not Paraphrase(long).says_the_same(Paraphrase(long + "today"))
+    assert Paraphrase(long).sameness_reason(Paraphrase(long))
+    assert not Paraphrase(long).sameness_reason(Paraphrase(long + "today"))

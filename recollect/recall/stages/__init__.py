@@ -11,19 +11,20 @@ from recollect.recall.stages.conversation import (
 )
 from recollect.recall.stages.coverage import Coverage
 from recollect.recall.stages.factors import ConditionalStage, RecencyFactor, RecordUse, StatusFactor
-from recollect.recall.stages.links import Contradictions, RelatedNames, SpreadingActivation, TrustFactor
-from recollect.recall.stages.polarity import PolarityFactor
+from recollect.recall.stages.links import ConfidenceStrengthFactor, Contradictions, RelatedNames, SpreadingActivation
+from recollect.recall.stages.polarity import NegativeQuestionFactor
 from recollect.recall.stages.statements import StatementTime
 
 __all__ = [
     "AnswerLikelihood",
     "AssistantReplies",
     "ConditionalStage",
+    "ConfidenceStrengthFactor",
     "Confirmations",
     "ContinuedConversation",
     "Contradictions",
     "Coverage",
-    "PolarityFactor",
+    "NegativeQuestionFactor",
     "RecencyFactor",
     "RecordUse",
     "RelatedNames",
@@ -33,5 +34,4 @@ __all__ = [
     "SpreadingActivation",
     "StatementTime",
     "StatusFactor",
-    "TrustFactor",
 ]

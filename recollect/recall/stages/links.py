@@ -154,7 +154,7 @@ class Contradictions:
 
 
 @dataclass(frozen=True, slots=True)
-class TrustFactor:
+class ConfidenceStrengthFactor:
     """× (1 − share × (1 − confidence)) × (1 − share × (1 − strength)); a memory without a confidence counts in full."""
 
     share: float = 0.15

@@ -14,7 +14,7 @@ from recollect.text.polarity import asks_for_negative, is_negative
 
 
 @dataclass(frozen=True, slots=True)
-class PolarityFactor:
+class NegativeQuestionFactor:
     """× factor for texts that deny, refuse or dislike nothing, when the query asks for what was not liked or done."""
 
     factor: float = 0.7

@@ -16,7 +16,7 @@ from recollect.store.base import Bound
 from recollect.store.bounds import NAMES, contains_folder, is_disjoint, is_inside
 from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id, receipt_from_dict
 from recollect.store.postgres.connections import Sql
-from recollect.store.postgres.statements import bound_condition, without_walls
+from recollect.store.postgres.statements import bound_condition, without_policies
 from recollect.store.text_fields import join_title
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def clear_statistics(connection: Any, schema: str) -> None:
 
 def _kept_texts(transaction: PostgresTransaction, rows: Sequence[int]) -> Iterator[str]:
     """What was embedded of all other memories, with their earlier versions."""
-    with without_walls(transaction.connection, transaction.bound):
+    with without_policies(transaction.connection, transaction.bound):
         for title, text in transaction.connection.execute(
             "SELECT title, text FROM memories WHERE NOT row = ANY(%s)", (list(rows),)
         ):
@@ -265,7 +265,7 @@ def _remove_names(transaction: PostgresTransaction, owners: Iterable[Sequence[st
     Whether others have a name is looked up beyond the bound.
     """
     vanished = {(name, value) for owner in owners for name, value in zip(NAMES, owner, strict=True) if value}
-    with without_walls(transaction.connection, transaction.bound):
+    with without_policies(transaction.connection, transaction.bound):
         for name, value in sorted(vanished):
             if not _is_present(transaction, name, value):
                 _remove_name(transaction, name, value)

@@ -196,7 +196,7 @@ def walls_sql(again: bool = False) -> str:
 
 
 # Where Citus is installed the tables are distributed by tenant; small ones that all shards need are copied to each.
-# Citus refuses policies with subqueries, so that these tables have no walls there, only the bounds.
+# Citus refuses policies with subqueries, so that these tables have no policies there, only the bounds.
 CITUS = f"""
 DO $$ DECLARE name text; BEGIN
     IF EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') THEN

@@ -57,20 +57,20 @@ def bound_condition(bound: Bound, prefix: str = "m.") -> Sql:
     return Sql("".join(parts), tuple(bound.values.values()))
 
 
-def walls(bound: Bound) -> dict[str, str]:
-    """The settings by which the walls of the tables (see migrations.py) show what a bound contains."""
+def policy_settings(bound: Bound) -> dict[str, str]:
+    """The settings by which the policies of the tables (see migrations.py) show what a bound contains."""
     values = bound.values
     return {f"recollect.{name}": f"={values[name]}" if name in values else "*" for name in NAMES}
 
 
 @contextmanager
-def without_walls(connection: Any, bound: Bound) -> Iterator[None]:
+def without_policies(connection: Any, bound: Bound) -> Iterator[None]:
     """Look beyond the bound, for what must be unique and for names that must not remain anywhere."""
     if bound.values:
-        set_local(connection, walls(Bound()))
+        set_local(connection, policy_settings(Bound()))
     yield
     if bound.values:
-        set_local(connection, walls(bound))
+        set_local(connection, policy_settings(bound))
 
 
 def active_space(connection: Any) -> tuple[int, Space] | None:

@@ -35,8 +35,8 @@ from recollect.store.postgres.statements import (
     SELECT_USE,
     active_space,
     bound_condition,
+    policy_settings,
     read_relations,
-    walls,
     with_use,
 )
 from recollect.store.postgres.transaction import PostgresTransaction
@@ -146,7 +146,7 @@ class PostgresStore:
             **({} if durable else {"synchronous_commit": "off"}),
             # A tenant's rows are found by the keys that begin with it, however small the tables are.
             **({} if self.bound.collection is None else {"enable_seqscan": "off"}),
-            **walls(self.bound),
+            **policy_settings(self.bound),
         }
 
     @contextmanager

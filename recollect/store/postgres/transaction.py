@@ -27,7 +27,7 @@ from recollect.store.postgres.statements import (
     bound_condition,
     halfvec,
     memory_values,
-    without_walls,
+    without_policies,
 )
 from recollect.store.postgres.undo import find_undo_texts, undo_operation
 from recollect.store.postgres.words import CountedWords, count_words, delete_postings, write_postings
@@ -127,7 +127,7 @@ class PostgresTransaction:
         """Write the words of memories, and enter the transaction into the history, if it changed anything."""
         self.write_words()
         # No wall has a collection inside that lost its name.
-        with without_walls(self.connection, self.bound if self.collection_removed else Bound()):
+        with without_policies(self.connection, self.bound if self.collection_removed else Bound()):
             for change in self._tenants.values():
                 if change.version is None:
                     continue
@@ -485,7 +485,7 @@ class PostgresTransaction:
             values = (tenant, memory.user, memory.agent, memory.external_id)
         else:
             return None
-        with without_walls(self.connection, self.bound):
+        with without_policies(self.connection, self.bound):
             found = self.fetch(f"SELECT row, {SELECT} FROM memories m WHERE {where}", values)
         return (found[0][0], from_row(found[0][1:])) if found else None
 
@@ -495,7 +495,7 @@ class PostgresTransaction:
             'SELECT 1 FROM memories WHERE tenant = %s AND "user" = %s AND agent = %s AND external_id = %s '
             "AND external_id <> '' AND row <> %s"
         )
-        with without_walls(self.connection, self.bound):
+        with without_policies(self.connection, self.bound):
             taken = self.value(sql, (tenant, memory.user, memory.agent, memory.external_id, row))
         if taken is not None:
             raise external_id_taken(memory)
@@ -533,7 +533,7 @@ class PostgresTransaction:
         if memory.collection != stored.collection:  # edges stay inside one; an undo restores them after it
             tenant = self.lock(stored.collection).tenant
             sql = "SELECT source, target, kind FROM edges WHERE tenant = %s AND (source = %s OR target = %s)"
-            with without_walls(self.connection, self.bound):  # a foreign memory must not lose an edge
+            with without_policies(self.connection, self.bound):  # a foreign memory must not lose an edge
                 edges = self.fetch(sql, (tenant, row, row))
                 owners = self.owners([end for source, target, _ in edges for end in (source, target)])
             self.touch(*owners)

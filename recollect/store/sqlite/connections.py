@@ -125,7 +125,7 @@ class Connections:
     def check_log(self) -> None:
         """Inside a transaction: refuse to write into a write-ahead log that others will not find."""
         try:
-            now = os.stat(self.path + "-wal")
+            now = os.stat(os.path.realpath(self.path) + "-wal")  # SQLite has it beside the file, not beside a link
         except OSError:
             identity = None
         else:
@@ -186,7 +186,7 @@ class Connections:
             self._read_state(connection)
         except READONLY_ERRORS:
             # The WAL's index cannot be written: open the file as immutable, unless changes are only in the WAL.
-            log = Path(self.path + "-wal")
+            log = Path(os.path.realpath(self.path) + "-wal")
             if log.exists() and log.stat().st_size:
                 raise StoreError(
                     f"{self.path} has changes in its write-ahead log, which cannot be read without permission to write "

@@ -43,8 +43,8 @@ class PageRecords:
         with path.open("rb") as file:
             empty = os.fstat(file.fileno()).st_size == 0
             self._content = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._in_log = _committed_pages(Path(f"{path}-wal"))
-        self.count = max(len(self._content) // PAGE_BYTES, *self._in_log, 0)
+        self._log = _read_log(Path(f"{path.resolve()}-wal"))
+        self.count = self._log.page_count or len(self._content) // PAGE_BYTES
         self.matching = self._matching()
         self.usable = (
             PAGE_BYTES - RESERVED_BYTES if self.matching.any() else PAGE_BYTES
@@ -54,13 +54,14 @@ class PageRecords:
 
     @property
     def damaged(self) -> int:
-        """How many pages do not match their checksums."""
-        return int(np.count_nonzero(~self.matching)) if self.has_checksums else 0
+        """How many pages that are in use do not match their checksums."""
+        wrong = {int(at) + 1 for at in np.flatnonzero(~self.matching)} if self.has_checksums else set()
+        return len(wrong - self.free)
 
     def page(self, number: int) -> bytes:
         """A page by its number, which begins with 1."""
         begin = (number - 1) * PAGE_BYTES
-        page = self._in_log.get(number) or self._content[begin : begin + PAGE_BYTES]
+        page = self._log.pages.get(number) or self._content[begin : begin + PAGE_BYTES]
         return page.ljust(PAGE_BYTES, b"\0")
 
     def __iter__(self) -> Iterator[PageRecord]:
@@ -109,17 +110,17 @@ class PageRecords:
         return b"".join(parts), verified
 
     def _matching(self) -> NDArray[np.bool_]:
-        """By page: does it match its checksum? The sums are those of SQLite's checksum VFS."""
+        """By page: does it match its checksum? In the file that is one of SQLite's checksum VFS, in the log its own."""
         found = [np.empty(0, dtype=np.bool_)]
         for start in range(1, self.count + 1, AT_ONCE):
             content = b"".join(map(self.page, range(start, min(start + AT_ONCE, self.count + 1))))
-            columns = np.ascontiguousarray(np.frombuffer(content, dtype="<u4").reshape(-1, PAGE_BYTES // 4).T)
-            first, second = np.zeros((2, columns.shape[1]), dtype=np.uint32)
-            for step in range(0, len(columns) - RESERVED_BYTES // 4, 2):
-                first += columns[step] + second
-                second += columns[step + 1] + first
-            found.append((first == columns[-2]) & (second == columns[-1]) & columns.any(axis=0))
-        return np.concatenate(found)
+            pages = np.frombuffer(content, dtype="<u4").reshape(-1, PAGE_BYTES // 4)
+            sums = _checksums(pages[:, : -RESERVED_BYTES // 4], np.zeros((len(pages), 2), dtype=np.uint32))
+            found.append((sums == pages[:, -2:]).all(axis=1) & pages.any(axis=1))
+        matching = np.concatenate(found)
+        for number in self._log.pages.keys() & range(1, self.count + 1):
+            matching[number - 1] = number in self._log.matching
+        return matching
 
     def _free_pages(self) -> set[int]:
         """Pages that belong to nothing any more, as far as their list can be followed: what is on them was deleted."""
@@ -136,24 +137,60 @@ class PageRecords:
         return free
 
 
-def _committed_pages(log: Path) -> dict[int, bytes]:
-    """By number: the pages that a write-ahead log has in the place of those of the file."""
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """What a write-ahead log has in the place of pages of the file."""
+
+    pages: dict[int, bytes]  # by number; the last one that was committed
+    matching: set[int]  # numbers of those that match their checksums
+    page_count: int  # of the file after the last commit; 0 if the log does not tell
+
+
+def _read_log(log: Path) -> _Log:
     content = log.read_bytes() if log.exists() else b""
-    salts = content[16:24]
-    committed: dict[int, bytes] = {}
-    pending: dict[int, bytes] = {}
-    for at in range(
-        WAL_HEADER_BYTES, len(content) - PAGE_BYTES - FRAME_HEADER_BYTES + 1, FRAME_HEADER_BYTES + PAGE_BYTES
-    ):
-        number, size_after_commit = struct.unpack_from(">II", content, at)
-        if content[at + 8 : at + 16] != salts or not number:
+    frame_bytes = FRAME_HEADER_BYTES + PAGE_BYTES
+    count = max(0, len(content) - WAL_HEADER_BYTES) // frame_bytes
+    frames = np.frombuffer(content, np.uint8, count * frame_bytes, WAL_HEADER_BYTES if count else 0)
+    matching = _matching_frames(content[:WAL_HEADER_BYTES], frames.reshape(count, frame_bytes))
+    pages: dict[int, bytes] = {}
+    verified: dict[int, bool] = {}
+    pending: dict[int, tuple[bytes, bool]] = {}
+    page_count = 0
+    for at in range(count):
+        begin = WAL_HEADER_BYTES + at * frame_bytes
+        number, size_after_commit = struct.unpack_from(">II", content, begin)
+        if content[begin + 8 : begin + 16] != content[16:24] or not number:
             break  # of an earlier log
-        begin = at + FRAME_HEADER_BYTES
-        pending[number] = content[begin : begin + PAGE_BYTES]
+        pending[number] = content[begin + FRAME_HEADER_BYTES : begin + frame_bytes], bool(matching[at])
         if size_after_commit:
-            committed |= pending
+            pages |= {each: page for each, (page, _) in pending.items()}
+            verified |= {each: is_matching for each, (_, is_matching) in pending.items()}
             pending = {}
-    return committed
+            page_count = size_after_commit if matching[at] else page_count
+    return _Log(pages, {number for number, is_matching in verified.items() if is_matching}, page_count)
+
+
+def _matching_frames(header: bytes, frames: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """By frame of a log: does it match its checksum? That continues the checksum of the frame before it."""
+    stored = np.frombuffer(header[24:32] + frames[:, 16:24].tobytes(), dtype=">u4").reshape(-1, 2)
+    order = ">u4" if header[3:4] == b"\x83" else "<u4"
+    found = [np.empty(0, dtype=np.bool_)]
+    for start in range(0, len(frames), AT_ONCE):
+        some = frames[start : start + AT_ONCE]
+        words = np.concatenate([some[:, :8], some[:, FRAME_HEADER_BYTES:]], axis=1).view(order)
+        sums = _checksums(words, stored[start : start + len(some)])
+        found.append((sums == stored[start + 1 : start + 1 + len(some)]).all(axis=1))
+    return np.concatenate(found)
+
+
+def _checksums(words: NDArray[np.uint32], begin: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """The two sums of each row of words, as SQLite computes them for its log, from where each begins."""
+    columns = np.ascontiguousarray(words.T, dtype=np.uint32)
+    first, second = np.array(begin.T, dtype=np.uint32)
+    for step in range(0, len(columns), 2):
+        first += columns[step] + second
+        second += columns[step + 1] + first
+    return np.stack([first, second], axis=1)
 
 
 def _cells(page: bytes, start: int) -> Iterator[int]:

@@ -143,7 +143,7 @@ def salvage_receipts(path: Path, known: Sequence[Receipt] = ()) -> list[Receipt]
     """
     found = {(each.at, each.salt, each.ids): each for each in map(_parse, _by_sql(path)) if each is not None}
     salts, hashes = {each.salt for each in found.values()}, set[str]()
-    for file in (path, Path(f"{path}-wal")):
+    for file in (path, Path(f"{path.resolve()}-wal")):
         with (
             contextlib.suppress(OSError, ValueError),  # no such file, or an empty one
             file.open("rb") as opened,

@@ -58,9 +58,9 @@ from recollect.store.sqlite.top_terms import SegmentTerms, TermSearch
 from recollect.store.sqlite.vocabulary import (
     StemIndex,
     Vocabulary,
+    exact_word_numbers,
     phrase_frequencies,
     word_numbers,
-    written_numbers,
 )
 from recollect.store.text_fields import TEXT_FIELDS
 from recollect.store.told_times import Interval, tells_of
@@ -362,7 +362,7 @@ class SqliteSnapshot:
     def _phrase(self, phrase: list[str], weights: Floats) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The slots of the bound where these words occur in this order, ascending, and Σ weight × how often."""
         folded = [fold(word) for word in phrase]
-        runs = TermPostings(*self._index.postings.times(written_numbers(self._connection, folded), weights)).runs()
+        runs = TermPostings(*self._index.postings.times(exact_word_numbers(self._connection, folded), weights)).runs()
         if len(runs) < 2:
             return runs[0] if runs else (NO_SLOTS, np.empty(0))
         slots = reduce(partial(np.intersect1d, assume_unique=True), [having for having, _ in runs])

@@ -151,7 +151,7 @@ def word_numbers(connection: apsw.Connection, match: str, forms: Sequence[str]) 
     return found
 
 
-def written_numbers(connection: apsw.Connection, folded: Sequence[str]) -> list[list[int]]:
+def exact_word_numbers(connection: apsw.Connection, folded: Sequence[str]) -> list[list[int]]:
     """The numbers of the words that are written like each of these, apart from diacritics. They share a stem."""
     sql = "SELECT term, word FROM vocabulary WHERE stem IN (SELECT value FROM json_each(?))"
     found: dict[str, list[int]] = {}

@@ -129,7 +129,7 @@ class Robot:
                 results[at] = LearnResult(duplicate.memory, True, duplicate.reason)
                 continue
             for earlier in new:
-                reason = texts[at].says_the_same(texts[earlier])
+                reason = texts[at].sameness_reason(texts[earlier])
                 if reason and covers(memories[earlier], memory):
                     same[at] = earlier, reason
                     break
