@@ -377,6 +377,9 @@ def test_a_read_that_takes_long_does_not_keep_others_waiting() -> None:
 
 def test_a_response_does_not_wait_for_the_acknowledgement_of_its_head() -> None:
     """asyncio sends small packets at once only on sockets whose protocol is named."""
-    with open_socket(ServerSettings(port=0)) as listener:
-        with socket.create_connection(listener.getsockname()), listener.accept()[0] as accepted:
-            assert accepted.proto == socket.IPPROTO_TCP
+    with (
+        open_socket(ServerSettings(port=0)) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as accepted,
+    ):
+        assert accepted.proto == socket.IPPROTO_TCP
