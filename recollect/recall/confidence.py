@@ -19,7 +19,7 @@ from recollect.recall.similarity import cosines
 from recollect.store.base import Rows, Term
 from recollect.text.asked_value import asked_value
 from recollect.text.classify import count_statements
-from recollect.text.entity_names import find_names
+from recollect.text.entity_names import MAX_NAME_CHARACTERS, find_names
 from recollect.text.patterns import lazy_pattern
 from recollect.text.trigrams import edit_distance, word_trigrams
 from recollect.text.words import SPACELESS, is_spaceless, stems, words
@@ -32,7 +32,6 @@ SOME_WORDS = 0.3  # of the query, weighted by idf
 MAX_SIZE = 1000  # memories
 MAX_SPELLINGS = 12  # words that are compared by their spelling; the trigrams cue looks up no more
 CAPITALISED_NOUNS = frozenset({"de"})  # languages in which a capital letter does not tell a name
-MAX_NAME_CHARACTERS = 2_000  # of a query in which names are looked for
 CANNOT_TELL = 0.5
 WEEKDAY = lazy_pattern(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|diens|donners|frei|sams|sonn)tags?\b|\bmittwochs?\b"

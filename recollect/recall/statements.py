@@ -68,6 +68,7 @@ class Statements:
     nearness: NDArray[np.float64] | Mapping[tuple[int, int], float]  # by pair
     near: float = 0.3  # with a common word
     very_near: float = 0.5  # without one
+    near_change: float = 0.4  # without one, where the newer tells of a change
     near_end: float = 0.1  # where one tells the end of what the other names
     correction_minutes: float = 30.0
     _values: dict[int, tuple[frozenset[str], frozenset[str], frozenset[str]]] = field(default_factory=dict)
@@ -145,6 +146,16 @@ class Statements:
         if values & other_values and tells_end(self.texts[newer]) and not tells_end(self.texts[older]):
             return "value"
         return "word" if self._other_word(at, other) else None
+
+    def share_a_topic(self, at: int, other: int, names: frozenset[str]) -> bool:
+        """Have two statements a word in common that is none of these names, none of theirs, and not what both begin
+        with? Or does the later one, which is near, tell of a change?"""
+        newer = at if self.moments[at] > self.moments[other] else other
+        if float(self.nearness[at, other]) >= self.near_change and tells_change(self.texts[newer]):
+            return True
+        first = [next(iter(words(self.texts[each])), "") for each in (at, other)]
+        subject = {*names, *self.name_words(at), *self.name_words(other), *(first[:1] if first[0] == first[1] else ())}
+        return bool((self._parts(at)[2] & self._parts(other)[2]) - {stem(word) for word in subject})
 
     def _shared_names(self, newer: int, older: int) -> frozenset[str]:
         """The words of the newer's names that the older has, too, perhaps at the beginning of a sentence."""

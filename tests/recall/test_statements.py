@@ -296,3 +296,23 @@ def test_what_was_taken_over_or_replaced_is_the_present_value(
         for days, text in ((200, before), (100, after), *((50 - at, text) for at, text in enumerate(others))):
             mind.remember(text, created=NOW - timedelta(days=days))
         assert mind.recall(question, k=2)[0].text == after
+
+
+@pytest.mark.parametrize(
+    ("texts", "question"),
+    [
+        (["Marta works at Fennwick Logistics.", "Marta has a cat called Pixel."], "where does Marta work?"),
+        (["Nadia's birthday is on 7 June.", "Nadia goes to Crete in August."], "when is Nadia's birthday?"),
+        (["Nadia has two children, Leo and Mina.", "Nadia's shoe size is 39."], "how many children does Nadia have?"),
+        (["Marta's new number is 0341 555 0192.", "Marta sees the dentist at 9:30."], "what is Marta's number?"),
+        (["The office in Porto has 12 desks.", "The office in Ghent has 8 desks."], "how many desks are in Porto?"),
+    ],
+)
+def test_another_fact_about_the_same_person_is_no_newer_statement(
+    tmp_path: Path, texts: list[str], question: str
+) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        for days, text in ((200, texts[0]), (100, texts[1]), (50, "Logs are kept for 30 days.")):
+            mind.remember(text, created=NOW - timedelta(days=days))
+        first = mind.recall(question, k=2)[0]
+        assert (first.text, first.notes) == (texts[0], ())

@@ -15,10 +15,8 @@ from recollect.recall.expressions import ChoiceExpression, Expression, leaf, pro
 from recollect.recall.hits import Add, Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.store.base import Floats, Rows, Term
-from recollect.text.entity_names import possible_names
+from recollect.text.entity_names import MAX_NAME_CHARACTERS, possible_names
 from recollect.text.words import words
-
-MAX_NAME_CHARACTERS = 2_000  # of a query in which names are looked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,12 @@ from recollect.recall.statements import Difference, Statements
 from recollect.store.base import Floats, Rows
 from recollect.store.told_times import as_intervals
 from recollect.text.classify import asks_about_assistant, is_message
+from recollect.text.entity_names import MAX_NAME_CHARACTERS, find_names
 from recollect.text.question_kinds import OPINION_WORDS, asks_for_opinion
 from recollect.text.question_time import QuestionTime, question_time
 from recollect.text.residence import ResidenceQuestion, residence_question
 from recollect.text.statements import number_formats
+from recollect.text.words import words
 
 MAX_QUOTE = 80  # characters of a text in a note
 
@@ -99,6 +101,7 @@ class StatementTime:
             difference = statements.difference(at, leader) if share >= min(self.ratios.values()) else None
             same = difference is not None and share >= self.ratios[difference]
             same = same and (difference == "end" or self._matches(run, pair))
+            same = same and (difference == "end" or _about_the_same(run, statements, keys, at, leader))
             # What is over need not have any word of the query, if it names what the best statement names.
             same = same or bool(names and statements.tells_end(at, leader, names))
             same = same or (
@@ -177,6 +180,27 @@ def _until(statements: Statements, members: list[int], start: float, end: float)
     if not earlier:
         raise Skip("all statements of the same thing are from after that time")
     return earlier
+
+
+def _about_the_same(run: Run, statements: Statements, keys: Rows, at: int, leader: int) -> bool:
+    """Have the two more in common than names, and has the other all names of the query that the leader has?
+
+    Marta's cat is no newer statement of where Marta works, and the desks in Ghent are none of the desks in Porto.
+    """
+    names = frozenset(word for name in find_names(run.trace.query[:MAX_NAME_CHARACTERS]) for word in words(name))
+    if not names & frozenset(words(statements.texts[leader])) <= frozenset(words(statements.texts[at])):
+        return False
+    return statements.share_a_topic(at, leader, names) or (
+        float(statements.nearness[at, leader]) >= statements.very_near and _has_words_of(run, keys[[leader, at]])
+    )
+
+
+def _has_words_of(run: Run, rows: Rows) -> bool:
+    """Does the second match every word of the query that the first does?"""
+    if not run.query.terms:
+        return True
+    has = run.snapshot.term_frequencies(run.query.terms, ALL_FIELDS, rows) > 0
+    return bool((has[:, 1] >= has[:, 0]).all())
 
 
 def _same_terms(run: Run, rows: Rows) -> bool:
