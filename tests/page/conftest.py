@@ -69,7 +69,7 @@ class Page:
         return next(memory.id for memory in self.server.mind.list() if memory.text == text)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # Playwright has an event loop in this thread, and no other test could start one
 def chromium() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip(f"Chromium is not installed: {HOW_TO_RUN}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ import pytest
 
 from recollect.serve import idempotency, work
 from recollect.serve.access import LOCAL_ID
+from recollect.serve.server import open_socket
+from recollect.serve.settings import ServerSettings
 from recollect.serve.tokens import Access
 from tests.serve.http_server import RunningServer, start
 
@@ -370,3 +373,13 @@ def test_a_read_that_takes_long_does_not_keep_others_waiting() -> None:
     with work.one_at_a_time():  # a turn that nobody gave back is not returned twice
         assert work._turn.locked()
     assert not work._turn.locked()
+
+
+def test_a_response_does_not_wait_for_the_acknowledgement_of_its_head() -> None:
+    """asyncio sends small packets at once only on sockets whose protocol is named."""
+    with (
+        open_socket(ServerSettings(port=0)) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as accepted,
+    ):
+        assert accepted.proto == socket.IPPROTO_TCP
