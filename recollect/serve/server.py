@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import json
 import logging
 import signal
 import socket
@@ -19,8 +20,10 @@ from recollect.errors import InvalidInput, RecollectError, StoreError
 from recollect.serve.backend import Backend
 from recollect.serve.processes import SWITCH_SECONDS
 from recollect.serve.settings import ServerSettings
+from recollect.service.errors import error_json
 
 try:
+    import h11
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -33,6 +36,7 @@ except ImportError as error:  # pragma: no cover (the tests have it)
 log = logging.getLogger("recollect.serve")
 HEADER_SECONDS = 15.0  # for the head of a request, once its connection is open
 CONNECTIONS = 1_000
+MAX_HEAD_BYTES = 64 << 10  # of the path and the headers of a request
 KEEP_ALIVE_SECONDS = 30
 
 
@@ -52,6 +56,23 @@ class ImpatientProtocol(H11Protocol):
         self._head_timer.cancel()
         wait = HEADER_SECONDS + KEEP_ALIVE_SECONDS  # uvicorn closes a connection that is silent before that
         self._head_timer = self.loop.call_later(wait, self._close_without_request)
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP, or has too long a head: the one shape of an error, not uvicorn's plain text."""
+        problem = InvalidInput("The request is not valid HTTP, or its path and headers are too long.")
+        error = error_json(
+            problem.advise(f"Path and headers may have {MAX_HEAD_BYTES:,} bytes; send more in the body.")
+        )
+        body = json.dumps({"error": error}).encode()
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+        ]
+        response = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
+        for event in (response, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def _close_without_request(self) -> None:
         waiting = self.cycle is None or self.cycle.response_complete
@@ -103,7 +124,7 @@ def make_server(backend: Backend) -> RecollectServer:
         limit_concurrency=CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=max(1, int(settings.shutdown_seconds)),
-        h11_max_incomplete_event_size=64 << 10,
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
     )
     return RecollectServer(config, backend)
 

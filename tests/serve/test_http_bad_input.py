@@ -170,6 +170,10 @@ def test_what_is_not_http_is_refused(server: RunningServer) -> None:
     assert server.client("read").get("/v1/status").status_code == 200
 
 
+def test_a_head_that_is_too_long_is_an_error_of_the_same_shape(client: httpx2.Client) -> None:
+    assert "too long" in check_error(client.get("/v1/recipes", headers={"x-long": "0" * 200_000}), 400)
+
+
 def test_unknown_routes_and_methods_have_the_same_shape(client: httpx2.Client) -> None:
     check_error(client.get("/v1/nothing"), 404, "NotFound")
     check_error(client.get("/v1/"), 404, "NotFound")
