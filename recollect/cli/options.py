@@ -316,7 +316,10 @@ class RecallOptions:
     as_of: Annotated[
         str | None, recall_option("Recall what was valid at this moment: an ISO date, or words such as 'last month'.")
     ] = None
-    now: Annotated[str | None, recall_option("Recall as if it were this moment: an ISO date.")] = None
+    now: Annotated[
+        str | None,
+        recall_option("What “today” means for the query: an ISO date. Later memories still count; --as-of hides them."),
+    ] = None
     tz: Annotated[
         str | None,
         recall_option("The time zone in which days begin, such as Europe/Berlin; by default this machine's."),

@@ -11,7 +11,7 @@ from recollect.model import JsonObject
 log = logging.getLogger("recollect")
 HINTS: dict[type[RecollectError], str] = {
     errors.InvalidInput: "Correct the argument that the message names, and call again.",
-    errors.NotFound: "Find the id with recall or list; it may also be outside of what this access may see.",
+    errors.NotFound: "Find the id with recall; it may also be outside of what this access may see.",
     errors.AccessDenied: "Use a token with that scope: recollect token create.",
     errors.EditConflict: "Read the memory again, and repeat the change with its new ETag.",
     errors.LimitExceeded: "Send less at once, or call again later.",

@@ -245,7 +245,7 @@ def forget(
     ids: Annotated[list[str], texts("Ids of memories, or their beginnings.", least=1, most=1_000)],
     reason: Annotated[str, text("Why; it is stored in the history.", most=2_000)] = "",
 ) -> JsonObject:
-    """Exclude memories from all recalls. undo restores them.
+    """Exclude memories from all recalls. The user can undo it (recollect undo).
 
     Use it when a memory is wrong or no longer wanted, or when somebody asks to forget something. What has merely
     changed is superseded instead.
