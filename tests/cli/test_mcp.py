@@ -31,7 +31,7 @@ def entry_in(path: Path, client: str) -> Any:
         return tomllib.loads(path.read_text()).get("mcp_servers", {}).get("recollect")
     place = json.loads(path.read_text())
     for key in CLIENTS[client].keys:
-        place = place[key]
+        place = place.get(key, {})
     return place.get("recollect")
 
 

@@ -25,6 +25,7 @@ from recollect.model import Edge, EntityEdge, Memory
 from recollect.model.validation import from_micros
 from recollect.store.erasing import HASH_BYTES, Receipt, receipt_from_dict
 from recollect.store.rows import COLUMNS, DEFAULTS, from_row
+from recollect.store.sqlite.checksums import RESERVED_BYTES
 from recollect.store.sqlite.migrations import MIGRATIONS
 from recollect.store.sqlite.page_records import PAGE_BYTES, PageRecords
 
@@ -32,6 +33,7 @@ BEGINNING = re.compile(rb'\{"receipt": 1, "at": ')
 SALT = re.compile(rb'"salt": "([0-9a-f]{32,128})"')
 HASH = re.compile(rb'"([0-9a-f]{%d})"' % (2 * HASH_BYTES))
 HASH_BEGINNING = re.compile(rb'"([0-9a-f]{0,%d})(?!["0-9a-f])' % (2 * HASH_BYTES + 1))
+HASH_AT_PAGE_END = re.compile(rb'"([0-9a-f]{0,%d})\Z' % (2 * HASH_BYTES))
 HASH_END = re.compile(rb'([0-9a-f]{0,%d})"' % (2 * HASH_BYTES))
 MAX_BYTES = 1 << 24  # of one receipt
 EDGE_COLUMNS, RELATION_COLUMNS = 6, 10
@@ -172,6 +174,9 @@ def _divided(content: mmap.mmap) -> set[str]:
     starts = (content[at + 4 : at + 4 + 2 * HASH_BYTES] for at in range(0, len(content), PAGE_BYTES))
     ends = {match[1] for match in map(HASH_END.match, starts) if match}
     found = {match[1] for match in HASH_BEGINNING.finditer(content)}
+    for at in range(PAGE_BYTES - RESERVED_BYTES, len(content), PAGE_BYTES):  # any byte of a checksum may look like one
+        match = HASH_AT_PAGE_END.search(content[at - 2 * HASH_BYTES - 1 : at])
+        found |= {match[1]} if match else set()
     beginnings = found | {each[:-1] for each in found}
     joined = {first + last for first in beginnings for last in ends if len(first) + len(last) == 2 * HASH_BYTES}
     return {each.decode() for each in joined}
