@@ -301,7 +301,7 @@ def test_the_hint_of_an_error_is_about_that_error(server: RunningServer, client:
     assert "openapi.json" in hint_of(client.get("/v1/nothing"), 404)
     assert "openapi.json" in hint_of(stranger.get("/nothing.html"), 404)
     assert "one of these paths" in hint_of(client.post("/mcp/nothing", json={}), 404)
-    assert "recall or list" in hint_of(client.get("/v1/memories/none"), 404)
+    assert "with recall" in hint_of(client.get("/v1/memories/none"), 404)
     assert "GET, POST" in hint_of(client.put("/v1/memories", json={}), 405)
     assert "GET" in hint_of(stranger.post("/"), 405)
     assert "Content-Type" in hint_of(client.post("/v1/memories", content=b"text=x"), 415)
