@@ -14,7 +14,7 @@ from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.statements import Difference, Statements
-from recollect.store.base import Floats, Rows
+from recollect.store.base import Floats, Rows, Term
 from recollect.store.told_times import as_intervals
 from recollect.text.classify import asks_about_assistant, is_message
 from recollect.text.entity_names import MAX_NAME_CHARACTERS, find_names
@@ -191,25 +191,26 @@ def _about_the_same(run: Run, statements: Statements, keys: Rows, at: int, leade
     if not names & frozenset(words(statements.texts[leader])) <= frozenset(words(statements.texts[at])):
         return False
     return statements.share_a_topic(at, leader, names) or (
-        float(statements.nearness[at, leader]) >= statements.very_near and _has_words_of(run, keys[[leader, at]])
+        float(statements.nearness[at, leader]) >= statements.very_near
+        and _has_words_of(run, keys[[leader, at]], run.query.terms)
     )
 
 
-def _has_words_of(run: Run, rows: Rows) -> bool:
-    """Does the second match every word of the query that the first does?"""
-    if not run.query.terms:
+def _has_words_of(run: Run, rows: Rows, terms: Sequence[Term]) -> bool:
+    """Does the second match every one of these words that the first does?"""
+    if not terms:
         return True
-    has = run.snapshot.term_frequencies(run.query.terms, ALL_FIELDS, rows) > 0
+    has = run.snapshot.term_frequencies(terms, ALL_FIELDS, rows) > 0
     return bool((has[:, 1] >= has[:, 0]).all())
 
 
 def _same_terms(run: Run, rows: Rows) -> bool:
-    """Does the second match all words of a question for an opinion that the first does?"""
+    """Does the second match all words of a question for an opinion that the first does, which matches some?"""
     terms = tuple(term for term in run.query.terms if term.word not in OPINION_WORDS)
     if not terms:
         return False
-    has = run.snapshot.term_frequencies(terms, ALL_FIELDS, rows) > 0
-    return bool(has[:, 0].any() and (has[:, 1] >= has[:, 0]).all())
+    has = run.snapshot.term_frequencies(terms, ALL_FIELDS, rows[:1]) > 0
+    return bool(has.any()) and _has_words_of(run, rows, terms)
 
 
 def _only(hits: Hits, at: int, value: float, others: float) -> NDArray[np.float64]:

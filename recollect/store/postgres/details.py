@@ -40,7 +40,7 @@ class Kind:
     read: Callable[[Any], Any]  # of its values; they may be None
 
 
-class Details:
+class MemoryDetails:
     """Details of the memories of one snapshot."""
 
     def __init__(self, snapshot: PostgresSnapshot, derived: Derived, space: tuple[int, int] | None) -> None:

@@ -36,7 +36,7 @@ from recollect.store.filters import positive_values, scope_conditions
 from recollect.store.postgres.caches import Derived
 from recollect.store.postgres.conditions import compile_all
 from recollect.store.postgres.connections import Sql
-from recollect.store.postgres.details import Details
+from recollect.store.postgres.details import MemoryDetails
 from recollect.store.postgres.lexical import BoundColumns, Lexicon, at_least_best
 from recollect.store.postgres.neighbours import Neighbours
 from recollect.store.postgres.scope import PostgresScope, ScopeReader, own
@@ -104,7 +104,7 @@ class PostgresSnapshot:
         self._neighbours = Neighbours(self)
         self._memories: dict[int, Memory | None] = {}
         self.generation = derived.forget_erased(last_erasure)  # of what is read here, see caches.py
-        self._details = Details(self, derived, (space[0], space[1].dim) if space else None)
+        self._details = MemoryDetails(self, derived, (space[0], space[1].dim) if space else None)
 
     @property
     def version(self) -> Version:
