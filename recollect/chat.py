@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from recollect.embed.http import EXCERPT_CHARACTERS, HttpService, ServiceError
 from recollect.errors import InvalidInput, RecollectError
-from recollect.model import validation as check
+from recollect.model import check
 
 ENDPOINT_VARIABLE = "RECOLLECT_CHAT"
 KEY_VARIABLE = "RECOLLECT_CHAT_KEY"  # our own name: a key for one service is never sent to another by default

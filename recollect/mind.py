@@ -12,12 +12,25 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
-from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
-from recollect.model import validation as check
-from recollect.model.filter import FilterExpression, as_filter
-from recollect.model.json_records import entity_edge_from_json
-from recollect.model.limits import check_limit
-from recollect.model.memory import STATUSES, Clock, When, make_edge, make_memory, with_id_and_times
+from recollect.model import (
+    STATUSES,
+    Changes,
+    Clock,
+    Details,
+    Edge,
+    EntityEdge,
+    FilterExpression,
+    JsonObject,
+    Memory,
+    When,
+    as_filter,
+    check,
+    check_limit,
+    entity_edge_from_json,
+    make_edge,
+    make_memory,
+)
+from recollect.model.memory import with_id_and_times
 from recollect.store.retrying import retried, retry
 
 # Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that

@@ -117,7 +117,7 @@ def search(
     no_sync: Annotated[bool, typer.Option("--no-sync", help="Do not sync first.")] = False,
 ) -> int:
     """Search the synced folders, by default as recall does. Changed files are read first."""
-    from recollect.model import validation as check
+    from recollect.model import check
 
     text = " ".join(query)
     if min_score is not None:

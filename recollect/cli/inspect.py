@@ -64,7 +64,7 @@ def show(options: GlobalOptions, id: Id) -> None:
 
 
 def _print_memory(memory: Memory) -> None:
-    from recollect.model.json_records import to_json
+    from recollect.model import to_json
 
     status = (memory.status, "green" if memory.status == "active" else "yellow")
     created = format_time(memory.created) if memory.created else ""

@@ -81,8 +81,7 @@ def json_text(value: Any, indent: int | None = None) -> str:
 
 
 def _to_plain(value: Any) -> Any:
-    from recollect.model import Edge, EntityEdge, Memory
-    from recollect.model.json_records import to_json
+    from recollect.model import Edge, EntityEdge, Memory, to_json
 
     match value:
         case datetime():

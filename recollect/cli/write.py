@@ -45,7 +45,7 @@ def remember(
     if lines_from:
         _remember_lines(options, fields, lines_from)
         return
-    from recollect.model.memory import make_memory
+    from recollect.model import make_memory
 
     checked = make_memory(_join(text or []), fields.given_fields())
     with options.connect(embed=True, create=True) as mind:

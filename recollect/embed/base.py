@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import EmbeddingError
-from recollect.model.limits import limit, limit_message
+from recollect.model import limit
+from recollect.model.limits import limit_message
 from recollect.protocols import supports
 from recollect.text.languages import NAMES
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from recollect.embed.gguf_file import read_metadata
 from recollect.embed.onnx import sample_file
 from recollect.errors import EmbeddingError, InvalidInput
-from recollect.model import validation as check
+from recollect.model import check
 
 PACKAGE = "llama_cpp"
 POOLING = {"mean": 1, "cls": 2, "last": 3}  # as llama.cpp numbers them; 4 is a reranker

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from recollect.embed.base import TextsRejected, Vectors
 from recollect.embed.http import INPUT_REJECTED, HttpService, Retrier, RetryPolicy, ServiceError
 from recollect.errors import EmbeddingError, InvalidInput
-from recollect.model import validation as check
-from recollect.model.limits import limit
+from recollect.model import check, limit
 
 log = logging.getLogger("recollect")
 MAX_RESPONSE_BYTES = 512 << 20  # a batch of 2,000 large vectors in JSON

@@ -10,7 +10,7 @@ from typing import Any
 
 from recollect.embed.base import Embedder, version_named
 from recollect.errors import InvalidInput
-from recollect.model import validation as check
+from recollect.model import check
 
 NAMES = "auto, local, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER or gguf:FILE"
 REQUIRED = ("name", "dim", "embed")

@@ -10,9 +10,7 @@ from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.mind import AnyFilterOrMapping, Mind
-from recollect.model import Filter, Memory
-from recollect.model import validation as check
-from recollect.model.memory import When
+from recollect.model import Filter, Memory, When, check
 
 NOTE_CHARACTERS = 200  # of a memory's text in a line of a template
 

@@ -16,9 +16,7 @@ from typing import Any, Literal, get_args
 
 from recollect.errors import InvalidInput
 from recollect.evaluation.dataset import LabelledQuestion, LabelledSet
-from recollect.model import Filter, Memory
-from recollect.model import validation as check
-from recollect.model.filter import as_filter
+from recollect.model import Filter, Memory, as_filter, check
 from recollect.recall.history import as_turns
 
 Unit = Literal["session", "turn"]

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from recollect.model import Memory
-from recollect.model.filter import Filter
+from recollect.model import Filter, Memory
 from recollect.model.matching import equal
 from recollect.recall.bm25 import Bm25Query, search
 from recollect.store.base import Rows, Scope, Snapshot, Store, Term

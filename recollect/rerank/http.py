@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from recollect.embed.http import HttpService, ServiceError
-from recollect.model import validation as check
+from recollect.model import check
 from recollect.rerank.base import RerankError, Scores
 
 KEY_VARIABLE = "RECOLLECT_RERANK_KEY"  # our own name: a key for one service is never sent to another by default

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import EmbeddingError, InvalidInput
-from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
-from recollect.model.filter import Filter, FilterExpression
+from recollect.model import Edge, EntityEdge, Filter, FilterExpression, JsonObject, Memory, Use
 from recollect.store.erasing import Erasure, Purge, Receipt
 from recollect.store.told_times import Interval
 from recollect.text.query_language import Leaf, Phrase, Prefix, QueryTree

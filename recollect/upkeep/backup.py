@@ -16,8 +16,7 @@ from os import PathLike
 from pathlib import Path
 
 from recollect.errors import InvalidInput, NotFound, StoreError
-from recollect.model import validation as check
-from recollect.model.memory import Clock
+from recollect.model import Clock, check
 from recollect.store.disk import Disk, create_private, locked, temporary_folder, translate_disk_errors
 from recollect.store.erasing import Receipt, receipt_from_dict
 from recollect.store.sqlite import SqliteStore

@@ -16,9 +16,7 @@ from typing import Literal
 
 from recollect.chat import ChatModel, resolve_hook
 from recollect.errors import InvalidInput
-from recollect.model import Memory
-from recollect.model import validation as check
-from recollect.model.memory import lowest_trust
+from recollect.model import Memory, check, lowest_trust
 from recollect.text.stopwords import ENGLISH
 from recollect.text.words import stem, words
 from recollect.threads import call_within

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from recollect.embed import Embedder, TokenEmbedder, embed_accepted, version_named
 from recollect.errors import EmbeddingError, InvalidInput, StoreError
-from recollect.model import validation as check
+from recollect.model import check
 from recollect.store.base import EncodedText, LastBackup, Space
 from recollect.store.postgres.connections import without_password
 from recollect.store.sqlite.embedding_cache import APPLICATION_ID as CACHE_APPLICATION_ID

@@ -18,10 +18,7 @@ import numpy as np
 from recollect.embed import Embedder
 from recollect.embed.cache import CachedEmbedder, text_hashes
 from recollect.errors import InvalidInput
-from recollect.model import Memory
-from recollect.model.filter import FilterExpression
-from recollect.model.memory import STATUSES
-from recollect.model.validation import micros
+from recollect.model import STATUSES, FilterExpression, Memory, micros
 from recollect.store.base import Bound, Store
 from recollect.store.disk import COPIES, remove_leftovers
 from recollect.store.erasing import Erasure, Receipt, Remaining, hash_id, receipt_from_dict

@@ -14,8 +14,7 @@ from functools import partial
 from typing import Any
 
 from recollect.chat import ChatModel, one_line, resolve_hook
-from recollect.model import Memory
-from recollect.model import validation as check
+from recollect.model import Memory, check
 from recollect.store.base import Store
 from recollect.text.entity_names import find_names
 from recollect.threads import call_within

@@ -10,11 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from recollect.errors import InvalidInput
-from recollect.model import Memory
-from recollect.model import validation as check
-from recollect.model.filter import FilterExpression
-from recollect.model.memory import STATUSES
-from recollect.model.validation import micros
+from recollect.model import STATUSES, FilterExpression, Memory, check, micros
 from recollect.store.base import Flags, Floats, Rows, Scope, Snapshot, Store
 from recollect.store.retrying import retried
 from recollect.store.use_days import day_begins

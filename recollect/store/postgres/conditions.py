@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from recollect.model import JsonObject
-from recollect.model import validation as check
+from recollect.model import JsonObject, check
 from recollect.model.matching import Answer, match_context, match_near
 from recollect.store.filters import HOUR, Condition
 from recollect.store.postgres.connections import Sql, join

@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model import EntityEdge, JsonObject, Memory, Use
-from recollect.model.filter import FilterExpression, any_filter
-from recollect.model.validation import micros
+from recollect.model import EntityEdge, FilterExpression, JsonObject, Memory, Use, micros
+from recollect.model.filter import any_filter
 from recollect.store.base import (
     Bound,
     EdgeArrays,

@@ -11,9 +11,7 @@ from datetime import datetime
 from threading import RLock
 
 from recollect.errors import InvalidInput, StoreError
-from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
-from recollect.model import validation as check
-from recollect.model.memory import Clock
+from recollect.model import Clock, Edge, EntityEdge, JsonObject, Memory, Use, check
 from recollect.store.base import Bound, FileState, Space, StoredChunk, StoreStatus, UseRecord
 from recollect.store.bounds import contains_folder
 from recollect.store.erasing import Erasure, Purge, Receipt

@@ -12,9 +12,8 @@ from typing import Any, cast
 import numpy as np
 
 from recollect.errors import NotFound, StoreError
-from recollect.model import Edge, EntityEdge, Memory, Use
+from recollect.model import Edge, EntityEdge, Memory, Use, micros
 from recollect.model.ids import new_id
-from recollect.model.validation import micros
 from recollect.store.base import Bound, EncodedText, Space, UndoResult, Version, WriteResult, check_space
 from recollect.store.erasing import Receipt
 from recollect.store.reference.erasing import find_erasure_after

@@ -22,9 +22,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from recollect.chat import ChatModel
 from recollect.errors import InvalidInput
-from recollect.model import Filter
-from recollect.model import validation as check
-from recollect.model.memory import When
+from recollect.model import Filter, When, check
 from recollect.recall.cues import AllCues, UntilFilled, VectorsCue, WordsCue
 from recollect.recall.cues.plans import DisabledCue, MinimumScoreCue
 from recollect.recall.fusion import FirstCueWins

@@ -7,8 +7,7 @@ from math import fsum
 from typing import Any
 
 from recollect.errors import InvalidInput
-from recollect.model import Memory
-from recollect.model import validation as check
+from recollect.model import Memory, check
 from recollect.recall.results import Result
 from recollect.text.slugs import path_or_name
 

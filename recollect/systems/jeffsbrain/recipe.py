@@ -13,8 +13,7 @@ from typing import Any
 
 from recollect.chat import ChatModel
 from recollect.errors import InvalidInput
-from recollect.model import Memory
-from recollect.model import validation as check
+from recollect.model import Memory, check
 from recollect.model.memory import check_fields
 from recollect.recall.cues import AllCues, RetryLadder, VectorsCue
 from recollect.recall.recipe import Cue, Depth, Recipe

@@ -9,7 +9,7 @@ query    ─▶ vectors  ─▶ max(0, cosine) × 0.7 ┐
 from __future__ import annotations
 
 from recollect.errors import InvalidInput
-from recollect.model import validation as check
+from recollect.model import check
 from recollect.recall.cues import AllCues, VectorsCue
 from recollect.recall.fusion import Blend, CueWeight
 from recollect.recall.query_parsing import EveryWord

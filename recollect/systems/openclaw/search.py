@@ -8,8 +8,7 @@ from functools import cache
 from typing import Any, ClassVar, Literal, get_args
 
 from recollect.errors import InvalidInput
-from recollect.model import JsonObject
-from recollect.model import validation as check
+from recollect.model import JsonObject, check
 from recollect.recall.expressions import largest, leaf, product, ratio, smallest
 from recollect.recall.hits import Drop, HitOperation, Hits, Rescore
 from recollect.recall.recipe import Recipe

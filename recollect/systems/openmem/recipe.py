@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from recollect.errors import InvalidInput
-from recollect.model import validation as check
+from recollect.model import check
 from recollect.recall.cues import AllCues, WordsCue
 from recollect.recall.fusion import Blend, CueWeight
 from recollect.recall.query_parsing import EveryWord

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from recollect.model.validation import micros
+from recollect.model import micros
 from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import Annotate, Drop, HitOperation, Hits, Rescore
 from recollect.recall.packing import tokens

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from recollect.chat import ChatError, ChatModel, one_line, resolve_hook
-from recollect.model import validation as check
+from recollect.model import check
 from recollect.recall.hits import Candidates
 from recollect.recall.recipe import Cue
 from recollect.recall.run import Run, Skip

@@ -7,7 +7,7 @@ query    ─▶ words, vectors ─▶ (expansion unless the signal is strong) �
 from __future__ import annotations
 
 from recollect.chat import ChatModel
-from recollect.model import validation as check
+from recollect.model import check
 from recollect.recall.cues import VectorsCue, WordsCue
 from recollect.recall.fusion import ReciprocalRank
 from recollect.recall.query_parsing import ContentWords

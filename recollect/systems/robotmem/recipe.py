@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from recollect.errors import InvalidInput
-from recollect.model import validation as check
-from recollect.model.filter import Filter
+from recollect.model import Filter, check
 from recollect.recall.cues import AllCues, WordsCue
 from recollect.recall.fusion import ReciprocalRank
 from recollect.recall.hits import Hits

@@ -13,9 +13,7 @@ from recollect.errors import InvalidInput, NotFound
 from recollect.ingest.near_duplicates import covers, find_near_duplicate, find_redundant
 from recollect.ingest.sessions import SESSION_KIND, end_session, session_record
 from recollect.mind import Mind
-from recollect.model import Changes, Filter, Memory
-from recollect.model import validation as check
-from recollect.model.memory import make_memory
+from recollect.model import Changes, Filter, Memory, check, make_memory
 from recollect.recall.results import Recall
 from recollect.text.paraphrases import Paraphrase
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import InvalidInput
-from recollect.model import validation as check
-from recollect.model.filter import Near, check_context_conditions
+from recollect.model import Near, check
+from recollect.model.filter import check_context_conditions
 from recollect.model.matching import distance, match_context
 from recollect.recall.expressions import leaf, product, ratio
 from recollect.recall.hits import Annotate, HitOperation, Hits, Reorder, Rescore
