@@ -28,7 +28,7 @@ Mutant = tuple[str, str, str, str]
 
 ROBOTMEM, OPENCLAW = "systems/robotmem/recipe.py", "systems/openclaw/recipe.py"
 ABMIND, BOOSTS, FULL_TEXT = "systems/abmind/recipe.py", "systems/abmind/stages.py", "systems/abmind/full_text.py"
-OPENMEM, COMPETITION = "systems/openmem/recipe.py", "systems/openmem/stages.py"
+OPENMEM, COMPETITION = "systems/openmem/recipe.py", "systems/openmem/recipe.py"
 JEFFSBRAIN, INTENT, MODES = (f"systems/jeffsbrain/{name}.py" for name in ("recipe", "intent", "modes"))
 
 MUTANTS: list[Mutant] = [
@@ -45,12 +45,12 @@ MUTANTS: list[Mutant] = [
     (ROBOTMEM, '"vectors": "vec_only"', '"vectors": "vectors"', "R7"),
     (ROBOTMEM, "real_weight: float = 1.5", "real_weight: float = 1.4", "R8"),
     (ROBOTMEM, "min_confidence: float = 0.3", "min_confidence: float = 0.29", "R9"),
-    ("systems/robotmem/stages.py", "values[: run.k].max()", "values.max()", "R14"),
+    ("systems/robotmem/recipe.py", "values[: run.k].max()", "values.max()", "R14"),
     (ROBOTMEM, '("access", "return")', '("access",)', "R15"),
     (ROBOTMEM, "confidence_decay: float = 0.99", "confidence_decay: float = 0.98", "R17"),
-    ("systems/robotmem/cues.py", "round(1 - float(", "round(2 - float(", "R5"),
+    ("systems/robotmem/recipe.py", "round(1 - float(", "round(2 - float(", "R5"),
     (ROBOTMEM, "session=session,  # R10", "session=None,", "R10"),
-    ("systems/robotmem/cues.py", 'run.scope, "oldest"', 'run.scope, "newest"', "R10"),
+    ("systems/robotmem/recipe.py", 'run.scope, "oldest"', 'run.scope, "newest"', "R10"),
     (ROBOTMEM, "context=context_filter,", "", "R12"),
     (
         "model/matching.py",
@@ -59,9 +59,9 @@ MUTANTS: list[Mutant] = [
         "R12",
     ),
     ("model/matching.py", "        return a is b\n", "        return bool(a == b)\n", "R12"),
-    ("systems/robotmem/stages.py", "math.inf if each is None else each", "-1 if each is None else each", "R13"),
+    ("systems/robotmem/recipe.py", "math.inf if each is None else each", "-1 if each is None else each", "R13"),
     ("model/matching.py", "apart <= near.within or math.isclose", "apart < near.within and not math.isclose", "R13"),
-    ("systems/robotmem/stages.py", '"real"}', '"sim"}', "R8"),
+    ("systems/robotmem/recipe.py", '"real"}', '"sim"}', "R8"),
     ("recall/run.py", 'CONTAINED_KINDS = ("cue", "stage", "after")', 'CONTAINED_KINDS = ("stage", "after")', "R16"),
     (
         "systems/robotmem/robot.py",
@@ -78,14 +78,14 @@ MUTANTS: list[Mutant] = [
     ("systems/robotmem/robot.py", '.startswith(("{", "["))', '.startswith(("{",))', "R11"),
     ("store/rows.py", '{} if value == "{}" else json.loads(value)', '{} if value == "{}" else value', "R11"),
     # OpenClaw and QMD
-    ("systems/openclaw/keywords.py", "replace(self._words(), every=True)", "self._words()", "O7"),
+    ("systems/openclaw/recipe.py", "replace(self._words(), every=True)", "self._words()", "O7"),
     ("recall/fusion.py", 'total("1 + r", leaf(1.0, "1"), r)', 'total("1 + r", leaf(2.0, "1"), r)', "O8"),
     (OPENCLAW, "candidate_multiplier: int = 4", "candidate_multiplier: int = 3", "O9"),
     (OPENCLAW, "vector_weight: float = 0.7", "vector_weight: float = 0.6", "O10"),
     (OPENCLAW, "text_weight: float = 0.3", "text_weight: float = 0.4", "O10"),
     (OPENCLAW, "MIN_SCORE = 0.35", "MIN_SCORE = 0.34", "O11"),
     (OPENCLAW, "k=6,", "k=7,", "O11"),
-    ("systems/openclaw/keywords.py", "scores >= self.minimum", "scores > self.minimum", "O11"),
+    ("systems/openclaw/recipe.py", "scores >= self.minimum", "scores > self.minimum", "O11"),
     ("ingest/chunking.py", "tokens: int = 400", "tokens: int = 380", "O13"),
     ("ingest/chunking.py", "overlap: int = 80", "overlap: int = 60", "O13"),
     ("ingest/chunking.py", "best = self._start_within_line(lowest, best)", "pass", "O13"),
@@ -260,7 +260,7 @@ MUTANTS: list[Mutant] = [
     (INTENT, "not rollup and dated", "dated", "J9"),
     ("text/query_language.py", '("de", "het", "een", "en", "of")', '("de", "een", "en", "of")', "J12"),
     ("text/query_language.py", '("de", "het", "een", "en", "of")', '("het", "een", "en", "of")', "J12"),
-    ("systems/jeffsbrain/query_cue.py", "MIN_TERM_LENGTH = 3", "MIN_TERM_LENGTH = 2", "J12"),
+    ("systems/jeffsbrain/cues.py", "MIN_TERM_LENGTH = 3", "MIN_TERM_LENGTH = 2", "J12"),
     (JEFFSBRAIN, "trigram_threshold: float = 0.3", "trigram_threshold: float = 0.31", "J13"),
     (JEFFSBRAIN, '"tags": 4.0', '"tags": 3.0', "J18"),
     (MODES, '"hybrid" if self.mode == "auto" else self.mode', '"semantic" if self.mode == "auto" else self.mode', "J2"),

@@ -20,6 +20,14 @@ from recollect.recall.recipe import Cue, Depth, Recipe
 from recollect.recall.stages import ConditionalStage, RecordUse
 from recollect.recall.stages.rerank import SNIPPET_CHARACTERS, Rerank, rerank_text
 from recollect.rerank import AnyReranker
+from recollect.systems.jeffsbrain.cues import (
+    MIN_TERM_LENGTH,
+    ExcludeNegated,
+    QueryLanguageCue,
+    SlugTrigrams,
+    sanitise_query,
+    strongest_term,
+)
 from recollect.systems.jeffsbrain.intent import FACTORS, Intent, IntentFactors
 from recollect.systems.jeffsbrain.modes import (
     AGREE_MIN,
@@ -32,14 +40,6 @@ from recollect.systems.jeffsbrain.modes import (
     SearchReport,
     rerank_skip_condition,
 )
-from recollect.systems.jeffsbrain.query_cue import (
-    MIN_TERM_LENGTH,
-    ExcludeNegated,
-    QueryLanguageCue,
-    sanitise_query,
-    strongest_term,
-)
-from recollect.systems.jeffsbrain.slugs import SlugTrigrams
 from recollect.text.query_language import Aliases
 
 WEIGHTS = {"path": 3.0, "title": 10.0, "summary": 5.0, "tags": 4.0, "text": 1.0}  # J18

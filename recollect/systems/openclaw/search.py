@@ -15,8 +15,7 @@ from recollect.recall.recipe import Recipe
 from recollect.recall.registry import get_recipe
 from recollect.recall.results import Result
 from recollect.recall.run import Run, Skip
-from recollect.systems.openclaw.keywords import MinScore
-from recollect.systems.openclaw.recipe import MIN_SCORE
+from recollect.systems.openclaw.recipe import MIN_SCORE, MinScore
 from recollect.text.snippets import snippet
 
 Citations = Literal["auto", "on", "off"]
