@@ -80,6 +80,7 @@ class RemoteEmbedder:
     """
 
     provider: ClassVar[str]
+    key_variables: ClassVar[tuple[str, ...]] = ()  # of the environment: the first that is set has the key
     max_texts: ClassVar[int]  # per request
     max_text_bytes: ClassVar[int]  # UTF-8 bytes of a text that are sent; the rest would be rejected or ignored
     cached_by_default = True

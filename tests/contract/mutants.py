@@ -103,8 +103,8 @@ MUTANTS: list[Mutant] = [
         'sources: tuple[Source, ...] = ("memory", "sessions")',
         "O3",
     ),
-    ("embed/openai.py", "text-embedding-3-small", "text-embedding-3-large", "O5"),
-    ("embed/gemini.py", '"gemini-embedding-001"', '"gemini-embedding-002"', "O5"),
+    ("embed/services.py", "text-embedding-3-small", "text-embedding-3-large", "O5"),
+    ("embed/services.py", '"gemini-embedding-001"', '"gemini-embedding-002"', "O5"),
     (OPENCLAW, 'vector_weight / weight_sum, over="itself"', 'vector_weight / weight_sum, over="best"', "O6"),
     ("config/__init__.py", "[*current.value, *added]", "[*added]", "O12"),
     (
@@ -199,7 +199,7 @@ MUTANTS: list[Mutant] = [
     ("store/sqlite/store.py", "RECALL_TIMES = 20", "RECALL_TIMES = 19", "A17"),
     (ABMIND, 'RecordUse(("recall",))', 'RecordUse(("access",))', "A17"),
     (ABMIND, '"MEMORY_SEARCH_MODE") or "hybrid"', '"MEMORY_SEARCH_MODE") or "keyword"', "A18"),
-    ("embed/ollama.py", 'MODEL = "nomic-embed-text"', 'MODEL = "nomic-embed"', "A18"),
+    ("embed/services.py", 'MODEL = "nomic-embed-text"', 'MODEL = "nomic-embed"', "A18"),
     ("recall/trace.py", "Stage {step.name}: {hits} hit", "Stage {step.name} {hits} hit", "A19"),
     (
         ABMIND,
