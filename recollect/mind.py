@@ -342,7 +342,7 @@ class Mind:
         with self._store.transaction("unlink") as transaction:
             return transaction.unlink(source, target, kind)
 
-    def relate(self, subject: str, relation: str, object: str, weight: float = 1.0, **owner: Any) -> EntityEdge:
+    def relate(self, /, subject: str, relation: str, object: str, weight: float = 1.0, **owner: Any) -> EntityEdge:
         """Add a relation between two entity names: ``relate("alice", "works_with", "bob")``."""
         unknown = [name for name in owner if name not in RELATION_FIELDS]
         if unknown:
@@ -411,6 +411,7 @@ class Mind:
 
     def recall(
         self,
+        /,
         query: str,
         k: int | None = None,
         *,
@@ -458,6 +459,7 @@ class Mind:
 
     def context(
         self,
+        /,
         query: str,
         budget: int = 1000,
         *,
@@ -498,7 +500,7 @@ class Mind:
         return context.context(self._store, request, size)
 
     def compare(
-        self, query: str, recipes: str | Recipe | Sequence[str | Recipe], k: int = 10, **options: Any
+        self, /, query: str, recipes: str | Recipe | Sequence[str | Recipe], k: int = 10, **options: Any
     ) -> Comparison:
         """One query by several recipes, side by side; no use is recorded."""
         from recollect.recall.comparison import Comparison
@@ -514,12 +516,12 @@ class Mind:
         settings = {**options, "track": False}
         return Comparison(query, {recipe.name: self.recall(query, k, recipe=recipe, **settings) for recipe in chosen})
 
-    def why(self, query: str, id: str, k: int | None = None, **options: Any) -> Explanation:
+    def why(self, /, query: str, id: str, k: int | None = None, **options: Any) -> Explanation:
         """Recall again, without recording use, and explain the score of one of the results."""
         (full_id,) = self._store.resolve([id])
         return self.recall(query, k, **{**options, "track": False}).why(full_id)
 
-    def why_not(self, query: str, id: str, k: int | None = None, **options: Any) -> Verdict:
+    def why_not(self, /, query: str, id: str, k: int | None = None, **options: Any) -> Verdict:
         """Recall again, without recording use, and name the step that leaves a memory out, and by how much."""
         (full_id,) = self._store.resolve([id])
         return self.recall(query, k, **{**options, "track": False}).why_not(full_id)
