@@ -627,7 +627,7 @@ class Mind:
 
     def status(self) -> Status:
         from recollect.embed import known_dim
-        from recollect.upkeep.languages import memory_language_note
+        from recollect.upkeep.probes import memory_language_note
 
         name, dim = (self.embedder.name, known_dim(self.embedder)) if self.embedder else (None, None)
         note = memory_language_note(self._store, self.embedder, self.clock())

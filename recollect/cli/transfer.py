@@ -15,9 +15,11 @@ import typer
 from recollect.cli.options import GlobalOptions
 from recollect.cli.terminal import (
     PIPED_WIDTH,
+    confirm_overwrite,
     format_time,
     json_text,
     key_value_table,
+    open_output,
     pluralize,
     print_error,
     print_line,
@@ -26,7 +28,6 @@ from recollect.cli.terminal import (
     progress,
     snippet,
 )
-from recollect.cli.text_files import confirm_overwrite, open_output
 from recollect.cli.values import local_now
 from recollect.errors import InvalidInput
 

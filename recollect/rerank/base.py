@@ -106,11 +106,11 @@ def resolve_reranker(reranker: AnyReranker | ChatModel | str | None) -> AnyReran
     if reranker is None:
         return None
     if reranker == "late":
-        from recollect.rerank.late_interaction import LateInteraction
+        from recollect.rerank.local import LateInteraction
 
         return LateInteraction()
     if isinstance(reranker, ChatModel) or (isinstance(reranker, str) and (reranker == "chat" or "://" in reranker)):
-        from recollect.rerank.chat import ChatReranker
+        from recollect.rerank.services import ChatReranker
 
         return ChatReranker.of(chat_model(reranker, "reranker"))
     if isinstance(reranker, str | type) or not isinstance(reranker, Reranker | DocumentReranker):

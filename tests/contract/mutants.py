@@ -29,7 +29,7 @@ Mutant = tuple[str, str, str, str]
 ROBOTMEM, OPENCLAW = "systems/robotmem/recipe.py", "systems/openclaw/recipe.py"
 ABMIND, BOOSTS, FULL_TEXT = "systems/abmind/recipe.py", "systems/abmind/stages.py", "systems/abmind/full_text.py"
 OPENMEM, COMPETITION = "systems/openmem/recipe.py", "systems/openmem/recipe.py"
-JEFFSBRAIN, INTENT, MODES = (f"systems/jeffsbrain/{name}.py" for name in ("recipe", "intent", "modes"))
+JEFFSBRAIN, INTENT, MODES = (f"systems/jeffsbrain/{name}.py" for name in ("recipe", "intent", "fusion"))
 
 MUTANTS: list[Mutant] = [
     # robotmem
@@ -156,10 +156,10 @@ MUTANTS: list[Mutant] = [
     ("systems/openclaw/workspace.py", 'start.get("from")', "None", "O2"),
     ("ingest/documents.py", "(chunk.first, chunk.last),", "(chunk.first, chunk.first),", "O4"),
     ("store/rows.py", "else (first, last))", "else (first, first))", "O4"),
-    ("config/status_report.py", "fallback=choice.is_fallback", "fallback=False", "O19"),
-    ("config/status_report.py", "chunks=len(store.chunk_ids(collection))", "chunks=len(files) + 1", "O19"),
-    ("config/status_report.py", "return Probe(False, choice.reason)", "return Probe(True, choice.reason)", "O19"),
-    ("config/status_report.py", 'space["name"] != choice.embedder.name', "False", "O19"),
+    ("config/apply.py", "fallback=choice.is_fallback", "fallback=False", "O19"),
+    ("config/apply.py", "chunks=len(store.chunk_ids(collection))", "chunks=len(files) + 1", "O19"),
+    ("config/apply.py", "return Probe(False, choice.reason)", "return Probe(True, choice.reason)", "O19"),
+    ("config/apply.py", 'space["name"] != choice.embedder.name', "False", "O19"),
     ("cli/inspect.py", '"  (the fallback)" if report.fallback', '"" if report.fallback', "O19"),
     # abmind
     (FULL_TEXT, 'leaf(0.1, "for each recall")', 'leaf(0.2, "for each recall")', "A5"),
@@ -245,8 +245,8 @@ MUTANTS: list[Mutant] = [
         "M8",
     ),
     # Jeffs Brain
-    ("systems/jeffsbrain/rank_fusion.py", "DEFAULT_K = 60.0", "DEFAULT_K = 61.0", "J1"),
-    ("systems/jeffsbrain/rank_fusion.py", 'value is None or value == ""', "not value", "J1"),
+    ("systems/jeffsbrain/fusion.py", "DEFAULT_K = 60.0", "DEFAULT_K = 61.0", "J1"),
+    ("systems/jeffsbrain/fusion.py", 'value is None or value == ""', "not value", "J1"),
     (JEFFSBRAIN, "rrf_k: float = 60", "rrf_k: float = 59", "J1"),
     (JEFFSBRAIN, "top_k: int = 10", "top_k: int = 11", "J3"),
     (JEFFSBRAIN, "candidate_k: int = 60", "candidate_k: int = 61", "J3"),
@@ -284,7 +284,7 @@ MUTANTS: list[Mutant] = [
     ("recall/run.py", "if self.seconds_left() == 0:", "if False:", "J15"),
     ("recall/pipeline.py", "        run.check_deadline()\n", "        pass\n", "J15"),
     ("recall/cues/plans.py", "for cue in self._cues:", "for cue in self._cues + self._cues[-1:]:", "J15"),
-    ("aio.py", "return await asyncio.to_thread(self.sync.recall,", "return self.sync.recall(", "J15"),
+    ("aio.py", "return await asyncio.to_thread(method,", "return method(", "J15"),
     (MODES, 'return "empty_candidates"', 'return "empty"', "J16"),
     (MODES, '"attempts": [', '"tries": [', "J17"),
     (JEFFSBRAIN, '"title": 10.0', '"title": 9.0', "J18"),

@@ -28,8 +28,7 @@ from recollect.systems.jeffsbrain.cues import (
     sanitise_query,
     strongest_term,
 )
-from recollect.systems.jeffsbrain.intent import FACTORS, Intent, IntentFactors
-from recollect.systems.jeffsbrain.modes import (
+from recollect.systems.jeffsbrain.fusion import (
     AGREE_MIN,
     AGREE_WINDOW,
     LEXICAL,
@@ -40,6 +39,7 @@ from recollect.systems.jeffsbrain.modes import (
     SearchReport,
     rerank_skip_condition,
 )
+from recollect.systems.jeffsbrain.intent import FACTORS, Intent, IntentFactors
 from recollect.text.query_language import Aliases
 
 WEIGHTS = {"path": 3.0, "title": 10.0, "summary": 5.0, "tags": 4.0, "text": 1.0}  # J18

@@ -10,8 +10,14 @@ from typing import Any, Literal, get_args
 from uuid import uuid4
 
 from recollect.errors import InvalidInput, NotFound
-from recollect.ingest.near_duplicates import covers, find_near_duplicate, find_redundant
-from recollect.ingest.sessions import SESSION_KIND, end_session, session_record
+from recollect.ingest.sessions import (
+    SESSION_KIND,
+    covers,
+    end_session,
+    find_near_duplicate,
+    find_redundant,
+    session_record,
+)
 from recollect.mind import Mind
 from recollect.model import Changes, Filter, Memory, check, make_memory
 from recollect.recall.results import Recall
