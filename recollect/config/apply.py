@@ -1,4 +1,4 @@
-"""What a configuration becomes: settings of folders and searches, an open workspace, and the report of the command status."""
+"""What a configuration becomes: settings of folders and of searches, a workspace, and the report of status."""
 
 from __future__ import annotations
 
