@@ -295,13 +295,12 @@ class Mind:
         ``code`` that confirms exactly this set. The result has a receipt, what remains and what is ``pending``.
         """
         from recollect.store.base import Bound
-        from recollect.text.times.phrases import with_moments
         from recollect.upkeep.erasing import choose
 
         named = {"collection": collection, "user": user, "agent": agent, "session": session}
         bound = Bound(**{name: check.string(value, name) for name, value in named.items() if value is not None})
-        now = self.clock()
-        store, chosen = choose(self._store, ids, with_moments(as_filter(filter), now), bound, now)
+        now, conditions = self._now_and_filter(filter)
+        store, chosen = choose(self._store, ids, conditions, bound, now)
         return self._erase(store, chosen, dry_run, code)
 
     def erase_expired(self, *, dry_run: bool = False, code: str | None = None) -> Erasure:
@@ -558,15 +557,14 @@ class Mind:
         recall_count, last_accessed, last_recalled; ``ascending`` puts the lowest first. ``use`` has conditions on
         these: ``{"uses": 0}``, ``{"access_count": {"$gte": 3}}``, ``{"last_accessed": {"$lt": "2026-01-01"}}``.
         """
-        from recollect.text.times.phrases import with_moments
         from recollect.upkeep.usage import select_by_use
 
         first = check.count(offset, "offset")
         most = None if limit is None else check.count(limit, "limit")
         with self._store.snapshot() as snapshot:
             known = tuple(each for each in STATUSES if each != "forgotten")
-            now = self.clock()
-            scope = snapshot.scope(with_moments(as_filter(filter), now), known, now, hidden=True)
+            now, conditions = self._now_and_filter(filter)
+            scope = snapshot.scope(conditions, known, now, hidden=True)
             if sort == "newest" and not ascending and use is None:
                 rows = snapshot.page(scope, "newest", scope.count if most is None else most, first)
             else:
@@ -605,21 +603,19 @@ class Mind:
 
         Decide with ``supersede``, ``contradict`` or by keeping both. Pairs that are linked already are left out.
         """
-        from recollect.text.times.phrases import with_moments
         from recollect.upkeep.conflicts import find_conflicts
 
-        most, now = None if limit is None else check.count(limit, "limit"), self.clock()
-        return find_conflicts(self._store, now, with_moments(as_filter(filter), now), most, progress)
+        most = None if limit is None else check.count(limit, "limit")
+        return find_conflicts(self._store, *self._now_and_filter(filter), most, progress)
 
     def audit(self, filter: AnyFilterOrMapping | None = None, *, limit: int | None = None) -> Sequence[AuditFinding]:
         """Memories that may be hostile: instructions to a model, forged sources, recalled text that was stored again,
         hidden or lookalike characters, secrets, floods of near duplicates; each with the reason. Nothing is changed.
         """
-        from recollect.text.times.phrases import with_moments
         from recollect.upkeep.audit import audit
 
-        most, now = None if limit is None else check.count(limit, "limit"), self.clock()
-        return audit(self._store, now, with_moments(as_filter(filter), now), most)
+        most = None if limit is None else check.count(limit, "limit")
+        return audit(self._store, *self._now_and_filter(filter), most)
 
     def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
         """Earlier versions of a memory, oldest first, each with the moment when it ended."""
@@ -696,8 +692,7 @@ class Mind:
         """
         from recollect.upkeep.extraction import Extractor, extract_missing
 
-        names = {name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)}
-        extractor = Extractor(sorted(names), extract, deadline)
+        extractor = Extractor(self._known_names(), extract, deadline)
         memories = [memory for memory in self.list(filter) if memory.status == "active"]
         return extract_missing(self._store, memories, extractor, progress)
 
@@ -705,10 +700,12 @@ class Mind:
         """Entity names in a text, without a model: known names, and runs of capitalised words."""
         from recollect.text.entity_names import find_names
 
-        known = {name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)}
         text = check.string(text, "text")
         check_limit("query_bytes", len(text.encode()), f"text has {len(text.encode()):,} bytes")
-        return find_names(text, sorted(known))
+        return find_names(text, self._known_names())
+
+    def _known_names(self) -> Sequence[str]:
+        return sorted({name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)})
 
     # Export and import.
 
@@ -872,6 +869,13 @@ class Mind:
         if self._recall_cache is not None and not dry_run:
             self._recall_cache.clear()
         return erased
+
+    def _now_and_filter(self, filter: AnyFilterOrMapping | None) -> tuple[datetime, FilterExpression | None]:
+        """The current moment, and a filter with the moments that its words mean now."""
+        from recollect.text.times.phrases import with_moments
+
+        now = self.clock()
+        return now, with_moments(as_filter(filter), now)
 
     def _with_prefix(self, text: str) -> str:
         """The id that a text is the beginning of, if it is long enough to be meant as one."""

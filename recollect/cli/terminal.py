@@ -159,6 +159,16 @@ class ProgressUpdate(Protocol):
 
 
 @contextmanager
+def explain_interrupt(message: str, as_json: bool) -> Iterator[None]:
+    """On Ctrl-C, print what was done so far."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print_error(message, "Interrupted", as_json)
+        raise
+
+
+@contextmanager
 def progress(label: str, unit: str) -> Iterator[ProgressUpdate | None]:
     """A progress bar on stderr with the units per second and the remaining time.
 

@@ -31,7 +31,8 @@ class Reranker(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name that the trace shows."""
 
     def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float] | NDArray[Any]:
         """One score per text, in order; higher is better, on any scale."""
@@ -56,7 +57,8 @@ class DocumentReranker(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name that the trace shows."""
 
     def rerank_documents(self, query: str, documents: Sequence[RerankDocument]) -> Sequence[float] | NDArray[Any]:
         """One score per document, in order; higher is better, on any scale."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -77,11 +77,8 @@ def open_caches(store: Store, embedder: Embedder | None) -> Iterator[Sequence[Sq
     ):
         yield caches
         return
-    cache = SqliteEmbeddingCache(beside)
-    try:
+    with closing(SqliteEmbeddingCache(beside)) as cache:
         yield [*caches, cache]
-    finally:
-        cache.close()
 
 
 @retried

@@ -223,10 +223,7 @@ def _bits(value: int | None) -> int:
 
 
 def _mode(value: str | None) -> str:
-    mode = _setting(value, "MEMORY_SEARCH_MODE") or "hybrid"
-    if mode not in MODES:
-        raise InvalidInput(f"search_mode must be one of {', '.join(MODES)}, not {mode!r}.")
-    return str(mode)
+    return check.choice(_setting(value, "MEMORY_SEARCH_MODE") or "hybrid", "search_mode", [*MODES])
 
 
 def _on(value: bool | None, name: str) -> bool:

@@ -71,8 +71,7 @@ def jeffsbrain(
     generic_for_fact_factor: float = FACTORS.generic_for_fact,
 ) -> Recipe:
     """Hybrid retrieval with a retry ladder, as the Jeffs Brain SDKs describe it."""
-    if mode not in MODES:
-        raise InvalidInput(f"mode must be one of {', '.join(MODES)}, not {check.short_repr(mode)}.")
+    check.choice(mode, "mode", MODES)
     _check_counts(
         **{"top_k": top_k, "candidate_k": candidate_k, "rerank_top_n": rerank_top_n},
         **{"min_term_length": min_term_length, "agree_min": agree_min, "agree_window": agree_window},
