@@ -21,11 +21,23 @@ from typing import TYPE_CHECKING, Any, Unpack
 from urllib.parse import quote
 
 from recollect.errors import InvalidInput, RecollectError, ServerUnavailable
-from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
-from recollect.model import validation as check
-from recollect.model.filter import FilterExpression, as_filter, filter_json
-from recollect.model.json_records import edge_from_json, entity_edge_from_json, memory_from_json, to_json
-from recollect.model.memory import When
+from recollect.model import (
+    Changes,
+    Details,
+    Edge,
+    EntityEdge,
+    FilterExpression,
+    JsonObject,
+    Memory,
+    When,
+    as_filter,
+    check,
+    edge_from_json,
+    entity_edge_from_json,
+    filter_json,
+    memory_from_json,
+    to_json,
+)
 from recollect.service.errors import error_from_json
 from recollect.service.operations import find_operation
 

@@ -18,9 +18,8 @@ from typing import Any, overload
 from recollect.embed import Embedder, TokenEmbedder, embed_accepted, preferred_batch_size
 from recollect.errors import EditConflict, EmbeddingError, InvalidInput, RecollectError, StoreError
 from recollect.ingest.secrets import SecretsPolicy, clean_fields, clean_memory
-from recollect.model import Edge, Memory, Use
-from recollect.model import validation as check
-from recollect.model.memory import check_validity_period, edit_memory, make_edge
+from recollect.model import Edge, Memory, Use, check, make_edge
+from recollect.model.memory import check_validity_period, edit_memory
 from recollect.protocols import supports
 from recollect.store.base import EncodedText, Space, Store, Transaction, UndoResult, WriteResult
 from recollect.store.retrying import retry

@@ -20,10 +20,8 @@ from recollect.errors import InvalidInput
 from recollect.integrations.common import checked_collection, exact, search
 from recollect.integrations.mem0_filters import FIELDS, IDENTITIES, check_filters, check_identity, compile_filters
 from recollect.mind import Mind
-from recollect.model import Filter
+from recollect.model import Filter, FilterExpression, check
 from recollect.model import Memory as StoredMemory
-from recollect.model import validation as check
-from recollect.model.filter import FilterExpression
 
 if TYPE_CHECKING:
     from recollect.ingest.turns import ExtractFacts

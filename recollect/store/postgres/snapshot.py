@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model import EntityEdge, JsonObject, Memory, Use
-from recollect.model.filter import FilterExpression, any_filter
-from recollect.model.validation import micros
+from recollect.model import EntityEdge, FilterExpression, JsonObject, Memory, Use, micros
+from recollect.model.filter import any_filter
 from recollect.store.base import (
     Bound,
     EdgeArrays,
@@ -34,12 +33,11 @@ from recollect.store.base import (
 )
 from recollect.store.filters import positive_values, scope_conditions
 from recollect.store.postgres.caches import Derived
-from recollect.store.postgres.conditions import compile_all
 from recollect.store.postgres.connections import Sql
 from recollect.store.postgres.details import MemoryDetails
 from recollect.store.postgres.lexical import BoundColumns, Lexicon, at_least_best
 from recollect.store.postgres.neighbours import Neighbours
-from recollect.store.postgres.scope import PostgresScope, ScopeReader, own
+from recollect.store.postgres.scope import PostgresScope, ScopeReader, compile_all, own
 from recollect.store.postgres.statements import (
     JOIN_USE,
     SELECT,

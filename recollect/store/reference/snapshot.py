@@ -12,9 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model import EntityEdge, JsonObject, Memory, Use
-from recollect.model.filter import FilterExpression
-from recollect.model.validation import micros
+from recollect.model import EntityEdge, FilterExpression, JsonObject, Memory, Use, micros
 from recollect.store.base import (
     Bound,
     EdgeArrays,

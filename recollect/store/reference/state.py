@@ -99,6 +99,15 @@ class State:
         ]
         return max(last)[1] if last else None
 
+    def last_erasure(self, bound: Bound, after: int) -> datetime | None:
+        """When something inside a bound was last erased after a transaction; None if nothing was."""
+        later = [
+            receipt.at
+            for receipt, places, transaction in self.receipts
+            if transaction > after and any(overlaps(place, bound) for place in places)
+        ]
+        return later[-1] if later else None
+
     def values_before(self, operation: int) -> dict[Key, Any]:
         """What an operation replaced: by key, what there was before its first change."""
         first: dict[Key, Any] = {}

@@ -12,12 +12,10 @@ from typing import Any, cast
 import numpy as np
 
 from recollect.errors import NotFound, StoreError
-from recollect.model import Edge, EntityEdge, Memory, Use
+from recollect.model import Edge, EntityEdge, Memory, Use, micros
 from recollect.model.ids import new_id
-from recollect.model.validation import micros
 from recollect.store.base import Bound, EncodedText, Space, UndoResult, Version, WriteResult, check_space
 from recollect.store.erasing import Receipt
-from recollect.store.reference.erasing import find_erasure_after
 from recollect.store.reference.files import ReferenceFileTransaction
 from recollect.store.reference.state import (
     Change,
@@ -207,7 +205,7 @@ class ReferenceTransaction:
         existed = sum(before is not None for before in replaced.values())
         added = sum(key[0] == "memory" for key, before in replaced.items() if before is None)
         last = max(undone.touched.values(), default=0)
-        erasure = find_erasure_after(state, self.bound, last) if operation is None else None
+        erasure = state.last_erasure(self.bound, last) if operation is None else None
         return UndoResult(undone.verb, undone.at, added, existed, tuple(ids), undone.erased, erasure)
 
     def undo_texts(self, operation: int | None = None) -> dict[str, str]:

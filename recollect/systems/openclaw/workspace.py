@@ -25,8 +25,7 @@ from recollect.ingest.folder import (
 from recollect.ingest.sync import OnEvent, SyncEvent, SyncReport, is_syncing
 from recollect.ingest.watch import FolderWatch
 from recollect.mind import Mind
-from recollect.model import Filter, JsonObject
-from recollect.model import validation as check
+from recollect.model import Filter, JsonObject, check
 from recollect.recall.query_cache import QueryCache
 from recollect.recall.results import Recall
 from recollect.store.base import FileState
