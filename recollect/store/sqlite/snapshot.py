@@ -225,8 +225,7 @@ class SqliteSnapshot:
     def nearest(self, vector: NDArray[np.float32], scope: Scope, n: int) -> Proposal:
         views = self._index.views
         allowed = [
-            part_scope.slots & view.part.has_vector
-            for part_scope, view in zip(_slot_scope(scope).parts, views, strict=True)
+            part_scope.with_vector(view.part) for part_scope, view in zip(_slot_scope(scope).parts, views, strict=True)
         ]
         total = sum(int(np.count_nonzero(flags)) for flags in allowed)
         approximate = total > max(self._updater.limits.max_exact, FEW)

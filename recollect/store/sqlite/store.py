@@ -144,6 +144,8 @@ class SqliteStore:
                 finally:
                     if connection.in_transaction:  # an error of the disk ends it
                         connection.execute("COMMIT")
+                    if file.pending_use:  # recorded meanwhile
+                        self._try_to_write_use(wait=False)
                 if attempt > 2:  # another thread is ahead once, not always: an older file was put in this one's place
                     file.updater.restart()
                     file.word_numbers.clear()
@@ -356,9 +358,14 @@ class SqliteStore:
             file.pending_use.append((use, self.bound))
             self._write_use(wait=False)
 
+    def _try_to_write_use(self, wait: bool) -> None:
+        with contextlib.suppress(StoreError), self._file.pending_lock:
+            if self._file.pending_use:
+                self._write_use(wait)
+
     def _write_use(self, wait: bool) -> None:
-        """Write what is pending. While another process is writing, or this thread is in the middle of reading, it waits
-        for the next call."""
+        """Write what is pending. While another process is writing it waits for the next call; while this thread is
+        reading, for the end of the snapshot."""
         file = self._file
         connection = file.connections.get()
         if connection.in_transaction:
@@ -455,9 +462,7 @@ class SqliteStore:
 
     def close(self) -> None:
         file = self._file
-        with contextlib.suppress(StoreError), file.pending_lock:
-            if file.pending_use:
-                self._write_use(wait=True)
+        self._try_to_write_use(wait=True)
         file.close()
 
 
