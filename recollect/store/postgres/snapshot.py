@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from recollect.model import EntityEdge, FilterExpression, JsonObject, Memory, Use, micros
 from recollect.model.filter import any_filter
+from recollect.model.memory import UNUSED
 from recollect.store.base import (
     Bound,
     EdgeArrays,
@@ -63,7 +64,6 @@ MAX_COMPARED = 200_000  # vectors whose distances are read from the server, each
 QUERY = "(SELECT %s::halfvec)"  # read once: a plan that is used again would read the text for each row
 SPARSE = 4  # a scope with fewer than 1 in so many memories of the bound is looked up alone
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
-UNUSED = Use()
 
 
 @dataclass(frozen=True, slots=True)

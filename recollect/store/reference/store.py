@@ -91,19 +91,21 @@ class ReferenceStore:
         return self._state.active
 
     def resolve(self, ids: Sequence[str]) -> list[str]:
-        known = sorted(memory.id for memory in self._state.within(self.bound).values())
+        known = {memory.id for memory in self._state.memories.values() if self.bound.contains(memory)}
         resolved = []
         for id in (check.identifier(id, "id") for id in ids):
-            found = [id] if id in known else [each for each in known if id and each.startswith(id)]
+            found = [id] if id in known else sorted(each for each in known if id and each.startswith(id))
             resolved.append(complete_id(id, found))
         return resolved
 
     def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Memory]:
-        known = {memory.id: memory for memory in self._state.within(self.bound).values()}
-        missing = [id for id in ids if id not in known]
+        state = self._state
+        rows = {id: state.rows[id] for id in ids if id in state.rows}
+        inside = {id: row for id, row in rows.items() if self.bound.contains(state.memories[row])}
+        missing = [id for id in ids if id not in inside]
         if missing and not missing_ok:
             raise no_memory(missing[0])
-        return [known[id] for id in ids if id in known]
+        return [state.with_use(inside[id]) for id in ids if id in inside]
 
     def edges(self, ids: Sequence[str] | None = None) -> list[Edge]:
         edges = [edge for _, edge in self._state.edges_within(self.bound)]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.model import EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import FilterExpression
-from recollect.model.memory import FIELDS
+from recollect.model.memory import FIELDS, UNUSED
 from recollect.model.validation import from_micros, micros
 from recollect.store.base import (
     Bound,
@@ -74,7 +74,6 @@ MAX_KNOWN = 4096  # rows whose strings are kept as long as a snapshot
 NO_SLOTS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
 AMONG = "IN (SELECT value FROM json_each(?1))"
-UNUSED = Use()
 T = TypeVar("T")
 
 
@@ -226,8 +225,7 @@ class SqliteSnapshot:
     def nearest(self, vector: NDArray[np.float32], scope: Scope, n: int) -> Proposal:
         views = self._index.views
         allowed = [
-            part_scope.slots & view.part.has_vector
-            for part_scope, view in zip(_slot_scope(scope).parts, views, strict=True)
+            part_scope.with_vector(view.part) for part_scope, view in zip(_slot_scope(scope).parts, views, strict=True)
         ]
         total = sum(int(np.count_nonzero(flags)) for flags in allowed)
         approximate = total > max(self._updater.limits.max_exact, FEW)
