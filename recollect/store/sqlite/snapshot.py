@@ -300,9 +300,7 @@ class SqliteSnapshot:
             self._statistics[key] = scope, statistics
         return self._statistics[key][1]
 
-    def _counts(
-        self, groups: list[tuple[int, ...]], fields: Mapping[str, float], scope: SlotScope
-    ) -> list[TermCount]:
+    def _counts(self, groups: list[tuple[int, ...]], fields: Mapping[str, float], scope: SlotScope) -> list[TermCount]:
         """By group: how many memories of the bound have one of these words, and whether one in scope has."""
         counted = _counted(fields)
         having, occurs = [0] * len(groups), [False] * len(groups)
