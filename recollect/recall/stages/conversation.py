@@ -282,7 +282,7 @@ def _first_page(hits: Hits) -> NDArray[np.int64]:
 
 def _coherence(vectors: NDArray[np.float32], names: list[tuple[str, ...]]) -> float:
     """The mean cosine within sessions minus that between sessions; 0 where there are no such pairs."""
-    has_one = ~np.isnan(vectors).any(axis=1) if vectors.shape[1] else np.zeros(len(vectors), dtype=np.bool_)
+    has_one = ~np.isnan(vectors[:, 0]) if vectors.shape[1] else np.zeros(len(vectors), dtype=np.bool_)
     known = sorted(np.flatnonzero(has_one).tolist(), key=names.__getitem__)
     inside = pairs = 0.0
     for name, group in groupby(known, key=names.__getitem__):
