@@ -85,7 +85,7 @@ GERMAN_QUESTION = lazy_pattern(
 GERMAN_PAST = lazy_pattern(
     r"\b(?:war|waren|warst|wart|hatten?|hattest|wurden?|konnten?|wollten?|musste?n?|sollten?|durften?|gab|ging|kam)\b"
     r"|\b(?:habe?|hast|hat|haben|habt|bin|bist|ist|sind|seid)\b.{0,200}?\b(?:\w{0,12}ge\w{2,20}(?:t|en)"
-    r"|(?:be|ver|er|ent|zer)\w{2,20}(?:t|en)|\w{2,20}iert)\b",
+    r"|(?:be|ver|er|ent|emp|zer|über|unter|miss)\w{2,20}(?:t|en)|\w{2,20}iert)\b",
     re.IGNORECASE,
 )
 CHINESE = lazy_pattern(r"[\u4e00-\u9fff]")
@@ -156,6 +156,16 @@ PLAN = lazy_pattern(
     re.IGNORECASE,
 )
 
+# What lasts, of a time that is over: “where was I living in March?” It was told before that time, or during it.
+PAST_STATE = lazy_pattern(
+    r"\b(?:was|were) (?:\w+ ){1,2}?(?:still )?(?:(?:liv|work|stay|rent|driv|pay|tak|us|earn|study|commut)ing|on|with)\b"
+    r"|\bdid (?:\w+ ){1,3}?(?:still )?(?:live|work|rent|own|weigh|earn|use|drive|commute)\b"
+    r"|\b(?:wohnten?|lebten?|arbeiteten?|verdienten?|besaß(?:en)?|wog(?:en)?)\b"
+    r"|\b(?:gewohnt|gelebt|gearbeitet|verdient|besessen|gewogen)\b"
+    r"|住在|住的|[在做][^？?]{0,6}工作|上班|[用吃开開]的是",
+    re.IGNORECASE,
+)
+
 
 def is_statement(sentence: str) -> bool:
     """Does a sentence of a query tell something, rather than ask for it? What is short is looked up.
@@ -191,6 +201,16 @@ def asks_about_plan(question: str) -> bool:
     [True, False]
     """
     return PLAN.search(question[:MAX_CHARACTERS]) is not None
+
+
+def asks_for_past_state(question: str) -> bool:
+    """Does it ask for something that lasts, rather than for an event?
+
+    >>> [asks_for_past_state(each) for each in ("Where was I living?", "Wo haben wir gewohnt?", "Where did we eat?")]
+    [True, True, False]
+    """
+    text = question[:MAX_CHARACTERS]
+    return PAST_STATE.search(text) is not None and not in_present_tense(text)
 
 
 def in_present_tense(question: str) -> bool:

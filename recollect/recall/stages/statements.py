@@ -19,7 +19,7 @@ from recollect.store.told_times import as_intervals
 from recollect.text.classify import asks_about_assistant, is_message
 from recollect.text.entity_names import MAX_NAME_CHARACTERS, find_names
 from recollect.text.question_kinds import OPINION_WORDS, asks_for_opinion
-from recollect.text.question_time import QuestionTime, question_time
+from recollect.text.question_time import QuestionTime, asks_for_past_state, question_time
 from recollect.text.residence import ResidenceQuestion, residence_question
 from recollect.text.statements import number_formats
 from recollect.text.words import words
@@ -66,7 +66,8 @@ class StatementTime:
         statements = Statements.of(run.snapshot, rows, texts=run.texts(rows))
         scores = hits.score.values[first]
         residence = None
-        if time and (time != "during" or run.query.repeats):
+        lasts = bool(during) and asks_for_past_state(question)
+        if time and (time != "during" or run.query.repeats or lasts):
             residence = residence_question(question, [term.word for term in run.query.subject])
         if residence is not None:
             members, best = self._residences(statements, scores, residence, time), float(scores.max())
@@ -74,7 +75,7 @@ class StatementTime:
             members = self._same_statements(run, rows, scores, statements, time)
             best = float(scores[members].max())
         if during:
-            members = _until(statements, members, *during[0])
+            members = _until(statements, members, *during[0], lasts)
         return self._lift(run, hits, first, statements, members, time or "now", best)
 
     def _same_statements(
@@ -175,12 +176,12 @@ class StatementTime:
         return [Rescore(score), Annotate(_notes(run, hits.keys[first], statements, newest))]
 
 
-def _until(statements: Statements, members: list[int], start: float, end: float) -> list[int]:
+def _until(statements: Statements, members: list[int], start: float, end: float, lasts: bool) -> list[int]:
     """The statements that were made before the end of a time, if the best one was made later: one of them held then.
 
-    Of all that was before a moment, the last is meant.
+    Of all that was before a moment, the last is meant; so it is of something that lasts.
     """
-    if statements.moments[members[0]] < end and start > -np.inf:
+    if not lasts and statements.moments[members[0]] < end and start > -np.inf:
         raise Skip("the best statement is of that time, or from before it")
     earlier = [at for at in members if statements.moments[at] < end]
     if not earlier:
