@@ -162,7 +162,13 @@ class Mem0Memory(ClosedOnExit):
         return None if stored is None else _item(stored)
 
     def get_all(
-        self, *, filters: Mapping[str, Any] | None = None, top_k: int = 20, show_expired: bool = False, **unknown: Any
+        self,
+        /,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        top_k: int = 20,
+        show_expired: bool = False,
+        **unknown: Any,
     ) -> dict[str, list[dict[str, Any]]]:
         _check_unknown("get_all", unknown)
         scope, test = compile_filters(check_filters(filters))
