@@ -10,31 +10,15 @@ Every call runs in a worker thread; nothing is implemented twice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from functools import wraps
+from collections.abc import AsyncIterator
 from os import PathLike
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 from recollect.errors import StoreError
 from recollect.mind import Mind
 from recollect.model import JsonObject
-
-Arguments = ParamSpec("Arguments")
-Answer = TypeVar("Answer")
-
-
-def _in_thread(
-    verb: Callable[Concatenate[Mind, Arguments], Answer],
-) -> Callable[Concatenate[AsyncMind, Arguments], Coroutine[Any, Any, Answer]]:
-    """A verb of Mind, with its arguments and its description, to be awaited."""
-
-    @wraps(verb)
-    async def call(self: AsyncMind, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Answer:
-        method: Callable[..., Answer] = getattr(self.sync, verb.__name__)  # of a Client, it is that one's
-        return await asyncio.to_thread(method, *arguments, **named)
-
-    return call
+from recollect.threads import in_thread
 
 
 class AsyncMind:
@@ -55,49 +39,49 @@ class AsyncMind:
             raise StoreError("This mind is not open yet: use 'async with AsyncMind(…) as mind', or await mind.open().")
         return self._mind
 
-    remember = _in_thread(Mind.remember)
-    remember_many = _in_thread(Mind.remember_many)
-    remember_turns = _in_thread(Mind.remember_turns)
-    recall = _in_thread(Mind.recall)
-    context = _in_thread(Mind.context)
-    compare = _in_thread(Mind.compare)
-    why = _in_thread(Mind.why)
-    why_not = _in_thread(Mind.why_not)
-    tools = _in_thread(Mind.tools)
-    edit = _in_thread(Mind.edit)
-    forget = _in_thread(Mind.forget)
-    erase = _in_thread(Mind.erase)
-    erase_expired = _in_thread(Mind.erase_expired)
-    finish_erasures = _in_thread(Mind.finish_erasures)
-    receipts = _in_thread(Mind.receipts)
-    verify_erasure = _in_thread(Mind.verify_erasure)
-    link = _in_thread(Mind.link)
-    unlink = _in_thread(Mind.unlink)
-    relate = _in_thread(Mind.relate)
-    supersede = _in_thread(Mind.supersede)
-    contradict = _in_thread(Mind.contradict)
-    reinforce = _in_thread(Mind.reinforce)
-    decay = _in_thread(Mind.decay)
-    undo = _in_thread(Mind.undo)
-    show = _in_thread(Mind.show)
-    list = _in_thread(Mind.list)
-    usage = _in_thread(Mind.usage)
-    edges = _in_thread(Mind.edges)
-    entity_edges = _in_thread(Mind.entity_edges)
-    conflicts = _in_thread(Mind.conflicts)
-    backup = _in_thread(Mind.backup)
-    audit = _in_thread(Mind.audit)
-    history = _in_thread(Mind.history)
-    consolidate = _in_thread(Mind.consolidate)
-    extract = _in_thread(Mind.extract)
-    consolidate_session = _in_thread(Mind.consolidate_session)
-    names_in = _in_thread(Mind.names_in)
-    status = _in_thread(Mind.status)
-    probe = _in_thread(Mind.probe)
-    import_ = _in_thread(Mind.import_)
-    import_from = _in_thread(Mind.import_from)
-    export_markdown = _in_thread(Mind.export_markdown)
-    embed_missing = _in_thread(Mind.embed_missing)
+    remember = in_thread(Mind.remember)
+    remember_many = in_thread(Mind.remember_many)
+    remember_turns = in_thread(Mind.remember_turns)
+    recall = in_thread(Mind.recall)
+    context = in_thread(Mind.context)
+    compare = in_thread(Mind.compare)
+    why = in_thread(Mind.why)
+    why_not = in_thread(Mind.why_not)
+    tools = in_thread(Mind.tools)
+    edit = in_thread(Mind.edit)
+    forget = in_thread(Mind.forget)
+    erase = in_thread(Mind.erase)
+    erase_expired = in_thread(Mind.erase_expired)
+    finish_erasures = in_thread(Mind.finish_erasures)
+    receipts = in_thread(Mind.receipts)
+    verify_erasure = in_thread(Mind.verify_erasure)
+    link = in_thread(Mind.link)
+    unlink = in_thread(Mind.unlink)
+    relate = in_thread(Mind.relate)
+    supersede = in_thread(Mind.supersede)
+    contradict = in_thread(Mind.contradict)
+    reinforce = in_thread(Mind.reinforce)
+    decay = in_thread(Mind.decay)
+    undo = in_thread(Mind.undo)
+    show = in_thread(Mind.show)
+    list = in_thread(Mind.list)
+    usage = in_thread(Mind.usage)
+    edges = in_thread(Mind.edges)
+    entity_edges = in_thread(Mind.entity_edges)
+    conflicts = in_thread(Mind.conflicts)
+    backup = in_thread(Mind.backup)
+    audit = in_thread(Mind.audit)
+    history = in_thread(Mind.history)
+    consolidate = in_thread(Mind.consolidate)
+    extract = in_thread(Mind.extract)
+    consolidate_session = in_thread(Mind.consolidate_session)
+    names_in = in_thread(Mind.names_in)
+    status = in_thread(Mind.status)
+    probe = in_thread(Mind.probe)
+    import_ = in_thread(Mind.import_)
+    import_from = in_thread(Mind.import_from)
+    export_markdown = in_thread(Mind.export_markdown)
+    embed_missing = in_thread(Mind.embed_missing)
 
     async def export(self) -> AsyncIterator[JsonObject]:
         records = self.sync.export()

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from os import PathLike, fspath
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
@@ -31,6 +30,7 @@ from recollect.model import (
     make_memory,
 )
 from recollect.model.memory import with_id_and_times
+from recollect.protocols import ClosedOnExit
 from recollect.store.retrying import retried, retry
 
 # Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that
@@ -83,7 +83,7 @@ class Status:
     note: str = ""  # about the languages of the memories, where the embedder was not trained on them
 
 
-class Mind:
+class Mind(ClosedOnExit):
     """A memory in one file. Use it from many threads; close it, or use it as a context manager.
 
     >>> with Mind("memory.db") as mind:
@@ -846,14 +846,6 @@ class Mind:
             import shutil
 
             shutil.rmtree(self._temporary_folder, ignore_errors=True)
-
-    def __enter__(self) -> Mind:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Mind({self.path!r})"

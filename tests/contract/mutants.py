@@ -284,7 +284,7 @@ MUTANTS: list[Mutant] = [
     ("recall/run.py", "if self.seconds_left() == 0:", "if False:", "J15"),
     ("recall/pipeline.py", "        run.check_deadline()\n", "        pass\n", "J15"),
     ("recall/cues/plans.py", "for cue in self._cues:", "for cue in self._cues + self._cues[-1:]:", "J15"),
-    ("aio.py", "return await asyncio.to_thread(method,", "return method(", "J15"),
+    ("threads.py", "return await to_thread(work, ", "return work(", "J15"),
     (MODES, 'return "empty_candidates"', 'return "empty"', "J16"),
     (MODES, '"attempts": [', '"tries": [', "J17"),
     (JEFFSBRAIN, '"title": 10.0', '"title": 9.0', "J18"),
