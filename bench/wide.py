@@ -58,7 +58,10 @@ def run(options: Namespace, cache: Path, folder: Path, report: Report) -> None:
         report.details[f"vectors found at {size:,}"] = _completeness(wide, texts)
         index = sum(each.stat().st_size for each in Path(f"{wide}-index").rglob("*"))
         without = index / size - 2 * WideEmbedder.dim
-        report.details[f"index at {size:,}"] = f"{index / 1e6:,.0f} MB, {without:,.0f} bytes a memory without vectors"
+        report.details[f"index at {size:,}"] = {
+            "size": f"{index / 1e6:,.0f} MB",
+            "without vectors": f"{without:,.0f} bytes a memory",
+        }
 
 
 def _widened(narrow: Path, path: Path, size: int, texts: NaturalTexts) -> Path:
