@@ -66,7 +66,7 @@ def run(options: Namespace, cache: Path, folder: Path, report: Report) -> None:
     texts, parts = read_natural_texts(options.data, cache), options.parts or PARTS
     questions = folder / "questions.pickle"
     questions.write_bytes(pickle.dumps(texts.questions))
-    files = {size: ScaleFile(size, _filled(place, size, texts), texts, questions) for size in options.sizes}
+    files = {size: ScaleFile(size, fill(place, size, texts), texts, questions) for size in options.sizes}
     medians: dict[tuple[int, str], Timing] = {}
     for file in files.values():
         if "recall" in parts:
@@ -84,7 +84,7 @@ def run(options: Namespace, cache: Path, folder: Path, report: Report) -> None:
 # Filling.
 
 
-def _filled(place: Path, size: int, texts: NaturalTexts) -> Path:
+def fill(place: Path, size: int, texts: NaturalTexts) -> Path:
     """The file with so many memories: made now, or earlier. A run that was stopped is continued."""
     path, unfinished = place / f"{size}.db", place / f"part-{size}.db"
     if path.exists():

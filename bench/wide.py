@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.report import Report
-from bench.scale import QUESTIONS, K, _filled, _recaller
+from bench.scale import QUESTIONS, K, _recaller, fill
 from bench.scale_data import BATCH, NaturalTexts, QuestionEmbedder, read_natural_texts
 from bench.synthetic_data import unit
 from bench.timing import interleave
@@ -43,7 +43,7 @@ def run(options: Namespace, cache: Path, folder: Path, report: Report) -> None:
     place.mkdir(exist_ok=True)
     texts = read_natural_texts(options.data, cache)
     for size in options.sizes:
-        narrow = _filled(place, size, texts)
+        narrow = fill(place, size, texts)
         wide = _widened(narrow, place / f"wide-{size}.db", size, texts)
         with ExitStack() as stack:
             embedders = {"384 dimensions": QuestionEmbedder, "1,536 dimensions": WideEmbedder}
