@@ -184,14 +184,14 @@ class Statements:
 
     def tells_end(self, newer: int, older: int, names: frozenset[str]) -> bool:
         """Does the newer tell that something of these names is over, which the older does not? (“I quit Acme”)"""
-        return (
-            any(name in self.texts[newer].lower() for name in names)
-            and self.nearness[newer, older] >= self.near_end
-            and self.moments[newer] > self.moments[older]
+        return (  # what is decided quickly comes first
+            bool(self.moments[newer] > self.moments[older])
             and self.may_differ(newer, older)
-            and not names.isdisjoint(self.name_words(newer))
+            and any(map(self.texts[newer].lower().__contains__, names))
             and tells_end(self.texts[newer])
             and not tells_end(self.texts[older])
+            and not names.isdisjoint(self.name_words(newer))
+            and self.nearness[newer, older] >= self.near_end
         )
 
     def _other_word(self, at: int, other: int) -> bool:
@@ -223,8 +223,7 @@ class Statements:
         """The rule by which two statements may conflict; stricter than ``difference``: no query says what is meant."""
         if self.corrects(newer, older):
             return "correction"
-        near = self.nearness[newer, older]
-        if near < self.near or not self._comparable(newer, older):
+        if not self._comparable(newer, older) or (near := self.nearness[newer, older]) < self.near:
             return None
         (values, names, content), (old_values, old_names, old_content) = self._parts(newer), self._parts(older)
         common = len((content & old_content) - values - old_values - DAY_WORDS)

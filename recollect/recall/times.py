@@ -50,8 +50,10 @@ class TimeReader:
     long: int = 3  # sentences
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
-        questions = self._questions(query.text[:MAX_QUERY_CHARACTERS])
         found = self._find(query.text[:MAX_QUERY_CHARACTERS], run)
+        if not found:
+            return query
+        questions = self._questions(query.text[:MAX_QUERY_CHARACTERS])
         times = [each for each in found if any(each.begin < end and start < each.end for start, end in questions)]
         if not times or (asks_for_advice(query.text) and all(_is_to_come(each.span, run.as_of) for each in times)):
             return query

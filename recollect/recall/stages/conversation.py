@@ -60,8 +60,8 @@ class SessionScore:
         owners = (run.snapshot.strings(name, hits.keys) for name in ("collection", "user"))
         names = list(zip(*owners, sessions, strict=True))
         best: dict[tuple[str, ...], float] = {}
-        lent = hits.score.values.copy()
-        for at in np.lexsort((-lent, hits.page)).tolist():
+        lent = hits.score.values.tolist()
+        for at in np.lexsort((-hits.score.values, hits.page)).tolist():
             if sessions[at]:
                 lent[at] = best[names[at]] = max(best.get(names[at], lent[at]), lent[at])
         first = _first_page(hits)

@@ -133,6 +133,7 @@ class SqliteSnapshot:
         self._postings_of: dict[Hashable, TermPostings] = {}
         self._last_postings: tuple[Sequence[Term], Mapping[str, float], TermPostings] | None = None
         self._groups_of: dict[tuple[Term, ...], list[tuple[int, ...]]] = {}
+        self._last_groups: tuple[Sequence[Term], list[tuple[int, ...]]] | None = None
         self._terms_of: dict[Hashable, list[SegmentTerms]] = {}
         self._statistics: dict[Hashable, tuple[SlotScope, TermStatistics]] = {}
         self._stem_indexes: dict[str, StemIndex] = {}  # by language, with all words of this version
@@ -390,9 +391,14 @@ class SqliteSnapshot:
 
     def _groups(self, terms: Sequence[Term]) -> list[tuple[int, ...]]:
         """For each term, the numbers of its words. One recall asks for the same terms several times."""
+        last = self._last_groups
+        if last is not None and last[0] is terms:  # quicker than the hashes of all terms
+            return last[1]
         key = tuple(terms)
         if key not in self._groups_of:
             self._groups_of[key] = [tuple(numbers) for numbers in self._numbers(key)]
+        if terms is key:  # a list may change
+            self._last_groups = terms, self._groups_of[key]
         return self._groups_of[key]
 
     def _segment_terms(self, groups: list[tuple[int, ...]], fields: Mapping[str, float]) -> list[SegmentTerms]:

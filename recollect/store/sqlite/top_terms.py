@@ -67,7 +67,7 @@ class SegmentTerms:
     def counts(self, among: Flags, numbers: Sequence[int] | None = None) -> NDArray[np.int64]:
         """By term: how many of these slots have it; of frequent terms only those with these numbers are counted."""
         slots, owners, _ = self.rare_pairs
-        counts = np.bincount(owners[among[slots]], minlength=len(self.terms))
+        counts = np.bincount(owners if among.all() else owners[among[slots]], minlength=len(self.terms))
         for number in self.frequent:
             if numbers is None or number in numbers:
                 counts[number] = np.count_nonzero(self.having([number], len(among)) & among)
@@ -236,8 +236,8 @@ class TermSearch:
     def _score_rare(self, terms: SegmentTerms, lengths: NDArray[Any], allowed: Flags) -> tuple[Slots, Floats]:
         """All allowed slots that have a rare term, ascending, and their scores from those terms alone."""
         slots, owners, frequencies = terms.rare_pairs
-        inside = allowed[slots]
-        if not inside.all():
+        if not allowed.all():
+            inside = allowed[slots]
             slots, owners, frequencies = slots[inside], owners[inside], frequencies[inside]
         parts = self.parts(owners, frequencies, lengths[slots])
         starts = _starts(slots)
