@@ -210,7 +210,7 @@ def asks_for_past_state(question: str) -> bool:
     [True, True, False]
     """
     text = question[:MAX_CHARACTERS]
-    return PAST_STATE.search(text) is not None and not in_present_tense(text)
+    return PAST_STATE.search(text) is not None and (CHINESE.search(text) is not None or not in_present_tense(text))
 
 
 def in_present_tense(question: str) -> bool:
