@@ -172,7 +172,7 @@ class Client(ClosedOnExit):
         dry_run: bool = False,
         code: str | None = None,
     ) -> Erasure:
-        """As of a Mind; without a code, the server is asked for it first."""
+        """As for a Mind; without a code, a dry run on the server gets one first."""
         from recollect.client_records import read_erasure
 
         named = {"user": user, "session": session, "agent": agent, "collection": collection}
@@ -264,7 +264,7 @@ class Client(ClosedOnExit):
         deadline: float | None = None,
         **settings: Any,
     ) -> Context:
-        """As of a Mind, but its ``recall`` has only the confidence and no results."""
+        """As for a Mind, but its ``recall`` has only the confidence and no results."""
         from recollect.client_records import read_context
 
         options = _options(recipe, filter, as_of, history, now, tz, settings)
@@ -354,7 +354,7 @@ class Client(ClosedOnExit):
         return [(_moment(each["until"]), _memory(each["memory"])) for each in versions]
 
     def status(self) -> Status:
-        """As of a Mind; the file of the server, its size and its version are not told."""
+        """As for a Mind, without the path, the size and the version of the file on the server."""
         from recollect.client_records import read_status
 
         return read_status(self.call("memory_status"), self.url)
@@ -488,5 +488,5 @@ def _error(response: httpx2.Response) -> RecollectError:
         return error_from_json(response.json()["error"])
     except (ValueError, KeyError, TypeError):
         return ServerUnavailable(
-            f"{response.url.host} answered with status {response.status_code}, not as Recollect does."
+            f"{response.url.host} answered with status {response.status_code}; is it a Recollect server?"
         )

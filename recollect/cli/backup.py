@@ -27,13 +27,13 @@ def backup(
     folder: Folder,
     list_: Annotated[bool, typer.Option("--list", help="List the backups in the folder.")] = False,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Read all backups in the folder, and compare them with what was backed up.")
+        bool, typer.Option("--verify", help="Read all backups in the folder and check that they are intact.")
     ] = False,
     keep: Annotated[
-        int | None, typer.Option(help="Keep so many of the newest backups.", min=1, show_default=False)
+        int | None, typer.Option(help="Keep this many of the newest backups.", min=1, show_default=False)
     ] = None,
     keep_days: Annotated[
-        float | None, typer.Option(help="Keep the backups of so many days.", min=0, show_default=False)
+        float | None, typer.Option(help="Keep backups for this many days.", min=0, show_default=False)
     ] = None,
     encrypt: Annotated[bool, typer.Option("--encrypt", help="Encrypt the backups with a passphrase.")] = False,
     passphrase_file: PassphraseFile = None,
@@ -62,7 +62,11 @@ def restore(
         str | None, typer.Option(help="Restore to this path, which must not exist.", show_default=False)
     ] = None,
     in_place: Annotated[
-        bool, typer.Option("--in-place", help="Replace the database file, if nothing has it open. It is kept aside.")
+        bool,
+        typer.Option(
+            "--in-place",
+            help="Replace the database file, if no process has it open. The old file is kept under another name.",
+        ),
     ] = False,
     at: Annotated[
         str | None, typer.Option(help="Restore what the file contained at this moment.", show_default=False)
@@ -113,7 +117,7 @@ def _verify(options: GlobalOptions, folder: str, passphrase: str | None) -> int:
     with progress("Verifying", "blocks") as update:
         found = verify_backups(folder, passphrase, update)
     size = f"{pluralize(found.backups, 'backup', 'backups')}, {pluralize(found.blocks, 'block', 'blocks')}"
-    state = ("Problems in ", "red") if found.problems else ("Right: ", "green")
+    state = ("Problems in ", "red") if found.problems else ("Intact: ", "green")
     print_result(options.json, found, state, size)
     for problem in () if options.json else found.problems:
         print_line(problem)

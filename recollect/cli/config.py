@@ -141,9 +141,12 @@ def trust(
     options: GlobalOptions,
     folder: Annotated[str | None, typer.Argument(help="A folder with a recollect.yaml.", show_default=False)] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the trusted files.")] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="End the trust in this folder.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Stop trusting this folder.")] = False,
 ) -> int:
-    """Let the configuration of a folder reach outside of it. Read it first; a change of the file ends the trust."""
+    """Trust the configuration of a folder, so that it may name files and services elsewhere. Read it first.
+
+    Editing the file ends the trust.
+    """
     from recollect.config import WORKSPACE_FILES, trust_store
     from recollect.config import trust as trusting
 

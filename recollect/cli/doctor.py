@@ -35,14 +35,14 @@ def doctor(
         bool, typer.Option("--all", help="Compare the vectors of all memories, not only of a sample.")
     ] = False,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Make all indexes and vectors again from the texts, after a copy.")
+        bool, typer.Option("--rebuild", help="Rebuild all indexes and vectors from the texts, after making a copy.")
     ] = False,
     salvage: Annotated[
         Path | None,
         typer.Option(
             "--salvage",
             metavar="NEW.db",
-            help="Write what can be read of a file that is beyond repair to this new file.",
+            help="Write whatever can still be read from a damaged file to this new file.",
             show_default=False,
         ),
     ] = None,
@@ -177,7 +177,7 @@ def _finding_as_json(finding: Finding) -> dict[str, Any]:
 def audit(
     options: GlobalOptions,
     filters: FilterOptions,
-    limit: Annotated[int | None, typer.Option(help="At most so many findings.", show_default=False)] = None,
+    limit: Annotated[int | None, typer.Option(help="Maximum number of findings.", show_default=False)] = None,
 ) -> int:
     """Find memories with instructions to a model, forged sources, hidden characters, floods or secrets.
 

@@ -22,7 +22,7 @@ def index(
         bool, typer.Option("--drop", help="Delete the index files; the next recall builds them again.")
     ] = False,
 ) -> int:
-    """Show the index files beside the database, rebuild or delete them. They are kept by themselves: rarely needed."""
+    """Show the index files beside the database, rebuild or delete them. They stay up to date by themselves."""
     from recollect.store.sqlite import SqliteStore
 
     if rebuild and drop:

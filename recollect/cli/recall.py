@@ -59,7 +59,7 @@ def context(
         print_result(True, {**shown, "memories": built.memories})
     elif not built.text and built.best_needs > budget:
         print_line(
-            f"Nothing fits into {pluralize(budget, 'token', 'tokens')}: the best needs {built.best_needs:,}.",
+            f"Nothing fits into {pluralize(budget, 'token', 'tokens')}: the best memory needs {built.best_needs:,}.",
             stderr=True,
         )
     else:

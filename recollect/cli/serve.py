@@ -38,22 +38,25 @@ def serve(
     options: GlobalOptions,
     host: Host = "127.0.0.1",
     port: Port = 8765,
-    tls_cert: Annotated[str | None, typer.Option(help="A certificate, for TLS.", show_default=False)] = None,
-    tls_key: Annotated[str | None, typer.Option(help="Its key.", show_default=False)] = None,
+    tls_cert: Annotated[str | None, typer.Option(help="A file with the TLS certificate.", show_default=False)] = None,
+    tls_key: Annotated[
+        str | None, typer.Option(help="A file with the private key of the certificate.", show_default=False)
+    ] = None,
     trusted_proxy: Annotated[
-        str | None, typer.Option(help="The address of the proxy that does TLS for this server.", show_default=False)
+        str | None,
+        typer.Option(help="The address of the proxy that terminates TLS for this server.", show_default=False),
     ] = None,
     allowed_host: Annotated[
-        list[str] | None, typer.Option(help="A name under which it is reached; may be given several times.")
+        list[str] | None, typer.Option(help="A host name that clients use for this server; may be given several times.")
     ] = None,
-    max_body: Annotated[int, typer.Option(help="The largest body of a request, in bytes.")] = 16 << 20,
-    rate: Annotated[float, typer.Option(help="Requests a second for each token.")] = 500.0,
+    max_body: Annotated[int, typer.Option(help="The maximum size of a request, in bytes.")] = 16 << 20,
+    rate: Annotated[float, typer.Option(help="Requests per second for each token.")] = 500.0,
     workers: Annotated[
         int, typer.Option(help="Processes that recall and write; each has the model and the memory open.")
     ] = 1,
     threads: Annotated[int | None, typer.Option(help="Threads of each process.", show_default=False)] = None,
 ) -> None:
-    """Serve the memory over HTTP, and the page for a browser. Needs a token: recollect token create."""
+    """Serve the memory over HTTP, with a web page. Clients need a token: recollect token create."""
     from recollect.serve.server import serve as run_server
     from recollect.serve.settings import ServerSettings
 
@@ -85,7 +88,7 @@ def ui(
     port: Port = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the browser.")] = True,
 ) -> None:
-    """Open the memory as a page in the browser. It is served to this machine, until Ctrl-C."""
+    """Open the memory as a page in the browser. Only this machine can reach it, until you press Ctrl-C."""
     from recollect.serve.access import LOCAL_ID
     from recollect.serve.server import serve as run_server
     from recollect.serve.settings import ServerSettings
@@ -97,7 +100,7 @@ def ui(
         def on_start(backend: Backend, url: str) -> None:
             code = backend.control.make_code(Access(LOCAL_ID, "ui", "admin", bound))
             link = f"{url}/login?code={code}"
-            print_line("The page is at ", (link, "cyan"), " for two minutes, once; Ctrl-C ends it.")
+            print_line("The page is at ", (link, "cyan"), " (works once, within two minutes). Ctrl-C stops the server.")
             sys.stdout.flush()
             if browser:
                 import webbrowser

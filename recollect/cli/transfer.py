@@ -145,7 +145,7 @@ def import_(
         return _preview(options, items)
     summary = _import(options, source, chosen, strict)
     counts = f"{summary.added:,} added, {summary.changed:,} changed, {summary.same:,} the same"
-    counts += f", {summary.forgotten:,} forgotten here and left so" if summary.forgotten else ""
+    counts += f", {summary.forgotten:,} forgotten here and left as they are" if summary.forgotten else ""
     links = f", {pluralize(summary.links, 'link', 'links')}" if summary.links else ""
     print_result(options.json, summary, ("Imported: ", "green"), counts, links, ".")
     if not options.json:

@@ -83,7 +83,7 @@ def edit(
     fields: MemoryOptions,
     text: Annotated[str | None, typer.Option(help="The new text; - reads it from stdin.")] = None,
 ) -> None:
-    """Change a memory. Its earlier content stays in its history; given tags replace all tags."""
+    """Change a memory. Its earlier content stays in its history; tags that you give replace all of its tags."""
     changes = fields.given_fields()
     if text is None and not changes:
         raise InvalidInput("Give what to change, such as --text 'The new text.' or --tag kitchen.")
@@ -273,7 +273,7 @@ def extract(
     chat: Chat = None,
     deadline: Deadline = 120.0,
 ) -> int:
-    """Fill in the names and the gist of memories that have none. undo takes it back."""
+    """Fill in the names and the gist of memories that have none. undo reverts it."""
     with options.open() as mind, progress("Reading memories", "memories") as update:
         done = mind.extract(filters.filter(), extract=options.chat_model(chat), deadline=deadline, progress=update)
     if options.json:

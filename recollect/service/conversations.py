@@ -149,7 +149,7 @@ def memory_get(
     """Read lines of a note that memory_search has found, to see more around a passage than it returned."""
     problem: RecollectError = NotFound(f"{path} is not in the index; give a path as search results have it.")
     spaces = open_workspaces(service)
-    if os.path.isabs(os.path.expanduser(path)):  # where the folders are is told to nobody
+    if os.path.isabs(os.path.expanduser(path)):  # the location of a folder is not disclosed
         spaces = [space for space in spaces if path in space.files()]
     for space in spaces:
         try:

@@ -375,7 +375,7 @@ def memory_status(service: Service) -> JsonObject:
 
 
 def _file_state(store: StoreStatus, bounded: bool) -> JsonObject:
-    """The file as a whole, which a caller with a bound is not told of (B18)."""
+    """The file as a whole, which a caller with a bound does not see (B18)."""
     if bounded:
         return {"bytes": None, "index": None, "last_backup": None}
     index, names = store.index, ("state", "bytes", "segments", "memories", "changed")

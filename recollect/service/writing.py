@@ -270,7 +270,7 @@ def undo(
     service: Service,
     past_erasure: Annotated[bool, flag("Undo the change before an erasure, which itself cannot be undone.")] = False,
 ) -> JsonObject:
-    """Take back the last operation; ``undone`` is null when there is nothing to undo.
+    """Undo the last operation; ``undone`` is null when there is nothing to undo.
 
     Use it right after a mistake: it reverts the last change, whichever it was. After an erasure it is refused.
     """

@@ -89,7 +89,7 @@ def test_nothing_found_is_said_and_exits_with_1(recollect: Command, kitchen: lis
 
 def test_a_budget_that_the_best_does_not_fit_into_is_told_what_it_needs(recollect: Command, kitchen: list[str]) -> None:
     outcome = recollect("context", "blue cup", "--budget", "5")
-    needed = re.search(r"Nothing fits into 5 tokens: the best needs (\d+)\.", outcome.err)
+    needed = re.search(r"Nothing fits into 5 tokens: the best memory needs (\d+)\.", outcome.err)
     assert (outcome.code, outcome.out) == (1, "")
     assert needed is not None
     assert "blue cup" in recollect("context", "blue cup", "--budget", needed[1]).out
