@@ -78,6 +78,7 @@ class ReferenceSnapshot:
         self._bound = bound
         self._memories = state.within(bound)
         self._forms: dict[Term, set[str]] = {}
+        self._frequencies: dict[tuple[Any, ...], dict[int, float]] = {}  # by term and fields, and by row
 
     @property
     def version(self) -> str:
@@ -332,7 +333,13 @@ class ReferenceSnapshot:
         return self._forms[term]
 
     def _frequency(self, term: Term, row: int, fields: Mapping[str, float]) -> float:
-        """Σ field weight × how often the term occurs in that field."""
+        """Σ field weight × how often the term occurs in that field; counted once, for all rows."""
+        key = (term, *fields.items())
+        if key not in self._frequencies:
+            self._frequencies[key] = {each: self._count(term, each, fields) for each in self._memories}
+        return self._frequencies[key][row]
+
+    def _count(self, term: Term, row: int, fields: Mapping[str, float]) -> float:
         phrase = [fold(word) for word in words(term.word, whole=True)] if term.match == "phrase" else []
         forms = self._forms_of(term)
         total = 0.0
