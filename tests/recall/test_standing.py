@@ -170,3 +170,20 @@ def test_use_is_kept_in_the_file(tmp_path: Path) -> None:
         mind.recall("cup")
     with open_mind(path) as mind:
         assert mind.list()[0].use.access_count == 1
+
+
+def test_a_decay_and_its_undo_count_at_once_also_when_another_process_made_them(tmp_path: Path, clock: Clock) -> None:
+    with (
+        open_mind(tmp_path / "memory.db", clock=clock) as mind,
+        open_mind(tmp_path / "memory.db", clock=clock) as other,
+    ):
+        mind.remember("a red cup", created=NOON - timedelta(days=10))
+
+        def strength() -> str:
+            return next((node.label for node in nodes(mind.recall("red cup")[0].why) if "strength" in node.label), "")
+
+        assert strength() == ""  # full: the stage has nothing to do
+        other.decay(0.1)
+        assert strength() == "strength 0.37"
+        other.undo()
+        assert strength() == ""

@@ -71,6 +71,7 @@ from recollect.text.words import fold, has_stems, stem, words
 
 MAX_COUNTED = 4096  # terms whose counts are kept for a scope
 MAX_KNOWN = 4096  # rows whose strings are kept as long as a snapshot
+MAX_NUMBERS = 1 << 15  # rows whose numbers that the index does not hold are kept as long as a version
 NO_SLOTS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
 AMONG = "IN (SELECT value FROM json_each(?1))"
@@ -489,8 +490,14 @@ class SqliteSnapshot:
             return self._index.column(name, self._slots(rows))
         if name not in FIELDS:
             raise KeyError(name)
-        found = dict(self._fetch(f"SELECT row, {name} FROM memories WHERE row {AMONG}", rows))
-        return np.array([found.get(row) for row in rows.tolist()], dtype=np.float64)
+        key, wanted = (name, self._bound), rows.tolist()
+        known: dict[int, float | None] = self._derived(key, dict)  # one recall after another asks for the same ones
+        if missing := [row for row in wanted if row not in known]:
+            if len(known) + len(missing) > MAX_NUMBERS:  # other threads may use the one that was full
+                known = self._index.derived["derived", key] = {row: known[row] for row in wanted if row in known}
+            found = dict(self._fetch(f"SELECT row, {name} FROM memories WHERE row {AMONG}", np.array(missing)))
+            known.update((row, found.get(row)) for row in missing)
+        return np.array([known[row] for row in wanted], dtype=np.float64)
 
     def strings(self, name: str, rows: Rows) -> list[str]:
         wanted = rows.tolist()
