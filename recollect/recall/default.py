@@ -57,7 +57,7 @@ def default(
     vectors: float = 1.0,
     tokens: float = 1.0,
     speaker: float = 0.8,  # × for what others said than the speaker whom the query names
-    assistant: float = 0.7,  # × for what assistants, systems and tools said
+    assistant: float = 0.5,  # × for what assistants, systems and tools said
     session: float = 0.5,  # the share of the best score of its session, where that is about one thing
     resuming: float = 0.25,  # for a message that continues a conversation: how much less others count
     recency: float = 0.02,  # the share of a score that depends on age
@@ -90,7 +90,7 @@ def default(
             ),
         ),
         fuse=BlendByTextKind(
-            short=_blend(factors, words=0.16, vectors=0.20, tokens=0.64),
+            short=_blend(factors, words=0.16, vectors=0.34, tokens=0.50),
             long=_blend(factors, words=0.30, vectors=0.45, tokens=0.25),
             code=_blend(factors, words=0.10, vectors=0.65, tokens=0.25),
             lookup=_blend(factors, words=0.40, vectors=0.25, tokens=0.35),

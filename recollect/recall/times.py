@@ -21,7 +21,7 @@ from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import nearest
 from recollect.recall.stages.factors import DAY
 from recollect.store.base import Flags, Floats, Rows, Scope
-from recollect.store.told_times import as_intervals
+from recollect.store.told_times import Interval, as_intervals
 from recollect.text.classify import SENTENCE, asks_about_assistant
 from recollect.text.framing import asks_what_was_said, frames_only
 from recollect.text.question_time import (
@@ -192,7 +192,9 @@ class TimeFactor:
     People often tell of an event some days later: × soon for what was created within ``soon_days`` after that time and
     tells of no other. Of a time that is over, × announced for what was told before it: a plan is not what happened.
     What was told before a long time, and tells of no other, may still have held during it: × since. Of a question for
-    something that lasts (“where was I living in March?”) that is what was told before any time: × lasting.
+    something that lasts (“where was I living in March?”) that is what was told before any time: × lasting. A question
+    in the present tense for a time that is not over (“where does she go in August?”) asks for what is planned:
+    × written for what was only written then, if other candidates tell of that time.
     """
 
     outside: float = 0.25
@@ -201,6 +203,7 @@ class TimeFactor:
     soon_days: float = 7.0
     since: float = 0.6
     lasting: float = 0.8
+    written: float = 0.6
     long_days: float = 300.0  # a year
     name: str = "time match"
 
@@ -216,22 +219,36 @@ class TimeFactor:
         for start, end in as_intervals(run.query.times):
             soon |= (created >= end) & (created < end + self.soon_days * DAY)
             since |= (created < start) & (self.long_days * DAY <= end - start < np.inf)
-        tells_no_time = np.array([not spans for spans in run.snapshot.told_times(hits.keys)], dtype=np.bool_)
+        told = run.snapshot.told_times(hits.keys)
+        tells_no_time = np.array([not spans for spans in told], dtype=np.bool_)
         soon &= tells_no_time
         since &= tells_no_time
         if lasts:  # what it tells of may be when that began
             since = created < min(start for start, _ in as_intervals(run.query.times))
         times = " or ".join(map(format_span, run.query.times))
         announced = inside & _announced(run, created)
+        written = inside & _only_written(run, told)
 
         def label(at: int) -> str:
             if inside[at]:
-                return f"{'told before' if announced[at] else 'of'} the time: {times}"
+                relation = "told before" if announced[at] else "only written in" if written[at] else "of"
+                return f"{relation} the time: {times}"
             return f"{'soon after' if soon[at] else 'before' if since[at] else 'of another time than'}: {times}"
 
         outside = np.where(soon, self.soon, np.where(since, self.lasting if lasts else self.since, self.outside))
-        factor = np.where(inside, np.where(announced, self.announced, 1.0), outside)
+        factor = np.where(inside, np.where(announced, self.announced, np.where(written, self.written, 1.0)), outside)
         return [Rescore(product("after time", hits.score, leaf(factor, label)))]
+
+
+def _only_written(run: Run, told: Sequence[Sequence[Interval]]) -> Flags:
+    """What does not tell of the time that the query names, if others do, and that time is not over and asked for in the
+    present tense."""
+    intervals = as_intervals(run.query.times)
+    coming = all(micros(run.as_of) < end < np.inf for _, end in intervals) and in_present_tense(run.trace.query)
+    if not coming:
+        return np.zeros(len(told), dtype=np.bool_)
+    tells = [any(a < end and start < b for a, b in spans for start, end in intervals) for spans in told]
+    return ~np.array(tells, dtype=np.bool_) & any(tells)
 
 
 def _announced(run: Run, created: Floats) -> Flags:

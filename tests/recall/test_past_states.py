@@ -1,4 +1,4 @@
-"""Questions for what was so at a time that is over, which was told before it; and what a follow-up's answer may be."""
+"""Questions for what was so at a past time or is planned for a coming one; and what answers a follow-up."""
 
 from __future__ import annotations
 
@@ -62,6 +62,35 @@ def test_an_event_of_a_month_is_still_one_of_that_month(tmp_path: Path) -> None:
     with Mind(tmp_path / "memory.db", clock=lambda: NOW) as mind:
         fill(mind, texts, ("2026-01-09", "2026-03-11", "2026-03-12"))
         assert mind.recall("Where did we eat in March?")[0].id == "1"
+
+
+@pytest.mark.parametrize(
+    ("texts", "question"),
+    [
+        (
+            (
+                "In August Nadia goes to Crete for two weeks.",
+                "Nadia goes to the gym every day.",
+                "Nadia went home early.",
+            ),
+            "Where does Nadia go in August?",
+        ),
+        (
+            ("Im August fährt Nadia nach Kreta.", "Nadia fährt jeden Tag ins Studio.", "Nadia fährt jetzt heim."),
+            "Wohin fährt Nadia im August?",
+        ),
+        (
+            ("八月小雅要去克里特岛两个星期。", "小雅天天去健身房。", "小雅要去睡觉。"),
+            "小雅八月要去哪里？",
+        ),
+    ],
+)
+def test_what_is_planned_for_a_time_comes_before_what_was_written_in_it(
+    tmp_path: Path, texts: tuple[str, ...], question: str
+) -> None:
+    with Mind(tmp_path / "memory.db", clock=lambda: NOW) as mind:
+        fill(mind, texts, ("2026-05-02", "2026-08-03", "2026-08-05"))
+        assert mind.recall(question)[0].id == "0"
 
 
 @pytest.mark.parametrize(

@@ -202,8 +202,8 @@ class AnswerLikelihood:
     """
 
     asking: float = 0.4
-    timeless: float = 0.1
-    numberless: float = 0.1
+    timeless: float = 0.2
+    numberless: float = 0.2
     brief: float = 0.5
     full: int = 12  # words
     head: int = 40
