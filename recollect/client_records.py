@@ -53,14 +53,19 @@ def _result(shown: JsonObject) -> Result:
 
 def read_recall(shown: JsonObject, why_not: Callable[[str], Verdict]) -> Recall:
     results = [_result(each) for each in shown["results"]]
-    return Recall(results, read_trace(shown["trace"]), why_not, shown["confidence"], shown["low_confidence"])
+    return Recall(results, read_trace(shown["trace"]), why_not, *_confidence(shown))
+
+
+def _confidence(shown: JsonObject) -> tuple[float | None, bool, str]:
+    """The confidence, whether it is low, and why; a server of an older version gives no reason."""
+    return shown["confidence"], shown["low_confidence"], shown.get("low_confidence_reason", "")
 
 
 def read_context(shown: JsonObject, query: str, recipe: str) -> Context:
     def unknown(id: str) -> Verdict:
         return Verdict(id, False, "", "A context of a server has no trace; ask why_not.")
 
-    recall = Recall([], Trace(query, recipe), unknown, shown["confidence"], shown["low_confidence"])
+    recall = Recall([], Trace(query, recipe), unknown, *_confidence(shown))
     memories = [memory_from_json(each) for each in shown["memories"]]
     return Context(shown["text"], memories, shown["tokens"], recall, shown["best_needs"])
 

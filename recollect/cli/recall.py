@@ -104,11 +104,17 @@ def _as_json(found: Recall, explain: bool) -> dict[str, Any]:
 
 
 def _summary(found: Recall) -> dict[str, Any]:
-    return {"query": found.trace.query, "confidence": found.confidence, "low_confidence": found.low_confidence}
+    return {
+        "query": found.trace.query,
+        "confidence": found.confidence,
+        "low_confidence": found.low_confidence,
+        "low_confidence_reason": found.low_confidence_reason,
+    }
 
 
 def _warning(found: Recall) -> str:
-    return f"Low confidence ({found.confidence:.2f}): probably no memory answers this."
+    reason = f" ({found.low_confidence_reason})" if found.low_confidence_reason else ""
+    return f"Low confidence ({found.confidence:.2f}): probably no memory answers this{reason}."
 
 
 def _print_memory(memory: Memory, before: str = "") -> None:

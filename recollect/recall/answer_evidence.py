@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.text.asked_value import AskedValue, mentions_amount
+from recollect.text.asked_value import AskedValue
 from recollect.text.words import is_spaceless, stems
 
 UNLIKE, ALIKE = 0.45, 0.85  # token similarity: nothing resembles a word up to the one, it is found from the other on
@@ -37,23 +37,24 @@ def missing_value(asked: AskedValue, matches: Sequence[WordMatch], texts: Sequen
     """How well the hits know the subject, × how little of the asked value is in those that are about it; from 0 to 1.
 
     “What did Kevin charge for the sink?” asks for an amount: 1 if a hit has Kevin and the sink, and no such hit has an
-    amount. “What is the registration number of the van?” asks for an attribute: 1 if a hit has the van, and no such hit
-    has anything like “registration” or “number”. 0 if the subject is not found: then the value may be in other words.
+    amount; the same for an age. “What is the registration number of the van?” asks for an attribute: 1 if a hit has the
+    van, and no such hit has anything like “registration” or “number”. 0 if the subject is not found: then the value may
+    be in other words.
     """
     value_forms = {form for word in asked.words for form in stems(word, language)}
     value = [match for match in matches if not value_forms.isdisjoint(stems(match.word, language))]
     subject = [match for match in matches if match not in value]
     idf = sum(match.idf for match in subject)
-    if not idf or not (value or asked.kind == "amount"):
+    if not idf or not (value or asked.is_figure):
         return 0.0
-    in_itself = asked.kind == "amount"  # of other words, the nearest may be in the memory before or after
-    share = sum(match.idf * (match.hits if in_itself else match.strength()) for match in subject) / idf
+    # Of other words than figures, the nearest may be in the memory before or after.
+    share = sum(match.idf * (match.hits if asked.is_figure else match.strength()) for match in subject) / idf
     known = float(np.max(share))
     about = np.flatnonzero(share >= ABOUT * known) if known else np.empty(0, dtype=np.int64)
-    if not len(about) or (known < KNOWN and asked.kind != "amount"):
+    if not len(about) or (known < KNOWN and not asked.is_figure):
         return 0.0
-    if asked.kind == "amount":
-        return 0.0 if any(mentions_amount(texts[at]) for at in about.tolist()) else known
+    if asked.is_figure:
+        return 0.0 if any(asked.may_be_in(texts[at]) for at in about.tolist()) else known
     if any(is_spaceless(match.word) for match in value):  # where words are not separated, a subject is a guess
         found = float(any(match.word in text for match in value for text in texts))
     else:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,9 @@ from recollect.recall.cues.tokens import TokensCue
 from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import cosines
+from recollect.recall.trace import WHY_LOW
 from recollect.store.base import Rows, Term
-from recollect.text.asked_value import asked_value
+from recollect.text.asked_value import AskedValue, asked_value
 from recollect.text.classify import count_statements
 from recollect.text.entity_names import MAX_NAME_CHARACTERS, find_names
 from recollect.text.patterns import lazy_pattern
@@ -33,6 +35,8 @@ MAX_SIZE = 1000  # memories
 MAX_SPELLINGS = 12  # words that are compared by their spelling; the trigrams cue looks up no more
 CAPITALISED_NOUNS = frozenset({"de"})  # languages in which a capital letter does not tell a name
 CANNOT_TELL = 0.5
+MIN_CONSONANTS = 3  # of a name that is recognised in another spelling
+VOWELS = lazy_pattern("[aeiouyäöüáéíóúàèìòùâêîôû]")
 WEEKDAY = lazy_pattern(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|diens|donners|frei|sams|sonn)tags?\b|\bmittwochs?\b"
     r"|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天]",
@@ -42,18 +46,18 @@ WEEKDAY = lazy_pattern(
 
 # What speaks for and against the first hits, and how much: see ``Confidence``.
 WITH_VECTORS: Mapping[str, float] = {
-    "cosine": 9.5,  # the highest of the first hits
-    "found": 0.18,  # words of the query that a first hit has, in any form or meaning
-    "missing": -0.47,  # words of the query that no memory has in any form, and that nothing in the first hits resembles
-    "unknown name": -1.1,  # 1 if one of the words that no memory has is a name
-    "in time": 1.7,  # 1 if a first hit is of the time that the query names, ½ where that is only a weekday
-    "statements": 0.64,  # sentences of a message after the first
-    "size": -0.64,  # ln of the number of memories that were searched
+    "cosine": 6.5,  # the highest of the first hits
+    "found": 0.6,  # words of the query that a first hit has, in any form or meaning
+    "missing": -0.4,  # words of the query that no memory has in any form, and that nothing in the first hits resembles
+    "unknown name": -1.35,  # 1 if one of the words that no memory has is a name
+    "in time": 1.1,  # 1 if a first hit is of the time that the query names, ½ where that is only a weekday
+    "statements": 0.42,  # sentences of a message after the first
+    "size": -0.76,  # ln of the number of memories that were searched
     # From 0 to 1: the subject is known, and nothing that is about it has what is asked for (``missing_value``).
-    "no amount": -9.0,  # of money
-    "no attribute": -4.5,  # “the registration number of the van”
-    "no choice": -2.5,  # “which hotel”: a memory with the answer may have its name alone
-    "bias": -0.11,
+    "no amount": -8.5,  # of money, or of years where an age is asked for
+    "no attribute": -4.2,  # “the registration number of the van”
+    "no choice": -2.6,  # “which hotel”: a memory with the answer may have its name alone
+    "bias": 1.2,
 }
 WORDS_ALONE: Mapping[str, float] = {
     "covered": 2.4,  # the share of the query's words, weighted by idf, that one of the first hits has
@@ -67,12 +71,12 @@ WORDS_ALONE: Mapping[str, float] = {
 }
 # In Chinese and Japanese, where words are not separated and most terms are pairs of characters.
 PAIRS_ALONE: Mapping[str, float] = {
-    "covered": 13.0,
+    "share": 15.0,  # of the query's words that a first hit has: idf tells little about a pair of characters
     "in time": 1.9,
     "statements": 0.12,
     "no amount": -9.0,
     "no attribute": -6.0,
-    "bias": -1.75,
+    "bias": -2.4,
 }
 
 
@@ -90,10 +94,11 @@ class Confidence:
 
     The coefficients were chosen with ``bench/confidence_fit.py``: that many questions without an answer are recognised,
     while at least 95% of the answerable questions of a set stay above the threshold. So the threshold is where
-    withholding an answer is rarely wrong, not where both errors are equally frequent. Those of what is asked for
-    ("no amount", "no attribute", "no choice") and of "in time" were chosen on the everyday questions, with the others
-    unchanged. Questions about something else are recognised well. Of those about something known, the ones that name
-    what is missing are: a price, a phone number. docs/quality.md has the figures.
+    withholding an answer is rarely wrong, not where both errors are equally frequent. They were checked on other
+    questions of the same sets. Questions about something else are recognised well. Of those about something known, the
+    ones that name what is missing are: a price, an age, a phone number. docs/quality.md has the figures.
+
+    Below the threshold, the trace gives the reason in words: ``no memory about this has an age``.
     """
 
     with_vectors: Mapping[str, float] = field(default_factory=lambda: WITH_VECTORS)
@@ -119,19 +124,21 @@ class Confidence:
         similarity = {word: float(np.nanmax(values)) for word, values in by_hit.items()}
         alike = {word for word, value in similarity.items() if value >= ALIKE}
         found = alike | (matches.found - similarity.keys())  # where it is known, the similarity tells more
-        speakers = {part for speaker in run.snapshot.strings("speaker", rows) for part in words(speaker)}
-        unknown = [word for word in matches.unknown if word not in alike and not _is_spelled_like(word, speakers)]
-        missing = [word for word in unknown if similarity.get(word, 0.0) < UNLIKE]
+        unknown = _without_known_names(run, rows, [word for word in matches.unknown if word not in alike])
+        asked = None if run.query.subject else asked_value(run.query.text, run.query.language)
+        by_form = asked.words if asked is not None and asked.is_figure else ()  # an answer need not have these words
+        missing = [word for word in unknown if similarity.get(word, 0.0) < UNLIKE and word not in by_form]
         whole = matches.whole(by_hit)
         run.log("words missing", ", ".join(missing[:MAX_MISSING]) or "none")
         evidence: dict[str, float] = {} if cosine is None else {"cosine": cosine}
         evidence |= {
             "covered": matches.covered(),
+            "share": matches.share(),
             "found": min(len(found), MAX_FOUND),
             "missing": min(len(missing), MAX_MISSING),
             "unknown name": _has_name(run, unknown),
             "in time": _in_time(run, rows, whole),
-            **_missing_value(run, rows, whole),
+            **_missing_value(run, rows, whole, asked),
             "statements": min(max(count_statements(run.query.text) - 1, 0), MAX_STATEMENTS),
             "size": math.log(min(run.scope.count, MAX_SIZE)),
         }
@@ -140,7 +147,10 @@ class Confidence:
         for name, value in evidence.items():
             run.log(name, round(value, 4) if isinstance(value, float) else value)
             x += coefficients.get(name, 0.0) * value
-        return _logistic(x)
+        confidence = _logistic(x)
+        if confidence < self.threshold:
+            run.log(WHY_LOW, _why_low(missing, asked, evidence))
+        return confidence
 
     def _coefficients(self, run: Run, cosine: float | None) -> Mapping[str, float]:
         if cosine is not None:
@@ -224,6 +234,13 @@ class QueryWords:
         """The highest share of the words, weighted by idf, that one hit has; for a follow-up also of its subject."""
         return max(self._share(self.terms), self._share(self.subject))
 
+    def share(self) -> float:
+        """The share of the words that any of the hits has; for a follow-up also of its subject."""
+        return max(
+            sum(bool(self.by_hit[match.term.word].any()) for match in terms) / max(len(terms), 1)
+            for terms in (self.terms, self.subject)
+        )
+
     def _share(self, terms: Sequence[TermScores]) -> float:
         idf = sum(match.idf for match in terms)
         if not idf:
@@ -255,8 +272,24 @@ def _spelled_alike(word: str, other: str) -> bool:
     return len(own & others) >= COMMON_TRIGRAMS * len(own | others)
 
 
-def _is_spelled_like(word: str, others: Iterable[str]) -> bool:
-    return any(_spelled_alike(word, other) for other in others)
+def _without_known_names(run: Run, rows: Rows, unknown: list[str]) -> list[str]:
+    """Those that are not another spelling of a speaker's name, or of a name in the first hits (Muhammad, Mohamed)."""
+    if not unknown:
+        return []
+    speakers = {part for speaker in run.snapshot.strings("speaker", rows) for part in words(speaker)}
+    texts = (text[:MAX_NAME_CHARACTERS] for text in run.texts(rows))
+    names = speakers | {part for text in texts for name in find_names(text) for part in words(name)}
+    consonants = {each for name in names if len(each := _consonants(name)) >= MIN_CONSONANTS}
+    return [
+        word
+        for word in unknown
+        if _consonants(word) not in consonants and not any(_spelled_alike(word, speaker) for speaker in speakers)
+    ]
+
+
+def _consonants(word: str) -> str:
+    """What the spellings of a name in other alphabets have in common: “mhmd” for Muhammad and Mohamed."""
+    return "".join(letter for letter, _ in groupby(VOWELS.sub("", word)))
 
 
 def _has_name(run: Run, unknown: Sequence[str]) -> bool:
@@ -280,13 +313,25 @@ def _in_time(run: Run, rows: Rows, matches: Sequence[WordMatch]) -> float:
     return 1.0 if share[of_that_time].max() >= SOME_WORDS * idf else 0.5
 
 
-def _missing_value(run: Run, rows: Rows, matches: Sequence[WordMatch]) -> dict[str, float]:
+def _missing_value(run: Run, rows: Rows, matches: Sequence[WordMatch], asked: AskedValue | None) -> dict[str, float]:
     """By the kind of value that the query asks for, as one of its words: how much speaks against a hit that has it."""
     missing = dict.fromkeys(("no amount", "no attribute", "no choice"), 0.0)
-    asked = None if run.query.subject else asked_value(run.query.text, run.query.language)
     if asked is not None and matches:
-        missing[f"no {asked.kind}"] = missing_value(asked, matches, run.texts(rows), run.query.language)
+        kind = "amount" if asked.is_figure else asked.kind
+        missing[f"no {kind}"] = missing_value(asked, matches, run.texts(rows), run.query.language)
     return missing
+
+
+def _why_low(missing: Sequence[str], asked: AskedValue | None, evidence: Mapping[str, float]) -> str:
+    """What speaks most against the first hits, in words."""
+    reasons = []
+    if asked is not None and any(evidence[f"no {kind}"] for kind in ("amount", "attribute", "choice")):
+        words_of_value = " or ".join(f"“{word}”" for word in sorted(asked.words))
+        value = {"amount": "an amount of money", "age": "an age"}.get(asked.kind, f"anything like {words_of_value}")
+        reasons.append(f"no memory about this has {value}")
+    if missing:
+        reasons.append("no memory has " + " or ".join(f"“{word}”" for word in missing[:MAX_MISSING]))
+    return "; ".join(reasons) or "no memory is similar enough to the query"
 
 
 def _logistic(x: float) -> float:

@@ -23,7 +23,7 @@ from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import MandatoryStage, Recipe, Stage
 from recollect.recall.results import Recall, Result, Verdict
 from recollect.recall.run import Run
-from recollect.recall.trace import Step, Trace
+from recollect.recall.trace import WHY_LOW, Step, Trace
 from recollect.recall.why_not import explain_absence
 from recollect.store.base import Scope, Snapshot, Store
 from recollect.store.retrying import retried
@@ -93,7 +93,8 @@ def build_recall(store: Store, request: Request, outcome: SearchOutcome, start: 
     ]
     measure, confidence = run.recipe.confidence, outcome.confidence
     low = measure is not None and confidence is not None and confidence < measure.threshold
-    return Recall(results, run.trace, lambda id: _why_not(store, request, run, shown, id), confidence, low)
+    reason = run.trace.get_detail("judge", "confidence", WHY_LOW) if low else ""
+    return Recall(results, run.trace, lambda id: _why_not(store, request, run, shown, id), confidence, low, reason)
 
 
 def record_use(store: Store, run: Run, rows: list[int]) -> None:

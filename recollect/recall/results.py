@@ -75,11 +75,13 @@ class Recall(Sequence[Result]):
         explain_absence: Callable[[str], Verdict],
         confidence: float | None = None,
         low_confidence: bool = False,
+        low_confidence_reason: str = "",
     ) -> None:
         self._results = results
         self.trace = trace
         self._explain_absence = explain_absence
         self.low_confidence = low_confidence  # below the recipe's threshold: probably nothing here is about the query
+        self.low_confidence_reason = low_confidence_reason  # what speaks against the results, in words; else empty
         self.confidence = confidence  # that a result is about the query, 0–1; None where the recipe has no measure
 
     def packed(self, budget: int, line: Callable[[Memory], str] = attrgetter("text")) -> list[Result]:

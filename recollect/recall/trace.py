@@ -10,6 +10,8 @@ from recollect.recall.hits import DroppedHits, Hits
 
 Outcome = Literal["ran", "skipped", "failed"]
 
+WHY_LOW = "why low"  # the detail of the step “confidence” that gives its reasons in words
+
 
 @dataclass(slots=True)
 class Step:
@@ -61,6 +63,11 @@ class Trace:
         for step in self.steps:
             if (step.kind, step.name, step.outcome) == (kind, name, "ran"):
                 step.detail[key] = value
+
+    def get_detail(self, kind: str, name: str, key: str) -> str:
+        """A detail of a step, as text; empty if there is none."""
+        steps = (step for step in self.steps if (step.kind, step.name) == (kind, name))
+        return next((str(step.detail[key]) for step in steps if key in step.detail), "")
 
     def stages(self) -> list[str]:
         """A report of the cues and of the steps after them: ``Stage Sf: 4 hits (12 ms) — full text on “cup”``."""

@@ -139,6 +139,7 @@ CONTEXT = record(
     memories=array(ref("Memory")),
     confidence=nullable(NUMBER),
     low_confidence={"type": "boolean"},
+    low_confidence_reason=TEXT,
     best_needs=COUNT,
 )
 
@@ -184,6 +185,7 @@ def context(
         "memories": [memory_json(memory) for memory in made.memories],
         "confidence": made.recall.confidence,
         "low_confidence": made.recall.low_confidence,
+        "low_confidence_reason": made.recall.low_confidence_reason,
         "best_needs": made.best_needs,
     }
 

@@ -212,6 +212,7 @@ def recall_json(recall: Recall, with_trees: bool = False) -> JsonObject:
         "results": [result_json(result, with_trees) for result in recall],
         "confidence": recall.confidence,
         "low_confidence": recall.low_confidence,
+        "low_confidence_reason": recall.low_confidence_reason,
         "milliseconds": round(recall.trace.milliseconds, 3),
     }
 
@@ -223,6 +224,7 @@ RECALL = record(
     results=array(ref("Result")),
     confidence=nullable(NUMBER),
     low_confidence=FLAG,
+    low_confidence_reason=TEXT,
     milliseconds=NUMBER,
 )
 

@@ -1,4 +1,4 @@
-"""The value that a question asks for: an amount of money, or an attribute of something. English, German and Chinese."""
+"""The value that a question asks for: an amount of money, an age, or an attribute. English, German and Chinese."""
 
 from __future__ import annotations
 
@@ -57,6 +57,27 @@ AMOUNT = lazy_pattern(
 )
 LABEL = lazy_pattern(r"(?<=[\w,;] )[A-Z]\w* \d+")  # the number of something, as in “from Unit 11”
 
+ASKS_FOR_AGE = lazy_pattern(
+    r"\bhow old (?:is|are|am|was|were|will|would)\b|\bwhat age (?:is|are|am|was|were|will)\b|\bwie alt\b"
+    r"|\bwhat(?:['’]s| is| was) .{1,60}(?<!\w)age\s*\?|多大|[几幾多少][岁歲]|年[龄齡]",
+    re.IGNORECASE,
+)
+AGE_WORDS = frozenset("old age years alt jahre 年龄 年齡 多大 几岁 幾歲 岁 歲".split())
+NUMBER_WORD = (
+    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|"
+    r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty|eins?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|\w+zehn|"
+    r"\w*(?:zwan|drei|vier|fünf|sech|sieb|acht|neun)[zß]ig)"
+)
+AGE = lazy_pattern(
+    rf"\b(?:\d+|{NUMBER_WORD})[\s-](?:and a half[\s-])?(?:years?|months?|weeks?|days?|jahren?|monaten?|wochen?)\b"
+    r"|\b(?:aged?|turn(?:s|ed|ing)?|is|was|am|are|be|wird|werde|wurde|ist|war|bin)"
+    rf"(?: \w+)? (?:\d{{1,3}}|{NUMBER_WORD})\b"
+    r"|['’](?:s|m|re) (?:\w+ )?\d{1,3}\b|[(,] ?\d{1,3}(?=[,).])|\b(?:19|20)\d\d\b"
+    r"|\b(?:birthday|born|birth|geburtstag|geboren)"
+    r"|[\d一二三四五六七八九十]+个?[岁歲月年]|生日|出生",
+    re.IGNORECASE,
+)
+
 VERB = r"(?:is|are|was|were|am|do|does|did|have|has|had|will|would|can|could|should|must)(?:n['’]t)?"
 NO_NOUN = (
     r"(?:of|the|my|our|your|his|her|their|this|that|i|we|you|he|she|it|they|in|on|at|to|for|from|with|by|about|and|or|"
@@ -85,6 +106,14 @@ CHOICE = {
     ),
     "de": lazy_pattern(r"\bwelche[mnrs]? (?P<words>[\w-]+)", re.IGNORECASE),
 }
+# What is computed from several memories, none of which need have the word: “the total number of courses”.
+DERIVED = lazy_pattern(
+    r"\b(?:the|what|total|overall|whole) (?:number|amount|sum|total|count|order|sequence|average|percentage|share|"
+    r"difference|distance) (?:of|between|in)\b"
+    r"|\b(?:anzahl|summe|gesamtzahl|gesamtsumme|reihenfolge|durchschnitt|anteil|unterschied|differenz)\b"
+    r"|总数|總數|总共|總共|一共|总和|總和|平均|顺序|順序",
+    re.IGNORECASE,
+)
 PLURAL_WORD = lazy_pattern(PLURAL)  # “which tools”: those of a memory with the answer have names of their own
 CHINESE_VALUE = lazy_pattern(r"(?:是|要|有)?(?:多少|什么|什麼|哪天|哪年|[几幾])")  # after an attribute
 CHINESE_WHICH = lazy_pattern(r"什么|什麼|哪[个個家种種条條位间間本部]")  # before a choice
@@ -113,11 +142,21 @@ GENERAL_WORDS = frozenset(
 class AskedValue:
     """What is asked for, and the words of the question that name it rather than its subject.
 
-    An ``amount`` of money; an ``attribute`` (“the registration number of the van”); or a ``choice`` (“which hotel”).
+    An ``amount`` of money; an ``age``; an ``attribute`` (“the registration number of the van”); or a ``choice`` (“which
+    hotel”).
     """
 
-    kind: Literal["amount", "attribute", "choice"]
+    kind: Literal["amount", "age", "attribute", "choice"]
     words: frozenset[str]
+
+    @property
+    def is_figure(self) -> bool:
+        """Is it recognised in a text by its form, rather than by its words?"""
+        return self.kind in ("amount", "age")
+
+    def may_be_in(self, text: str) -> bool:
+        """Does a text have a figure that may be the value?"""
+        return mentions_age(text) if self.kind == "age" else mentions_amount(text)
 
 
 def asked_value(question: str, language: str = "en") -> AskedValue | None:
@@ -127,12 +166,17 @@ def asked_value(question: str, language: str = "en") -> AskedValue | None:
     ['number', 'registration']
     >>> asked_value("What did Kevin charge?").kind, asked_value("Which town did we see?")
     ('amount', None)
+    >>> asked_value("What is the total number of courses I took?")
     """
     text = question[:MAX_CHARACTERS]
     if asks_about_assistant(text) or asks_for_opinion(text) or asks_for_all(text) or asks_for_change(text):
         return None
+    if DERIVED.search(text):
+        return None
     if ASKS_FOR_AMOUNT.search(text):
         return AskedValue("amount", AMOUNT_WORDS)
+    if ASKS_FOR_AGE.search(text):
+        return AskedValue("age", AGE_WORDS)
     if SPACELESS.search(text):
         return _asked_in_chinese(text)
     if language not in CHOICE:
@@ -156,6 +200,17 @@ def mentions_amount(text: str) -> bool:
     [False, True, False, True, True]
     """
     return AMOUNT.search(LABEL.sub(" ", text[:MAX_CHARACTERS])) is not None
+
+
+def mentions_age(text: str) -> bool:
+    """Does it have what may be somebody's age, or tell of a birth or a year?
+
+    >>> [mentions_age(each) for each in ("Ida turned 34", "Ida (34) sings", "Ida is nearly seven", "Ida wird vierzig")]
+    [True, True, True, True]
+    >>> [mentions_age(each) for each in ("Ida met Tobias at 10:30", "Tobias lives in Unit 11")]
+    [False, False]
+    """
+    return AGE.search(text[:MAX_CHARACTERS]) is not None
 
 
 def _specific(kind: Literal["attribute", "choice"], named: list[str]) -> AskedValue | None:

@@ -126,8 +126,11 @@ def test_results_of_a_low_confidence_are_shown_as_such(recollect: Command, kitch
     assert warning not in recollect("recall", "where is the blue cup?").out
     strange, known = recollect("context", STRANGE), recollect("context", "where is the blue cup?")
     assert (warning in strange.err, warning in strange.out, warning in known.err) == (True, False, False)
+    assert "no memory has “submarine”" in flat(recollect("recall", STRANGE).out)
     for command in ("recall", "context"):
-        assert recollect(command, STRANGE, "--json").json["low_confidence"] is True
+        strange = recollect(command, STRANGE, "--json").json
+        assert strange["low_confidence"] is True
+        assert strange["low_confidence_reason"].startswith("no memory has")
         assert recollect(command, "where is the blue cup?", "--json").json["low_confidence"] is False
 
 

@@ -302,9 +302,59 @@ def _minds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         mind.close()
 
 
-def test_the_tools_for_agents_tell_of_a_low_confidence(mind: Mind) -> None:
-    assert mind.tools().call("recall", {"query": STRANGE})["low_confidence"] is True
-    assert mind.tools().call("recall", {"query": OURS})["low_confidence"] is False
+def test_the_tools_for_agents_tell_of_a_low_confidence_and_why(mind: Mind) -> None:
+    strange, known = (mind.tools().call("recall", {"query": query}) for query in (STRANGE, OURS))
+    assert (strange["low_confidence"], known["low_confidence"]) == (True, False)
+    assert "“submarine”" in strange["low_confidence_reason"]
+    assert known["low_confidence_reason"] == ""
+
+
+# Why it is low.
+
+
+PEOPLE = ["Tobias is a carpenter", "Tobias has a dog", "Ida turned 34 in May", "Ida is a nurse", "the van is red"]
+
+
+def people(tmp_path: Path, *more: str) -> Mind:
+    mind = open_mind(tmp_path / "people.db", None)
+    mind.remember_many([*PEOPLE, *more])
+    return mind
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("how old is Tobias?", "no memory about this has an age"),
+        ("what did Tobias charge?", "no memory about this has an amount of money"),
+        ("what is the registration of the van?", "no memory about this has anything like “registration”"),
+    ],
+)
+def test_the_reason_names_the_value_that_is_missing(tmp_path: Path, question: str, reason: str) -> None:
+    with people(tmp_path) as mind:
+        recall = mind.recall(question)
+    assert recall.low_confidence
+    assert recall.low_confidence_reason.startswith(reason)
+    assert step(recall, "confidence")["detail"]["why low"] == recall.low_confidence_reason
+
+
+def test_an_age_that_is_known_is_not_missing(tmp_path: Path) -> None:
+    with people(tmp_path) as mind:
+        assert evidence(mind, "how old is Ida?")["no amount"] == 0
+        assert evidence(mind, "how old is Tobias?")["no amount"] == 1
+        recall = mind.recall("how old is Ida?")
+        assert (recall.low_confidence, recall.low_confidence_reason) == (False, "")
+
+
+def test_another_spelling_of_a_known_name_is_not_an_unknown_name(tmp_path: Path) -> None:
+    with people(tmp_path, "We met Muhhamed at the lake") as mind:
+        assert evidence(mind, "where did we meet Mohammed?")["unknown name"] == 0
+        assert evidence(mind, "where did we meet Gerald?")["unknown name"] == 1
+
+
+def test_what_is_counted_from_several_memories_need_not_be_in_one(tmp_path: Path) -> None:
+    with people(tmp_path) as mind:
+        assert evidence(mind, "what is the total number of the dogs of Tobias?")["no attribute"] == 0
+        assert evidence(mind, "what is the phone number of Tobias?")["no attribute"] > 0.5
 
 
 # Abstaining.
@@ -313,7 +363,9 @@ def test_the_tools_for_agents_tell_of_a_low_confidence(mind: Mind) -> None:
 @pytest.mark.parametrize("which", ["mind", "plain"])
 def test_to_a_strange_question_it_says_nothing(which: str, request: pytest.FixtureRequest) -> None:
     mind: Mind = request.getfixturevalue(which)
-    mind.remember_many(["north", *(f"box {n} stands in the garage" for n in range(40))])  # something to find
+    mind.remember_many(
+        ["wind from the north", *(f"box {n} stands in the garage" for n in range(40))]
+    )  # something to find
     assert len(mind.recall(STRANGE)) > 0
     silent = mind.recall(STRANGE, abstain=True)
     assert list(silent) == []

@@ -77,6 +77,7 @@ def test_a_recall_is_the_same_as_that_of_the_mind(server: RunningServer, client:
         assert [each.why for each in ours] == [each.why for each in theirs]
         assert [each.why.evaluate() for each in ours] == [each.score for each in ours]
         assert (ours.confidence, ours.low_confidence) == (theirs.confidence, theirs.low_confidence)
+        assert ours.low_confidence_reason == theirs.low_confidence_reason
         assert [step.name for step in ours.trace.steps] == [step.name for step in theirs.trace.steps]
     id = theirs[-1].id
     short = client.recall("where is the cup?", 1, now=now, track=False)

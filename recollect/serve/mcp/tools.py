@@ -38,6 +38,7 @@ RECALLED: JsonObject = {
         "results": {"type": "array", "items": RESULT},
         "confidence": {"type": ["number", "null"]},
         "low_confidence": {"type": "boolean"},
+        "low_confidence_reason": {"type": "string"},
     },
     "required": ["results", "confidence", "low_confidence"],
 }
@@ -99,7 +100,8 @@ def recall_text(output: JsonObject) -> str:
     confidence = output.get("confidence")
     head = count if confidence is None else f"{count}, confidence {confidence:.2f}"
     if output.get("low_confidence"):
-        head += ": probably nothing here answers the query; these are the nearest"
+        reason = output.get("low_confidence_reason")
+        head += f": probably nothing here answers the query{f' ({reason})' if reason else ''}; these are the nearest"
     fenced = [fence(memory_from_json(each["memory"]), each["why"], each["notes"]) for each in results]
     return "\n".join([f"{head}. {PREFACE}", *fenced])
 
@@ -110,6 +112,7 @@ def short_recall(output: JsonObject) -> JsonObject:
         "results": [_short_result(result) for result in output["results"]],
         "confidence": output["confidence"],
         "low_confidence": output["low_confidence"],
+        "low_confidence_reason": output["low_confidence_reason"],
     }
 
 

@@ -125,7 +125,7 @@ function render(found, values) {
   const list = h("ul", { class: found.low_confidence ? "results low" : "results", role: "listbox", "aria-label": "Results" }, found.results.map((result) => row(result, best)));
   const further = found.trace && found.results.length === wanted && button("Show more", () => { wanted += 40; last = ""; return update(byId("main"), values); });
   const more = found.confidence === null ? "" : `, confidence ${found.confidence.toFixed(2)}`;
-  replace(byId("answer"), found.trace && strip(found), found.low_confidence && found.results.length > 0 && h("p", { class: "notice", role: "status" }, "Nothing here seems to be about this; nearest:"),
+  replace(byId("answer"), found.trace && strip(found), found.low_confidence && found.results.length > 0 && h("p", { class: "notice", role: "status" }, `Nothing here seems to be about this${found.low_confidence_reason ? ` (${found.low_confidence_reason})` : ""}; nearest:`),
     found.results.length ? list : h("p", { class: "empty" }, "Nothing was found. Why not? Press ", h("kbd", null, "n"), " and name a memory."),
     further, h("p", { class: "dim small", role: "status" }, `${plural(found.results.length, "result")} in ${Math.round(found.milliseconds)} ms${more}`), legend(names));
   select(values.open);
