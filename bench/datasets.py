@@ -16,7 +16,7 @@ from typing import Any
 
 from recollect.evaluation import LabelledQuestion, LabelledSet
 from recollect.evaluation import read as read_published
-from recollect.evaluation.readers import Unit
+from recollect.evaluation.dataset import Unit
 from recollect.model import Filter, Memory
 
 FILES = ("corpus.jsonl", "queries.jsonl", "qrels.tsv", "queries_noanswer.jsonl")  # the last is not always there

@@ -66,7 +66,7 @@ def run(options: Namespace, cache: Path, folder: Path, report: Report) -> None:
     texts, parts = read_natural_texts(options.data, cache), options.parts or PARTS
     questions = folder / "questions.pickle"
     questions.write_bytes(pickle.dumps(texts.questions))
-    files = {size: ScaleFile(size, _filled(place, size, texts), texts, questions) for size in options.sizes}
+    files = {size: ScaleFile(size, fill(place, size, texts), texts, questions) for size in options.sizes}
     medians: dict[tuple[int, str], Timing] = {}
     for file in files.values():
         if "recall" in parts:
@@ -84,7 +84,7 @@ def run(options: Namespace, cache: Path, folder: Path, report: Report) -> None:
 # Filling.
 
 
-def _filled(place: Path, size: int, texts: NaturalTexts) -> Path:
+def fill(place: Path, size: int, texts: NaturalTexts) -> Path:
     """The file with so many memories: made now, or earlier. A run that was stopped is continued."""
     path, unfinished = place / f"{size}.db", place / f"part-{size}.db"
     if path.exists():
@@ -221,12 +221,16 @@ def _mode(trace: Any) -> str:
 
 
 def _start_chroma(
-    file: ScaleFile, vectors: Path, place: Path, folder: Path, stack: ExitStack, report: Report
+    file: ScaleFile, vectors: Path, place: Path, folder: Path, stack: ExitStack, report: Report, copy: bool = False
 ) -> PeerProcess | None:
+    """Chroma with the vectors of a file, in a collection that stays from run to run, or in a copy to be written to."""
     if file.size > WITH_CHROMA:
         return None
-    own = folder / f"chroma-{file.size}"
+    collection = place / f"chroma-{file.size}"
+    own = folder / f"chroma-{file.size}{'-written' if copy else ''}"
     own.mkdir(exist_ok=True)
+    if copy and collection.exists():
+        collection = Path(shutil.copytree(collection, own / "collection"))
     try:
         peer = PeerProcess(CHROMA, peer_python(CHROMA, place.parent), own)
     except subprocess.CalledProcessError as problem:
@@ -236,7 +240,7 @@ def _start_chroma(
     nothing = own / "texts.jsonl"
     nothing.write_text("")
     order = {"texts": str(nothing), "folder": str(own), "vectors": str(vectors)}
-    peer.version = peer.say({**order, "collection": str(place / f"chroma-{file.size}")}).get("version", "")
+    peer.version = peer.say({**order, "collection": str(collection)}).get("version", "")
     report.details.setdefault("peers", {})["chroma"] = peer.version or peer.problem
     if peer.problem:
         failed(report, CHROMA, peer.problem)
@@ -325,7 +329,11 @@ def _writes(files: dict[int, ScaleFile], folder: Path, place: Path, options: Nam
         writes = {f"write {size}": _writer(minds[size], memories) for size in sizes}
         after = {f"after {size}": _recaller(minds[size], asked[:200], track=True) for size in sizes}
         warm = {f"warm {size}": _recaller(minds[size], asked[200:], track=True) for size in sizes}
-        peer = _start_chroma(files[sizes[0]], _vectors(place, sizes[0], texts), place, folder, stack, report)
+        beside = max((size for size in sizes if size <= WITH_CHROMA), default=sizes[0])
+        peer = None
+        if options.peers:
+            vectors_file = _vectors(place, beside, texts)
+            peer = _start_chroma(files[beside], vectors_file, place, folder, stack, report, copy=True)
         actions: dict[str, Action] = {**writes, **after, **warm}
         if peer is not None:
             actions["chroma"] = lambda n: _write_chroma(peer, memories[n].text, vectors[n], n)
@@ -340,13 +348,10 @@ def _writes(files: dict[int, ScaleFile], folder: Path, place: Path, options: Nam
         goal = 1.5 if size == 1_000_000 else None
         report.compare(f"recall after a write, {size:,}", taken[f"after {size}"], taken[f"warm {size}"], "warm", goal)
     if peer is not None:
-        report.compare(
-            f"durable write, {sizes[-1]:,}",
-            taken[f"write {sizes[-1]}"],
-            taken["chroma"],
-            "chroma into an empty one",
-            0.1,
-        )
+        for size in sizes:
+            if size >= beside:
+                about, goal = f"chroma into {beside:,}", 0.1 if size == sizes[-1] else None
+                report.compare(f"durable write, {size:,}", taken[f"write {size}"], taken["chroma"], about, goal)
 
 
 def _writer(mind: Mind, memories: Sequence[Memory]) -> Action:

@@ -1,4 +1,4 @@
-"""The speed benchmark: ``python bench/speed.py [core|recipes|end_to_end|folders|embed|startup|scale]``.
+"""The speed benchmark: ``python bench/speed.py [core|recipes|end_to_end|folders|embed|startup|scale|wide]``.
 
 Prints a table, and keeps it in bench/results/.
 """
@@ -20,6 +20,7 @@ AREAS = (
     "embed",
     "startup",
     "scale",
+    "wide",
 )  # each a module beside this one, with a function run
 
 
@@ -58,7 +59,7 @@ def _options() -> argparse.Namespace:
     options = parser.parse_args()
     if options.sizes is None:
         sizes = {"core": [10_000, 100_000], "recipes": [2_000, 10_000], "end_to_end": [10_000, 100_000]}
-        sizes["scale"] = [10_000, 100_000, 1_000_000]
+        sizes["scale"] = sizes["wide"] = [10_000, 100_000, 1_000_000]
         options.sizes = sizes.get(options.area, [])
     if options.quick:
         options.sizes, options.rounds = [2_000], 2

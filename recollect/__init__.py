@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recollect.recall.expressions import Explanation
     from recollect.recall.recipe import Recipe
     from recollect.recall.results import Recall, Result, Verdict
-    from recollect.systems.jeffsbrain.rank_fusion import fuse
+    from recollect.systems.jeffsbrain.fusion import fuse
     from recollect.systems.openclaw.search import SearchSettings
     from recollect.systems.openclaw.workspace import Workspace
     from recollect.systems.robotmem.robot import Robot
@@ -41,7 +41,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "recollect.recall.recipe": ("Recipe",),
     "recollect.recall.context": ("Context",),
     "recollect.recall.results": ("Recall", "Result", "Verdict"),
-    "recollect.systems.jeffsbrain.rank_fusion": ("fuse",),
+    "recollect.systems.jeffsbrain.fusion": ("fuse",),
     "recollect.systems.robotmem.robot": ("Robot",),
     "recollect.systems.openclaw.search": ("SearchSettings",),
     "recollect.systems.openclaw.workspace": ("Workspace",),

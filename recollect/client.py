@@ -16,16 +16,28 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from os import PathLike, fspath
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 from urllib.parse import quote
 
 from recollect.errors import InvalidInput, RecollectError, ServerUnavailable
-from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
-from recollect.model import validation as check
-from recollect.model.filter import FilterExpression, as_filter, filter_json
-from recollect.model.json_records import edge_from_json, entity_edge_from_json, memory_from_json, to_json
-from recollect.model.memory import When
+from recollect.model import (
+    Changes,
+    Details,
+    Edge,
+    EntityEdge,
+    FilterExpression,
+    JsonObject,
+    Memory,
+    When,
+    as_filter,
+    check,
+    edge_from_json,
+    entity_edge_from_json,
+    filter_json,
+    memory_from_json,
+    to_json,
+)
+from recollect.protocols import ClosedOnExit
 from recollect.service.errors import error_from_json
 from recollect.service.operations import find_operation
 
@@ -51,7 +63,7 @@ PAGE = 1_000  # memories that list fetches at a time
 AnyFilter = FilterExpression | Mapping[str, Any] | None
 
 
-class Client:
+class Client(ClosedOnExit):
     """A memory behind a server. Use it from many threads; close it, or use it as a context manager."""
 
     def __init__(self, url: str | None = None, token: str | None = None, *, timeout: float = 60.0) -> None:
@@ -382,14 +394,6 @@ class Client:
 
     def close(self) -> None:
         self._http.close()
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Client({self.url!r})"

@@ -7,9 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from recollect.mind import Status
-from recollect.model import JsonObject
-from recollect.model import validation as check
-from recollect.model.json_records import memory_from_json
+from recollect.model import JsonObject, check, memory_from_json
 from recollect.recall.comparison import Comparison
 from recollect.recall.context import Context
 from recollect.recall.expressions import Explanation

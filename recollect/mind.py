@@ -8,16 +8,29 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from os import PathLike, fspath
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError, StoreError
-from recollect.model import Changes, Details, Edge, EntityEdge, JsonObject, Memory
-from recollect.model import validation as check
-from recollect.model.filter import FilterExpression, as_filter
-from recollect.model.json_records import entity_edge_from_json
-from recollect.model.limits import check_limit
-from recollect.model.memory import STATUSES, Clock, When, make_edge, make_memory, with_id_and_times
+from recollect.model import (
+    STATUSES,
+    Changes,
+    Clock,
+    Details,
+    Edge,
+    EntityEdge,
+    FilterExpression,
+    JsonObject,
+    Memory,
+    When,
+    as_filter,
+    check,
+    check_limit,
+    entity_edge_from_json,
+    make_edge,
+    make_memory,
+)
+from recollect.model.memory import with_id_and_times
+from recollect.protocols import ClosedOnExit
 from recollect.store.retrying import retried, retry
 
 # Stores, models and recipes load numpy, SQLite and the like. They are imported by the methods that use them, so that
@@ -70,7 +83,7 @@ class Status:
     note: str = ""  # about the languages of the memories, where the embedder was not trained on them
 
 
-class Mind:
+class Mind(ClosedOnExit):
     """A memory in one file. Use it from many threads; close it, or use it as a context manager.
 
     >>> with Mind("memory.db") as mind:
@@ -282,13 +295,12 @@ class Mind:
         ``code`` that confirms exactly this set. The result has a receipt, what remains and what is ``pending``.
         """
         from recollect.store.base import Bound
-        from recollect.text.times.phrases import with_moments
         from recollect.upkeep.erasing import choose
 
         named = {"collection": collection, "user": user, "agent": agent, "session": session}
         bound = Bound(**{name: check.string(value, name) for name, value in named.items() if value is not None})
-        now = self.clock()
-        store, chosen = choose(self._store, ids, with_moments(as_filter(filter), now), bound, now)
+        now, conditions = self._now_and_filter(filter)
+        store, chosen = choose(self._store, ids, conditions, bound, now)
         return self._erase(store, chosen, dry_run, code)
 
     def erase_expired(self, *, dry_run: bool = False, code: str | None = None) -> Erasure:
@@ -329,7 +341,7 @@ class Mind:
         with self._store.transaction("unlink") as transaction:
             return transaction.unlink(source, target, kind)
 
-    def relate(self, subject: str, relation: str, object: str, weight: float = 1.0, **owner: Any) -> EntityEdge:
+    def relate(self, /, subject: str, relation: str, object: str, weight: float = 1.0, **owner: Any) -> EntityEdge:
         """Add a relation between two entity names: ``relate("alice", "works_with", "bob")``."""
         unknown = [name for name in owner if name not in RELATION_FIELDS]
         if unknown:
@@ -398,6 +410,7 @@ class Mind:
 
     def recall(
         self,
+        /,
         query: str,
         k: int | None = None,
         *,
@@ -445,6 +458,7 @@ class Mind:
 
     def context(
         self,
+        /,
         query: str,
         budget: int = 1000,
         *,
@@ -485,7 +499,7 @@ class Mind:
         return context.context(self._store, request, size)
 
     def compare(
-        self, query: str, recipes: str | Recipe | Sequence[str | Recipe], k: int = 10, **options: Any
+        self, /, query: str, recipes: str | Recipe | Sequence[str | Recipe], k: int = 10, **options: Any
     ) -> Comparison:
         """One query by several recipes, side by side; no use is recorded."""
         from recollect.recall.comparison import Comparison
@@ -501,12 +515,12 @@ class Mind:
         settings = {**options, "track": False}
         return Comparison(query, {recipe.name: self.recall(query, k, recipe=recipe, **settings) for recipe in chosen})
 
-    def why(self, query: str, id: str, k: int | None = None, **options: Any) -> Explanation:
+    def why(self, /, query: str, id: str, k: int | None = None, **options: Any) -> Explanation:
         """Recall again, without recording use, and explain the score of one of the results."""
         (full_id,) = self._store.resolve([id])
         return self.recall(query, k, **{**options, "track": False}).why(full_id)
 
-    def why_not(self, query: str, id: str, k: int | None = None, **options: Any) -> Verdict:
+    def why_not(self, /, query: str, id: str, k: int | None = None, **options: Any) -> Verdict:
         """Recall again, without recording use, and name the step that leaves a memory out, and by how much."""
         (full_id,) = self._store.resolve([id])
         return self.recall(query, k, **{**options, "track": False}).why_not(full_id)
@@ -543,15 +557,14 @@ class Mind:
         recall_count, last_accessed, last_recalled; ``ascending`` puts the lowest first. ``use`` has conditions on
         these: ``{"uses": 0}``, ``{"access_count": {"$gte": 3}}``, ``{"last_accessed": {"$lt": "2026-01-01"}}``.
         """
-        from recollect.text.times.phrases import with_moments
         from recollect.upkeep.usage import select_by_use
 
         first = check.count(offset, "offset")
         most = None if limit is None else check.count(limit, "limit")
         with self._store.snapshot() as snapshot:
             known = tuple(each for each in STATUSES if each != "forgotten")
-            now = self.clock()
-            scope = snapshot.scope(with_moments(as_filter(filter), now), known, now, hidden=True)
+            now, conditions = self._now_and_filter(filter)
+            scope = snapshot.scope(conditions, known, now, hidden=True)
             if sort == "newest" and not ascending and use is None:
                 rows = snapshot.page(scope, "newest", scope.count if most is None else most, first)
             else:
@@ -590,21 +603,19 @@ class Mind:
 
         Decide with ``supersede``, ``contradict`` or by keeping both. Pairs that are linked already are left out.
         """
-        from recollect.text.times.phrases import with_moments
         from recollect.upkeep.conflicts import find_conflicts
 
-        most, now = None if limit is None else check.count(limit, "limit"), self.clock()
-        return find_conflicts(self._store, now, with_moments(as_filter(filter), now), most, progress)
+        most = None if limit is None else check.count(limit, "limit")
+        return find_conflicts(self._store, *self._now_and_filter(filter), most, progress)
 
     def audit(self, filter: AnyFilterOrMapping | None = None, *, limit: int | None = None) -> Sequence[AuditFinding]:
         """Memories that may be hostile: instructions to a model, forged sources, recalled text that was stored again,
         hidden or lookalike characters, secrets, floods of near duplicates; each with the reason. Nothing is changed.
         """
-        from recollect.text.times.phrases import with_moments
         from recollect.upkeep.audit import audit
 
-        most, now = None if limit is None else check.count(limit, "limit"), self.clock()
-        return audit(self._store, now, with_moments(as_filter(filter), now), most)
+        most = None if limit is None else check.count(limit, "limit")
+        return audit(self._store, *self._now_and_filter(filter), most)
 
     def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
         """Earlier versions of a memory, oldest first, each with the moment when it ended."""
@@ -612,7 +623,7 @@ class Mind:
 
     def status(self) -> Status:
         from recollect.embed import known_dim
-        from recollect.upkeep.languages import memory_language_note
+        from recollect.upkeep.probes import memory_language_note
 
         name, dim = (self.embedder.name, known_dim(self.embedder)) if self.embedder else (None, None)
         note = memory_language_note(self._store, self.embedder, self.clock())
@@ -681,8 +692,7 @@ class Mind:
         """
         from recollect.upkeep.extraction import Extractor, extract_missing
 
-        names = {name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)}
-        extractor = Extractor(sorted(names), extract, deadline)
+        extractor = Extractor(self._known_names(), extract, deadline)
         memories = [memory for memory in self.list(filter) if memory.status == "active"]
         return extract_missing(self._store, memories, extractor, progress)
 
@@ -690,10 +700,12 @@ class Mind:
         """Entity names in a text, without a model: known names, and runs of capitalised words."""
         from recollect.text.entity_names import find_names
 
-        known = {name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)}
         text = check.string(text, "text")
         check_limit("query_bytes", len(text.encode()), f"text has {len(text.encode()):,} bytes")
-        return find_names(text, sorted(known))
+        return find_names(text, self._known_names())
+
+    def _known_names(self) -> Sequence[str]:
+        return sorted({name for edge in self._store.entity_edges() for name in (edge.subject, edge.object)})
 
     # Export and import.
 
@@ -835,14 +847,6 @@ class Mind:
 
             shutil.rmtree(self._temporary_folder, ignore_errors=True)
 
-    def __enter__(self) -> Mind:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"Mind({self.path!r})"
 
@@ -857,6 +861,13 @@ class Mind:
         if self._recall_cache is not None and not dry_run:
             self._recall_cache.clear()
         return erased
+
+    def _now_and_filter(self, filter: AnyFilterOrMapping | None) -> tuple[datetime, FilterExpression | None]:
+        """The current moment, and a filter with the moments that its words mean now."""
+        from recollect.text.times.phrases import with_moments
+
+        now = self.clock()
+        return now, with_moments(as_filter(filter), now)
 
     def _with_prefix(self, text: str) -> str:
         """The id that a text is the beginning of, if it is long enough to be meant as one."""

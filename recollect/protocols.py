@@ -1,9 +1,9 @@
-"""Checks for optional capabilities, which are declared as protocols."""
+"""Checks for optional capabilities, which are declared as protocols, and what a with block closes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, Self, TypeGuard, TypeVar
 
 T = TypeVar("T")
 _known: dict[tuple[type, Any], bool] = {}
@@ -16,3 +16,16 @@ def supports(value: object, protocol: Callable[..., T]) -> TypeGuard[T]:
     if key not in _known:
         _known[key] = isinstance(value, protocol)  # type: ignore[arg-type]
     return _known[key]
+
+
+class ClosedOnExit:
+    """Something that a ``with`` block closes at its end."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,17 +1,19 @@
-"""Slow work with a deadline: it runs in a daemon thread, which is left behind when the deadline passes."""
+"""Work in threads: with a deadline, after which its daemon thread is left behind, and for asyncio programs."""
 
 from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
+from functools import wraps
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 T = TypeVar("T")
+Arguments = ParamSpec("Arguments")
 Task = tuple[Callable[[], Any], Future[Any]]
 
 _idle: list[SimpleQueue[Task]] = []  # of the threads that wait for work: starting one takes longer than most work
@@ -66,6 +68,21 @@ def call_within(work: Callable[[], T], seconds: float, name: str) -> T:
         if outcome.done():  # the work itself raised a TimeoutError
             raise
         raise TimeoutError(f"{name} did not answer within {seconds:.3g} s") from None
+
+
+def in_thread(
+    method: Callable[Concatenate[Any, Arguments], T],
+) -> Callable[Concatenate[Any, Arguments], Coroutine[Any, Any, T]]:
+    """A method to be awaited, with the same arguments and description: that of ``self.sync``, in a worker thread."""
+
+    @wraps(method)
+    async def call(self: Any, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> T:
+        from asyncio import to_thread  # most programs do without
+
+        work: Callable[..., T] = getattr(self.sync, method.__name__)
+        return await to_thread(work, *arguments, **named)
+
+    return call
 
 
 @atexit.register

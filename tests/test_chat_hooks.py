@@ -18,7 +18,7 @@ import pytest
 from recollect import InvalidInput, Mind, Recall
 from recollect.chat import ChatError, ChatModel, chat_model, json_values, one_line
 from recollect.config import load
-from recollect.systems.qmd.expansion import expand_by_rules
+from recollect.systems.qmd.recipe import expand_by_rules
 from recollect.upkeep.extraction import extract_by_rules
 from tests.rerank.kit import Reply, Request, service
 

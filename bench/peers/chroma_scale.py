@@ -1,4 +1,4 @@
-"""chromadb for the area ``scale``: a collection that stays on disk from run to run, with filters and single writes."""
+"""chromadb for the area ``scale``: a collection on disk, with filters and single writes."""
 
 from typing import Any
 
@@ -19,11 +19,10 @@ def load(folder: str, texts: list[str], order: dict[str, Any]) -> Ask:
         fields = [{"user": n // 10 % 100, "topic": n % 10, "even": n % 2} for n in numbers]
         part = vectors[start : start + AT_ONCE].astype(np.float32)
         filled.add(ids=[f"n{n}" for n in numbers], embeddings=part, metadatas=fields)
-    others = client.get_or_create_collection("writes", embedding_function=None, metadata={"hnsw:space": "cosine"})
 
     def ask(question: dict[str, Any]) -> Any:
         if "write" in question:
-            others.add(ids=[question["write"]], embeddings=[question["vector"]], documents=[question["text"]])
+            filled.add(ids=[question["write"]], embeddings=[question["vector"]], documents=[question["text"]])
             return []
         where = question.get("where")
         return filled.query(query_embeddings=[question["vector"]], n_results=question["k"], where=where)["ids"][0]

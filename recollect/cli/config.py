@@ -12,6 +12,7 @@ import typer
 from recollect.cli.options import GlobalOptions
 from recollect.cli.terminal import pluralize, print_line, print_result, printable
 from recollect.errors import InvalidInput, StoreError
+from recollect.model import check
 
 if TYPE_CHECKING:
     from recollect.config import Config
@@ -28,8 +29,7 @@ Action = Annotated[
 
 def config(options: GlobalOptions, action: Action = "show") -> int:
     """Show the configuration with the origin of each value, check it, or list its files."""
-    if action not in ACTIONS:
-        raise InvalidInput(f"An action is one of {', '.join(ACTIONS)}, not {action!r}.")
+    check.choice(action, "action", ACTIONS)
     config = options.read_config()
     match action:
         case "show":

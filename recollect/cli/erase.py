@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recollect.cli.options import FilterOptions, GlobalOptions
-from recollect.cli.terminal import format_time, pluralize, print_line, print_result
-from recollect.cli.text_files import read_text
+from recollect.cli.terminal import format_time, pluralize, print_line, print_result, read_text
 from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import typer
 from recollect.cli.options import GlobalOptions, Texts
 from recollect.cli.terminal import (
     json_text,
+    open_output,
     pluralize,
     print_error,
     print_line,
@@ -21,7 +22,6 @@ from recollect.cli.terminal import (
     progress,
     styled_text,
 )
-from recollect.cli.text_files import open_output
 from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:

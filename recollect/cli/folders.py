@@ -14,6 +14,7 @@ import typer
 
 from recollect.cli.options import GlobalOptions, Texts
 from recollect.cli.terminal import (
+    explain_interrupt,
     json_text,
     pluralize,
     print_error,
@@ -117,7 +118,7 @@ def search(
     no_sync: Annotated[bool, typer.Option("--no-sync", help="Do not sync first.")] = False,
 ) -> int:
     """Search the synced folders, by default as recall does. Changed files are read first."""
-    from recollect.model import validation as check
+    from recollect.model import check
 
     text = " ".join(query)
     if min_score is not None:
@@ -288,12 +289,9 @@ def _unfollow(options: GlobalOptions, spaces: list[Workspace]) -> None:
 
 
 def _sync(space: Workspace, as_json: bool) -> SyncReport:
-    try:
-        with progress(f"Reading {space.folder.root.name}", "texts") as update:
-            return space.sync(_progress_callback(update))
-    except KeyboardInterrupt:
-        print_error("Stopped: what was read is kept; the next sync continues from here.", "Interrupted", as_json)
-        raise
+    message = "Stopped: what was read is kept; the next sync continues from here."
+    with explain_interrupt(message, as_json), progress(f"Reading {space.folder.root.name}", "texts") as update:
+        return space.sync(_progress_callback(update))
 
 
 def _sync_for_search(space: Workspace, as_json: bool) -> None:

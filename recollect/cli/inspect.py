@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from recollect.client import Client
-    from recollect.config.status_report import IndexedFolder, StatusReport
+    from recollect.config.apply import IndexedFolder, StatusReport
     from recollect.mind import Mind
     from recollect.model import Edge, Memory
     from recollect.store.base import StoreStatus
@@ -64,7 +64,7 @@ def show(options: GlobalOptions, id: Id) -> None:
 
 
 def _print_memory(memory: Memory) -> None:
-    from recollect.model.json_records import to_json
+    from recollect.model import to_json
 
     status = (memory.status, "green" if memory.status == "active" else "yellow")
     created = format_time(memory.created) if memory.created else ""
@@ -278,7 +278,7 @@ def status(
     probe: Annotated[bool, typer.Option("--probe", help="Also test embedding and searching.")] = False,
 ) -> None:
     """Show what the file contains, which recipe and embedder are used, and what is missing."""
-    from recollect.config.status_report import build_status_report
+    from recollect.config.apply import build_status_report
     from recollect.upkeep.probes import probe as run_probes
 
     config = options.checked_config

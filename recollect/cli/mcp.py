@@ -12,6 +12,7 @@ import typer
 from recollect.cli.options import GlobalOptions
 from recollect.cli.terminal import print_error, print_line, print_result
 from recollect.errors import InvalidInput, RecollectError
+from recollect.model import check
 from recollect.serve.mcp.clients import (
     CLIENTS,
     McpClient,
@@ -65,8 +66,7 @@ def mcp(
     print_only: PrintOnly = False,
 ) -> int:
     """Serve the memory to an agent over MCP (standard input and output), or add the server to a client."""
-    if action not in ACTIONS:
-        raise InvalidInput(f"An action is one of {', '.join(ACTIONS)}, not {action!r}.")
+    check.choice(action, "action", ACTIONS)
     sets = [each.strip() for each in tools.split(",") if each.strip()]
     if action == "run":
         if client or project or hooks or print_only:
@@ -183,8 +183,7 @@ def hook(
     """Called by Claude Code: print the newest memories when a session starts, store its transcript when it ends."""
     from recollect.serve.mcp.hooks import read_event, session_end, session_start
 
-    if action not in HOOK_ACTIONS:
-        raise InvalidInput(f"An action is one of {', '.join(HOOK_ACTIONS)}, not {action!r}.")
+    check.choice(action, "action", HOOK_ACTIONS)
     try:
         event = read_event("" if sys.stdin.isatty() else sys.stdin.read())
         if action == "session-start":

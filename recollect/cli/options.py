@@ -22,14 +22,14 @@ from recollect.cli.values import (
     parse_until,
 )
 from recollect.errors import InvalidInput, StoreError
-from recollect.model.memory import FIELDS, KEYWORD_FIELDS
+from recollect.model import FIELDS, KEYWORD_FIELDS
 
 if TYPE_CHECKING:
     from recollect.client import Client
     from recollect.config import Config
     from recollect.embed import Embedder, EmbedderChoice
     from recollect.mind import Mind
-    from recollect.model.filter import FilterExpression
+    from recollect.model import FilterExpression
 
 Texts = list[str] | None
 DEFAULT_DB = "memory.db"
@@ -278,7 +278,7 @@ class FilterOptions:
     not_: Annotated[Texts, filter_option("""Not matching this filter, such as '{"kind": "draft"}'.""", "--not")] = None
 
     def filter(self) -> "FilterExpression | None":
-        from recollect.model.filter import AllOf, Not, as_filter
+        from recollect.model import AllOf, Not, as_filter
 
         if self.path is not None and self.path_under is not None:
             raise InvalidInput("Give --path or --path-under, not both.")

@@ -17,6 +17,7 @@ import typer
 from recollect.cli.options import GlobalOptions
 from recollect.cli.terminal import print_line, print_result
 from recollect.errors import InvalidInput
+from recollect.model import check
 
 if TYPE_CHECKING:
     from recollect.mind import Mind
@@ -118,8 +119,7 @@ def token(
     """Create, list or revoke the tokens of the server. --collection and --bound limit what a new token sees."""
     from recollect.serve.tokens import TokenFile
 
-    if action not in ACTIONS:
-        raise InvalidInput(f"An action is one of {', '.join(ACTIONS)}, not {action!r}.")
+    check.choice(action, "action", ACTIONS)
     tokens = TokenFile.beside(options.path)
     if action == "list":
         return _list_tokens(tokens, options.json)

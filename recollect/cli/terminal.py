@@ -1,4 +1,4 @@
-"""Output to the terminal: consoles, JSON, errors, progress bars, and how values are formatted."""
+"""The terminal: consoles, JSON, errors, progress bars, formatted values, and text files and pipes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -81,8 +83,7 @@ def json_text(value: Any, indent: int | None = None) -> str:
 
 
 def _to_plain(value: Any) -> Any:
-    from recollect.model import Edge, EntityEdge, Memory
-    from recollect.model.json_records import to_json
+    from recollect.model import Edge, EntityEdge, Memory, to_json
 
     match value:
         case datetime():
@@ -158,6 +159,16 @@ class ProgressUpdate(Protocol):
 
 
 @contextmanager
+def explain_interrupt(message: str, as_json: bool) -> Iterator[None]:
+    """On Ctrl-C, print what was done so far."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print_error(message, "Interrupted", as_json)
+        raise
+
+
+@contextmanager
 def progress(label: str, unit: str) -> Iterator[ProgressUpdate | None]:
     """A progress bar on stderr with the units per second and the remaining time.
 
@@ -197,3 +208,48 @@ def report_interrupt(mind: Mind | Client, as_json: bool) -> Iterator[None]:
         )
         print_error(message, "Interrupted", as_json)
         raise
+
+
+def read_text(file: str) -> str:
+    """The text of a file, or of stdin, without the line break at its end."""
+    return "\n".join(read_lines(file))
+
+
+def read_lines(file: str) -> Iterator[str]:
+    """The lines of a file, or of stdin, without line breaks."""
+    from recollect.ingest.imports.sources import open_source, source_name
+
+    with open_source(file) as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                byte, column = line[error.start], error.start + 1
+                raise InvalidInput(
+                    f"{source_name(file)}, line {number} is not UTF-8 text: byte {byte:#04x} at column {column}. "
+                    "Nothing was written."
+                ) from None
+            yield text.rstrip("\r\n")
+
+
+def confirm_overwrite(file: str, db: str, ask: Callable[[str], bool]) -> bool:
+    """Whether a file may be written: an existing one only if the user agrees, the database never."""
+    if file == "-" or not os.path.exists(file):
+        return True
+    if os.path.samefile(file, db):
+        raise InvalidInput(f"{file} is the database itself; export to another file.")
+    return not os.path.isfile(file) or ask(file)  # writing to a pipe or a device overwrites nothing
+
+
+@contextmanager
+def open_output(file: str) -> Iterator[IO[str]]:
+    """A text file opened for writing, or stdout."""
+    if file == "-":
+        yield sys.stdout
+        return
+    try:
+        stream = open(file, "w", encoding="utf-8", newline="\n")  # noqa: SIM115
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be written: {error.strerror}.") from None
+    with stream:
+        yield stream

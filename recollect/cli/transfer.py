@@ -15,18 +15,19 @@ import typer
 from recollect.cli.options import GlobalOptions
 from recollect.cli.terminal import (
     PIPED_WIDTH,
+    confirm_overwrite,
+    explain_interrupt,
     format_time,
     json_text,
     key_value_table,
+    open_output,
     pluralize,
-    print_error,
     print_line,
     print_renderable,
     print_result,
     progress,
     snippet,
 )
-from recollect.cli.text_files import confirm_overwrite, open_output
 from recollect.cli.values import local_now
 from recollect.errors import InvalidInput
 
@@ -153,14 +154,13 @@ def import_(
 
 
 def _import(options: GlobalOptions, source: str, kind: str, strict: bool | None) -> ImportSummary:
-    try:
-        with options.open(embed=True, create=True) as mind, progress("Importing", "texts") as update:
-            return mind.import_from(source, kind, strict=strict, progress=update)
-    except KeyboardInterrupt:
-        print_error(
-            "Stopped: what was imported is kept; the same import continues from here.", "Interrupted", options.json
-        )
-        raise
+    message = "Stopped: what was imported is kept; the same import continues from here."
+    with (
+        explain_interrupt(message, options.json),
+        options.open(embed=True, create=True) as mind,
+        progress("Importing", "texts") as update,
+    ):
+        return mind.import_from(source, kind, strict=strict, progress=update)
 
 
 def _preview(options: GlobalOptions, items: Iterable[SourceRecord]) -> int:
@@ -209,14 +209,9 @@ def migrate(
     from recollect.upkeep.copying import migrate
 
     options.check_no_collection("migrate")
-    try:
-        with progress("Copying", "memories") as update:
-            done = migrate(source, destination, update, local_now)
-    except KeyboardInterrupt:
-        print_error(
-            "Stopped: what was copied is kept; the same command continues from here.", "Interrupted", options.json
-        )
-        raise
+    message = "Stopped: what was copied is kept; the same command continues from here."
+    with explain_interrupt(message, options.json), progress("Copying", "memories") as update:
+        done = migrate(source, destination, update, local_now)
     size = pluralize(done.counts.get("memories", 0), "memory", "memories")
     print_result(options.json, done, ("Copied ", "green"), size, " to ", (done.destination, "bold"), ".")
     if not options.json:
@@ -233,10 +228,7 @@ def reembed(options: GlobalOptions) -> None:
         raise InvalidInput("reembed needs an embedder, such as --embedder local.")
     from recollect.mind import Mind
 
-    try:
-        with progress("Embedding", "texts") as update:
-            created = Mind.reembed(options.path, embedder=options.selected_embedder, progress=update)
-    except KeyboardInterrupt:
-        print_error("Stopped: the vectors so far are kept; reembed continues from here.", "Interrupted", options.json)
-        raise
+    message = "Stopped: the vectors so far are kept; reembed continues from here."
+    with explain_interrupt(message, options.json), progress("Embedding", "texts") as update:
+        created = Mind.reembed(options.path, embedder=options.selected_embedder, progress=update)
     print_result(options.json, {"embedded": created}, ("Created ", "green"), pluralize(created, "vector", "vectors"))

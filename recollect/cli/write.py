@@ -15,11 +15,12 @@ from recollect.cli.terminal import (
     print_line,
     print_result,
     progress,
+    read_lines,
+    read_text,
     report_interrupt,
     short_id,
     snippet,
 )
-from recollect.cli.text_files import read_lines, read_text
 from recollect.errors import InvalidInput
 
 Weight = Annotated[float, typer.Option(help="The strength of the link, from 0 to 1.")]
@@ -45,7 +46,7 @@ def remember(
     if lines_from:
         _remember_lines(options, fields, lines_from)
         return
-    from recollect.model.memory import make_memory
+    from recollect.model import make_memory
 
     checked = make_memory(_join(text or []), fields.given_fields())
     with options.connect(embed=True, create=True) as mind:

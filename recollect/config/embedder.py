@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from recollect.config import Config
 from recollect.embed import Embedder, EmbedderChoice, choose_embedder
-from recollect.embed.select import name_of_model_path
+from recollect.embed.select import embedder_class, name_of_model_path
 
 
 def select_embedder(config: Config) -> EmbedderChoice:
@@ -45,20 +44,11 @@ def _unavailable(config: Config, provider: str) -> str:
     folder = config.path("memorySearch.local.modelPath")
     if provider == "local" and folder is not None and not folder.exists():
         return f"there is no model in {folder}"
-    variables = _key_variables(provider)
+    variables = () if provider == "local" else embedder_class(provider).key_variables
     configured = config["memorySearch.remote.apiKey"] or config["memorySearch.remote.baseUrl"]
     if not variables or configured or any(os.environ.get(name, "").strip() for name in variables):
         return ""
     return f"{provider} has no key ({' or '.join(variables)}, or remote.apiKey)"
-
-
-def _key_variables(provider: str) -> tuple[str, ...]:
-    """The environment variables with a key for this provider."""
-    if provider not in ("openai", "gemini"):
-        return ()
-    from recollect.embed import gemini, openai  # not above: most configurations use no service
-
-    return (openai.KEY_VARIABLE,) if provider == "openai" else gemini.KEY_VARIABLES
 
 
 def _create(config: Config, provider: str, **overrides: Any) -> Embedder | None:
@@ -66,13 +56,6 @@ def _create(config: Config, provider: str, **overrides: Any) -> Embedder | None:
     if provider == "local":
         folder = config.path(f"{search}local.modelPath")
         return choose_embedder("local" if folder is None else name_of_model_path(folder)).embedder
-    from recollect.embed import BatchSettings, GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder
-
-    remote: dict[str, Callable[..., Embedder]] = {
-        "openai": OpenAIEmbedder,
-        "gemini": GeminiEmbedder,
-        "ollama": OllamaEmbedder,
-    }
     arguments: dict[str, Any] = {
         "model": config[f"{search}model"],
         "url": config[f"{search}remote.baseUrl"],
@@ -80,10 +63,14 @@ def _create(config: Config, provider: str, **overrides: Any) -> Embedder | None:
         "headers": config[f"{search}remote.headers"] or None,
     }
     if provider != "ollama" and config[f"{search}remote.batch.enabled"]:
+        from recollect.embed import BatchSettings  # not above: most configurations use no service
+
         batch = f"{search}remote.batch."
         arguments["batch"] = BatchSettings(
             concurrency=config[f"{batch}concurrency"],
             poll_seconds=config[f"{batch}pollIntervalMs"] / 1000,
             timeout_seconds=config[f"{batch}timeoutMinutes"] * 60,
         )
-    return remote[provider](**{name: value for name, value in {**arguments, **overrides}.items() if value is not None})
+    given = {name: value for name, value in {**arguments, **overrides}.items() if value is not None}
+    embedder: Embedder = embedder_class(provider)(**given)
+    return embedder

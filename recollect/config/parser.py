@@ -15,7 +15,7 @@ import yaml
 from recollect.config.document import DEFAULTS, ConfigDocument, ConfigProblem, ConfigSetting, FileLine
 from recollect.config.schema import KEYS, LOCAL_EMBEDDERS, PATH_SETTINGS, RECIPE_SETTINGS, SECTIONS, Guard, ValueType
 from recollect.errors import InvalidInput
-from recollect.model import validation as check
+from recollect.model import check
 
 TOP_LEVEL = ("agents", "memory", "recollect")
 VARIABLE = re.compile(r"\$\{(\w+)\}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from recollect.model.limits import LIMITS
+from recollect.model import LIMITS
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 EMBEDDER_NAME = re.compile(r"local|auto|none|(openai|gemini|ollama)(:[^@]*(@\d+)?)?|(onnx|gguf):.+")

@@ -29,21 +29,21 @@ from recollect.embed.select import EmbedderChoice, choose_embedder, resolve_embe
 from recollect.embed.token_sketch import embed_accepted, embed_with_sketches
 
 if TYPE_CHECKING:
-    from recollect.embed.gemini import GeminiEmbedder
     from recollect.embed.gguf import GgufEmbedder
     from recollect.embed.http import RetryPolicy
-    from recollect.embed.ollama import OllamaEmbedder
+    from recollect.embed.local import LocalEmbedder
     from recollect.embed.onnx import OnnxEmbedder
-    from recollect.embed.openai import OpenAIEmbedder
     from recollect.embed.remote import BatchSettings, RemoteEmbedder
+    from recollect.embed.services import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder
 
 _MODULE = {
     "BatchSettings": "remote",
-    "GeminiEmbedder": "gemini",
+    "GeminiEmbedder": "services",
     "GgufEmbedder": "gguf",
-    "OllamaEmbedder": "ollama",
+    "LocalEmbedder": "local",
+    "OllamaEmbedder": "services",
     "OnnxEmbedder": "onnx",
-    "OpenAIEmbedder": "openai",
+    "OpenAIEmbedder": "services",
     "RemoteEmbedder": "remote",
     "RetryPolicy": "http",
 }
@@ -58,6 +58,7 @@ __all__ = [
     "GgufEmbedder",
     "IdentifiedEmbedder",
     "LanguageAwareEmbedder",
+    "LocalEmbedder",
     "OllamaEmbedder",
     "OnnxEmbedder",
     "OpenAIEmbedder",

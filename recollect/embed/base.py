@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import EmbeddingError
-from recollect.model.limits import limit, limit_message
+from recollect.model import limit
+from recollect.model.limits import limit_message
 from recollect.protocols import supports
 from recollect.text.languages import NAMES
 
@@ -30,10 +31,12 @@ class Embedder(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the model, which is stored with its vectors."""
 
     @property
-    def dim(self) -> int: ...
+    def dim(self) -> int:
+        """The dimensions of its vectors."""
 
     def embed(self, texts: Sequence[str], query: bool = False) -> Any:
         """One vector per text, as a list of lists or an array. ``query`` is true for queries, false for memories."""
@@ -59,7 +62,8 @@ class TokenEmbedder(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the model, which is stored with its vectors."""
 
     def token_vectors(self, texts: Sequence[str]) -> Sequence[TokenVectors]:
         """The token vectors and the text's own vector, from one pass of the model."""
@@ -69,7 +73,8 @@ class TokenEmbedder(Protocol):
 class SketchEmbedder(Protocol):
     """Gives vectors together with token sketches, without computing them again for a text that it has seen."""
 
-    def embed_with_sketches(self, texts: Sequence[str]) -> list[tuple[Vectors, bytes]]: ...
+    def embed_with_sketches(self, texts: Sequence[str]) -> list[tuple[Vectors, bytes]]:
+        """The vector and the token sketch of each text."""
 
 
 @runtime_checkable
@@ -92,7 +97,8 @@ class LanguageAwareEmbedder(Protocol):
 class VocabularyEmbedder(Protocol):
     """Knows which words its model has a token for, so that they are not taken for typos."""
 
-    def knows_word(self, word: str) -> bool: ...
+    def knows_word(self, word: str) -> bool:
+        """Does the model have a token for this word?"""
 
 
 @runtime_checkable
@@ -109,7 +115,8 @@ class BatchingEmbedder(Protocol):
     """Prefers a number of texts per call."""
 
     @property
-    def batch_size(self) -> int | None: ...
+    def batch_size(self) -> int | None:
+        """Texts per call; None for the usual number."""
 
 
 @runtime_checkable
@@ -117,7 +124,8 @@ class QueryAwareEmbedder(Protocol):
     """Says whether a query gets another vector than a memory of the same text. Others are assumed to do so."""
 
     @property
-    def distinguishes_queries(self) -> bool: ...
+    def distinguishes_queries(self) -> bool:
+        """Does a query get another vector than a memory with the same text?"""
 
 
 @runtime_checkable
@@ -125,7 +133,8 @@ class CachedByDefault(Protocol):
     """Says whether its vectors are cached unless the user decides otherwise. Others are not."""
 
     @property
-    def cached_by_default(self) -> bool: ...
+    def cached_by_default(self) -> bool:
+        """Are its vectors cached unless the user decides otherwise?"""
 
 
 @runtime_checkable
@@ -133,7 +142,8 @@ class VersionedEmbedder(Protocol):
     """Has earlier versions, which made the vectors of older files and are used for those."""
 
     @property
-    def earlier_versions(self) -> Sequence[Embedder]: ...
+    def earlier_versions(self) -> Sequence[Embedder]:
+        """Embedders that make the vectors of older files."""
 
 
 @runtime_checkable
@@ -141,10 +151,12 @@ class IdentifiedEmbedder(Protocol):
     """Tells models of the same name apart, by provider and by a fingerprint of the settings without secrets."""
 
     @property
-    def provider(self) -> str: ...
+    def provider(self) -> str:
+        """Who runs the model, such as openai."""
 
     @property
-    def fingerprint(self) -> str: ...
+    def fingerprint(self) -> str:
+        """A hash of the settings, without secrets."""
 
 
 @runtime_checkable
@@ -152,7 +164,8 @@ class ServiceEmbedder(Protocol):
     """Has the model's name as its service knows it, without the provider."""
 
     @property
-    def model(self) -> str: ...
+    def model(self) -> str:
+        """The name of the model at its service."""
 
 
 def version_named(embedder: Embedder, name: str) -> Embedder | None:

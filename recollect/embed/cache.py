@@ -51,9 +51,11 @@ class ModelKey(NamedTuple):
 class EmbeddingCache(Protocol):
     """Stores entries by model and by the hash of their text."""
 
-    def get(self, model: ModelKey, hashes: Sequence[bytes]) -> Mapping[bytes, bytes]: ...
+    def get(self, model: ModelKey, hashes: Sequence[bytes]) -> Mapping[bytes, bytes]:
+        """The entries that are cached, by hash."""
 
-    def put(self, model: ModelKey, entries: Mapping[bytes, bytes]) -> None: ...
+    def put(self, model: ModelKey, entries: Mapping[bytes, bytes]) -> None:
+        """Add entries."""
 
 
 def cache_embeddings(embedder: Embedder, cache: EmbeddingCache) -> CachedEmbedder:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from recollect.errors import InvalidInput
-from recollect.model import validation as check
+from recollect.model import check
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

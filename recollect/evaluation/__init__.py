@@ -1,17 +1,18 @@
 """Measures recall: runs labelled questions against a memory and scores the answers."""
 
-from recollect.evaluation.dataset import LabelledQuestion, LabelledSet, question_template, resolve_ids
-from recollect.evaluation.measures import (
+from recollect.evaluation.dataset import UNITS, LabelledQuestion, LabelledSet, question_template, read, resolve_ids
+from recollect.evaluation.report import (
     MEASURES,
+    EvaluationReport,
     Interval,
+    QualityGate,
     RecipeScores,
     bootstrap_interval,
+    build_report,
     paired_difference,
     roc_auc,
     score_answers,
 )
-from recollect.evaluation.readers import UNITS, read
-from recollect.evaluation.report import EvaluationReport, QualityGate, build_report
 from recollect.evaluation.runner import DEPTH, RecallAnswer, RecallRunner, open_runner
 from recollect.evaluation.tuning import TuningResult, tune
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
 from recollect.evaluation.dataset import LabelledQuestion
-from recollect.evaluation.measures import Interval, Values, bootstrap_interval, score_answers
+from recollect.evaluation.report import Interval, Values, bootstrap_interval, score_answers
 from recollect.evaluation.runner import RecallRunner
 from recollect.ingest.writer import Progress
 from recollect.recall.cues import CachedPlan

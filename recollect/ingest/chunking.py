@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 
 from recollect.errors import InvalidInput
-from recollect.model import validation as check
+from recollect.model import check
 from recollect.text.words import SPACELESS
 
 CHARACTERS_PER_TOKEN = 4  # roughly; in scripts without spaces every character is a token

@@ -19,8 +19,7 @@ from recollect.ingest.chunking import ChunkSize
 from recollect.ingest.markdown import find_date, parse_markdown, split_lines, split_text
 from recollect.ingest.scan import FoundFile
 from recollect.ingest.secrets import SecretsPolicy, clean_value
-from recollect.model import Memory
-from recollect.model import validation as check
+from recollect.model import Memory, check
 from recollect.store.base import FileState
 
 FileChange = Literal["added", "changed", "renamed"]

@@ -23,9 +23,7 @@ from recollect.ingest.markdown import split_lines
 from recollect.ingest.scan import FoundFile, IndexedPath, Scanner, ScanResult, is_within, read_file
 from recollect.ingest.secrets import SecretsPolicy, clean_value
 from recollect.ingest.sync import FolderSync, OnEvent, SyncConflict, SyncEvent, SyncReport
-from recollect.model import JsonObject
-from recollect.model import validation as check
-from recollect.model.memory import Clock
+from recollect.model import Clock, JsonObject, check
 from recollect.store.base import FileState, Store
 
 Layout = Literal["workspace", "vault"]

@@ -11,9 +11,8 @@ from itertools import islice, pairwise
 from typing import Any
 
 from recollect.ingest.chunking import DEFAULT, Chunk, ChunkSize, split_chunks
-from recollect.model import JsonObject
-from recollect.model import validation as check
-from recollect.model.limits import limit, limit_message
+from recollect.model import JsonObject, check, limit
+from recollect.model.limits import limit_message
 
 DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 MAX_CONTEXT_CHARACTERS = 1000  # nobody filters by a longer text

@@ -18,8 +18,7 @@ from recollect.ingest.documents import ParsedFile, parse_chunks, shared_fields
 from recollect.ingest.scan import FileContent, FoundFile, ScanResult, read_file
 from recollect.ingest.secrets import SecretsPolicy
 from recollect.ingest.writer import BATCH_SIZE, UnembeddedError, embed_missing_vectors
-from recollect.model import JsonObject, Memory
-from recollect.model.memory import Clock
+from recollect.model import Clock, JsonObject, Memory
 from recollect.protocols import supports
 from recollect.store.base import EncodedText, FileState, Space, Store, StoredChunk, Transaction
 from recollect.store.text_fields import embedding_text

@@ -14,9 +14,7 @@ from uuid import uuid4
 from recollect.chat import ChatModel, chat_messages, chat_model, json_values
 from recollect.errors import InvalidInput
 from recollect.ingest.writer import Writer
-from recollect.model import Memory
-from recollect.model import validation as check
-from recollect.model.memory import lowest_trust, make_edge
+from recollect.model import Memory, check, lowest_trust, make_edge
 from recollect.recall.history import message_text
 from recollect.store.base import Transaction, Version, WriteResult
 

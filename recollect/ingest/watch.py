@@ -12,13 +12,14 @@ from typing import Any
 
 from recollect.errors import RecollectError
 from recollect.ingest.scan import SUFFIXES, IndexedPath
+from recollect.protocols import ClosedOnExit
 
 log = logging.getLogger("recollect")
 POLL_SECONDS = 0.1  # between checks that the system does not report: whether paths exist, and the clock
 INDEXED_SUFFIXES = tuple(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
 
 
-class FolderWatch:
+class FolderWatch(ClosedOnExit):
     """Watches paths in a thread: calls ``on_due`` with the reason for a sync, and at the end with "ended"."""
 
     def __init__(
@@ -38,12 +39,6 @@ class FolderWatch:
         """Wait until the watch has ended, or for this long; returns whether it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
-
-    def __enter__(self) -> FolderWatch:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _run(self) -> None:
         try:

@@ -18,9 +18,8 @@ from typing import Any, overload
 from recollect.embed import Embedder, TokenEmbedder, embed_accepted, preferred_batch_size
 from recollect.errors import EditConflict, EmbeddingError, InvalidInput, RecollectError, StoreError
 from recollect.ingest.secrets import SecretsPolicy, clean_fields, clean_memory
-from recollect.model import Edge, Memory, Use
-from recollect.model import validation as check
-from recollect.model.memory import check_validity_period, edit_memory, make_edge
+from recollect.model import Edge, Memory, check, make_edge
+from recollect.model.memory import UNUSED, check_validity_period, edit_memory
 from recollect.protocols import supports
 from recollect.store.base import EncodedText, Space, Store, Transaction, UndoResult, WriteResult
 from recollect.store.retrying import retry
@@ -36,7 +35,6 @@ BATCH_SIZE = 256  # texts an embedder gets at a time; rows read at a time
 ATOMIC_LIMIT = 10_000  # memories that are written in one transaction; more are an operation of several
 REPAIR_LIMIT = 32  # missing vectors that are made after a write
 ATTEMPTS = 5  # at a write whose memory other processes keep changing
-UNUSED = Use()
 STORED_WITHOUT_VECTORS = (
     "%s Memories are stored without vectors; the next write with a working embedder, or embed_missing(), makes them."
 )

@@ -10,10 +10,7 @@ from typing import Any
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.mind import Mind
-from recollect.model import Filter, Memory
-from recollect.model import validation as check
-from recollect.model.filter import FilterExpression
-from recollect.model.json_records import to_json
+from recollect.model import Filter, FilterExpression, Memory, check, to_json
 from recollect.model.limits import limit as size_limit
 from recollect.recall.results import Result
 

@@ -12,8 +12,7 @@ from recollect.errors import InvalidInput
 from recollect.integrations import missing_package
 from recollect.integrations.common import checked_collection
 from recollect.mind import Mind
-from recollect.model import Memory
-from recollect.model import validation as check
+from recollect.model import Memory, check
 
 try:
     import gymnasium

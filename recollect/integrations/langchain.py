@@ -11,9 +11,7 @@ from recollect.errors import InvalidInput
 from recollect.integrations import missing_package
 from recollect.integrations.common import KeyedMemories, MessageLog, Test, checked_collection, result_metadata
 from recollect.mind import Mind
-from recollect.model import Filter, Memory
-from recollect.model import validation as check
-from recollect.model.filter import FilterExpression, as_filter
+from recollect.model import Filter, FilterExpression, Memory, as_filter, check
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun

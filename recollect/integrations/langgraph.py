@@ -11,8 +11,7 @@ from recollect.errors import InvalidInput
 from recollect.integrations import missing_package
 from recollect.integrations.common import KeyedMemories, checked_collection
 from recollect.mind import Mind
-from recollect.model import Filter, Memory
-from recollect.model import validation as check
+from recollect.model import Filter, Memory, check
 
 try:
     from langgraph.store.base import (

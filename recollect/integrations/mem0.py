@@ -7,7 +7,6 @@ procedural memories are refused.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -20,10 +19,10 @@ from recollect.errors import InvalidInput
 from recollect.integrations.common import checked_collection, exact, search
 from recollect.integrations.mem0_filters import FIELDS, IDENTITIES, check_filters, check_identity, compile_filters
 from recollect.mind import Mind
-from recollect.model import Filter
+from recollect.model import Filter, FilterExpression, check
 from recollect.model import Memory as StoredMemory
-from recollect.model import validation as check
-from recollect.model.filter import FilterExpression
+from recollect.protocols import ClosedOnExit
+from recollect.threads import in_thread
 
 if TYPE_CHECKING:
     from recollect.ingest.turns import ExtractFacts
@@ -38,7 +37,7 @@ CONFIG = (
 )
 
 
-class Mem0Memory:
+class Mem0Memory(ClosedOnExit):
     """A drop-in for ``mem0.Memory``; the docstrings there apply. Deleting forgets: ``mind.undo()`` takes it back.
 
     >>> memory = Memory(path="memory.db")
@@ -163,7 +162,13 @@ class Mem0Memory:
         return None if stored is None else _item(stored)
 
     def get_all(
-        self, *, filters: Mapping[str, Any] | None = None, top_k: int = 20, show_expired: bool = False, **unknown: Any
+        self,
+        /,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        top_k: int = 20,
+        show_expired: bool = False,
+        **unknown: Any,
     ) -> dict[str, list[dict[str, Any]]]:
         _check_unknown("get_all", unknown)
         scope, test = compile_filters(check_filters(filters))
@@ -177,6 +182,7 @@ class Mem0Memory:
 
     def search(
         self,
+        /,
         query: str,
         *,
         top_k: int = 20,
@@ -237,14 +243,6 @@ class Mem0Memory:
         if self._owns_mind:
             self.mind.close()
 
-    def __enter__(self) -> Mem0Memory:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     # Internals.
 
     def _scope(self, filter: FilterExpression | None) -> FilterExpression:
@@ -284,32 +282,15 @@ class AsyncMem0Memory:
     def mind(self) -> Mind:
         return self.sync.mind
 
-    async def add(self, messages: Any, **options: Any) -> dict[str, list[dict[str, Any]]]:
-        return await asyncio.to_thread(self.sync.add, messages, **options)
-
-    async def update(self, memory_id: str, *changes: Any, **options: Any) -> dict[str, str]:
-        return await asyncio.to_thread(self.sync.update, memory_id, *changes, **options)
-
-    async def delete(self, memory_id: str) -> dict[str, str]:
-        return await asyncio.to_thread(self.sync.delete, memory_id)
-
-    async def delete_all(self, user_id: Any = None, agent_id: Any = None, run_id: Any = None) -> dict[str, str]:
-        return await asyncio.to_thread(self.sync.delete_all, user_id, agent_id, run_id)
-
-    async def reset(self) -> None:
-        await asyncio.to_thread(self.sync.reset)
-
-    async def get(self, memory_id: str) -> dict[str, Any] | None:
-        return await asyncio.to_thread(self.sync.get, memory_id)
-
-    async def get_all(self, **options: Any) -> dict[str, list[dict[str, Any]]]:
-        return await asyncio.to_thread(self.sync.get_all, **options)
-
-    async def search(self, query: str, **options: Any) -> dict[str, list[dict[str, Any]]]:
-        return await asyncio.to_thread(self.sync.search, query, **options)
-
-    async def history(self, memory_id: str) -> list[dict[str, Any]]:
-        return await asyncio.to_thread(self.sync.history, memory_id)
+    add = in_thread(Mem0Memory.add)
+    update = in_thread(Mem0Memory.update)
+    delete = in_thread(Mem0Memory.delete)
+    delete_all = in_thread(Mem0Memory.delete_all)
+    reset = in_thread(Mem0Memory.reset)
+    get = in_thread(Mem0Memory.get)
+    get_all = in_thread(Mem0Memory.get_all)
+    search = in_thread(Mem0Memory.search)
+    history = in_thread(Mem0Memory.history)
 
     def close(self) -> None:
         self.sync.close()

@@ -8,9 +8,7 @@ from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.integrations.common import Test
-from recollect.model import Filter, Memory
-from recollect.model import validation as check
-from recollect.model.filter import FilterExpression
+from recollect.model import Filter, FilterExpression, Memory, check
 from recollect.model.matching import MISSING, value_at
 
 IDENTITIES = {"user_id": "user", "agent_id": "agent", "run_id": "session", "actor_id": "speaker"}

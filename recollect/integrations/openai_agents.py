@@ -11,8 +11,7 @@ from recollect.errors import InvalidInput, RecollectError
 from recollect.integrations import missing_package
 from recollect.integrations.common import MessageLog
 from recollect.mind import Mind
-from recollect.model import Memory
-from recollect.model import validation as check
+from recollect.model import Memory, check
 from recollect.service.errors import error_json
 from recollect.tools import Tool
 

@@ -55,7 +55,12 @@ class Use:
         return max((at for at in (self.last_accessed, self.last_recalled) if at), default=None)
 
 
+UNUSED = Use()
+
+
 def _check_use(value: object, name: str) -> Use:
+    if isinstance(value, Use) and value == UNUSED:
+        return UNUSED
     values = {each.name: getattr(value, each.name) for each in fields(Use)} if isinstance(value, Use) else value
     if not isinstance(values, Mapping):
         raise InvalidInput(f"{name} must be an object, not {check.short_repr(value)}.")
@@ -214,6 +219,8 @@ def _read_fields() -> dict[str, Field]:
 
 
 FIELDS: dict[str, Field] = _read_fields()  # by name, in the order of the dataclass
+# By name: the default, which is valid. One that can be changed is none: a check returns a copy of it.
+CONSTANT = {name: MISSING if field.kind == "object" else field.default for name, field in FIELDS.items()}
 KEYWORD_FIELDS = tuple(each.name for each in FIELDS.values() if each.kind == "keyword")
 NUMBER_FIELDS = tuple(each.name for each in FIELDS.values() if each.kind in ("integer", "number", "moment"))
 JSON_FIELDS = {  # name → an empty one in JSON
@@ -229,7 +236,9 @@ def check_fields(values: Mapping[str, object]) -> dict[str, Any]:
             f"A memory has no field {', '.join(sorted(map(repr, unknown)))}. "
             f"It has: {', '.join(FIELDS)}. Anything else belongs into context={{…}}."
         )
-    return {name: FIELDS[name].check(value, name) for name, value in values.items()}
+    return {
+        name: value if value is CONSTANT[name] else FIELDS[name].check(value, name) for name, value in values.items()
+    }
 
 
 def make_memory(value: Memory | Mapping[str, object] | str, more: Mapping[str, object] | None = None) -> Memory:

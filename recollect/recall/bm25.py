@@ -48,10 +48,6 @@ class TermScores:
     idf: float
     saturation: Floats
 
-    @property
-    def scores(self) -> Floats:
-        return self.term.weight * self.idf * self.saturation
-
     def with_saturation(self, saturation: Floats) -> TermScores:
         return TermScores(self.term, self.frequency, self.occurs, self.idf, saturation)
 
@@ -81,15 +77,19 @@ def search(snapshot: Snapshot, scope: Scope, query: Bm25Query, n: int) -> Bm25Sc
         query.where,
     )
     proposal = snapshot.lexical_candidates(lexical, scope, n)
-    scored = _score(snapshot, query, known, proposal.rows)
-    best = best_first(snapshot, proposal.rows, scored.scores, n)
-    terms = [each.with_saturation(each.saturation[best]) for each in scored.terms]
-    return Bm25Scores(proposal.rows[best], scored.scores[best], terms, scored.documents, proposal.total)
+    parts = _saturations(snapshot, query, known, proposal.rows)
+    scores = known.scores(parts)
+    best = best_first(snapshot, proposal.rows, scores, n)
+    return Bm25Scores(
+        proposal.rows[best], scores[best], known.with_saturations(parts[:, best]), known.documents, proposal.total
+    )
 
 
 def score(snapshot: Snapshot, scope: Scope, query: Bm25Query, rows: Rows) -> Bm25Scores:
     """The same scores for given rows, in their order; 0 where nothing matches."""
-    return _score(snapshot, query, statistics(snapshot, scope, query), rows)
+    known = statistics(snapshot, scope, query)
+    parts = _saturations(snapshot, query, known, rows)
+    return Bm25Scores(rows, known.scores(parts), known.with_saturations(parts), known.documents, len(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,16 @@ class _Statistics:
     documents: int
     average_length: float
     terms: list[TermScores]  # without saturations
+
+    def with_saturations(self, parts: Floats) -> list[TermScores]:
+        return [each.with_saturation(part) for each, part in zip(self.terms, parts, strict=True)]
+
+    def scores(self, parts: Floats) -> Floats:
+        """Σ weight × idf × saturation, by row."""
+        scores = np.zeros(parts.shape[1])
+        for each, part in zip(self.terms, parts, strict=True):
+            scores += each.term.weight * each.idf * part
+        return scores
 
 
 def statistics(snapshot: Snapshot, scope: Scope, query: Bm25Query) -> _Statistics:
@@ -114,17 +124,15 @@ def frequencies(snapshot: Snapshot, scope: Scope, terms: Sequence[Term], fields:
     return snapshot.term_statistics(terms, fields, scope).frequencies
 
 
-def _score(snapshot: Snapshot, query: Bm25Query, known: _Statistics, rows: Rows) -> Bm25Scores:
-    if len(rows):
-        counts = snapshot.term_frequencies(query.terms, query.fields, rows)
-        lengths = snapshot.field_lengths(query.fields, rows)
-        parts = saturation(counts, lengths, known.average_length, query.k1, query.b)
-        if query.where is not None:
-            parts = parts * snapshot.matches(query.where, query.fields, rows)
-        if query.require_all:
-            parts = parts * (parts > 0).all(axis=0)
-    else:
-        parts = np.zeros((len(query.terms), 0))
-    terms = [each.with_saturation(part) for each, part in zip(known.terms, parts, strict=True)]
-    scores = sum((each.scores for each in terms), np.zeros(len(rows)))
-    return Bm25Scores(rows, scores, terms, known.documents, len(rows))
+def _saturations(snapshot: Snapshot, query: Bm25Query, known: _Statistics, rows: Rows) -> Floats:
+    """By term (down) and row (across): its saturation; 0 where a row does not fulfil the query."""
+    if not len(rows):
+        return np.zeros((len(query.terms), 0))
+    counts = snapshot.term_frequencies(query.terms, query.fields, rows)
+    lengths = snapshot.field_lengths(query.fields, rows)
+    parts = saturation(counts, lengths, known.average_length, query.k1, query.b)
+    if query.where is not None:
+        parts = parts * snapshot.matches(query.where, query.fields, rows)
+    if query.require_all:
+        parts = parts * (parts > 0).all(axis=0)
+    return parts

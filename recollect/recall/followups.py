@@ -23,6 +23,7 @@ from recollect.store.base import Floats, Rows, Term
 from recollect.text.references import asks_for_earlier, depends_on_history, names_no_subject
 from recollect.text.statements import confirms
 from recollect.text.times import TimeSpan
+from recollect.text.words import stems, words
 
 ANSWERING_ROLES = ("assistant", "system", "tool")
 
@@ -115,13 +116,13 @@ class HistoryCue:
 
     The ``anchors`` are the memories most similar to the exchange, by words and by meaning: (BM25 ÷ best + cosine) ÷ 2,
     as a share of the best. A memory has the highest similarity of an anchor near it in the session, × ``step`` for each
-    turn between. The best anchor itself counts ``answered``: it is likely to be what has been answered already.
+    turn between. The best anchor itself is likely to be what has been answered already: it counts the share of its
+    content words that the exchange has not.
     """
 
     name: str = "history"
     anchors: int = 5
     step: float = 0.9
-    answered: float = 0.2
     reach: int = 6  # turns
     pool: int = 10  # candidates for anchors, by words and by meaning each
 
@@ -159,7 +160,7 @@ class HistoryCue:
         for at, (row, value, text) in enumerate(
             zip(anchors.tolist(), values.tolist(), run.texts(anchors), strict=True)
         ):
-            places = [(row, 1.0 if at else self.answered, "what the turns before are about")]
+            places = [(row, 1.0 if at else _unanswered(run, text), "what the turns before are about")]
             for neighbour, offset in zip(around[at][allowed[at]].tolist(), np.array(offsets)[allowed[at]], strict=True):
                 side = "after" if offset > 0 else "before"
                 turns = f"{abs(offset)} turn{'s' if abs(offset) > 1 else ''} {side}"
@@ -168,6 +169,19 @@ class HistoryCue:
                 if value * share > near.get(place, (0.0, 0.0, ""))[0] * near.get(place, (0.0, 0.0, ""))[1]:
                     near[place] = value, share, label
         return near
+
+
+def _unanswered(run: Run, text: str) -> float:
+    """The share of a memory's content words that the last exchange has not."""
+    exchange = {
+        form
+        for turn in last_exchange(run.history)
+        for word in words(turn.text)
+        for form in stems(word, run.query.language)
+    }
+    content = [word for word in dict.fromkeys(words(text)) if not names_no_subject(word)]
+    new = [word for word in content if exchange.isdisjoint(stems(word, run.query.language))]
+    return len(new) / max(1, len(content))
 
 
 def find_anchors(

@@ -72,7 +72,8 @@ class ContentWords:
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
         every, stop = tuple(dict.fromkeys(words(query.text))), stop_words(query.language)
-        stop |= order_words(query.text)  # “which did I buy first?” is not about what has the word first
+        if order := order_words(query.text):  # “which did I buy first?” is not about what has the word first
+            stop |= order
         about = tuple(word for word in every if word not in stop) or every
         run.log("words", _listed(about) or "none")
         if len(about) < len(every):

@@ -48,7 +48,7 @@ def get_recipe(recipe: str | Recipe, /, **settings: Any) -> Recipe:
         if settings:
             raise InvalidInput(f"Settings ({', '.join(settings)}) go with a recipe's name, not with a finished recipe.")
         return recipe
-    if not isinstance(recipe, str) or recipe not in RECIPES:
+    if not isinstance(recipe, str) or (recipe not in BUILT_IN and recipe not in RECIPES):
         raise InvalidInput(f"There is no recipe {recipe!r}; there are: {', '.join(RECIPES)}.")
     if not settings:
         return _without_settings(recipe)

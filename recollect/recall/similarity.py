@@ -11,7 +11,7 @@ from recollect.recall.ordering import best_first
 from recollect.store.base import Floats, Rows, Scope, Snapshot, TokenSketches
 
 STEPS = np.float32(2**16)  # steps to 1; a float32 adds them without error up to 2^24, and Σ|q| is at most √n
-BLOCK = 8192  # tokens that are summed at a time: their sums should stay in the cache
+BLOCK = 1 << 16  # numbers that are summed at a time: they should stay in the cache
 SMALL_PRODUCT = 1 << 18  # multiplications: OpenBLAS computes up to so many in the calling thread
 BYTES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)  # the bits of each byte
 
@@ -76,11 +76,12 @@ def token_similarity(query: NDArray[np.float32], sketches: TokenSketches) -> NDA
     if not len(known):
         return similarity
     sums = _byte_sums(query, sketches)
-    blocks = [sketches.bits[at : at + BLOCK] for at in range(0, len(sketches.bits), BLOCK)]
+    size = max(1, BLOCK // max(1, len(query)))  # tokens
+    blocks = [sketches.bits[at : at + size] for at in range(0, len(sketches.bits), size)]
     positive = np.concatenate([_positive_sums(block, sums) for block in blocks])
-    estimate = (2 * positive - query.sum(axis=1)) / np.float32(np.sqrt(2 * sketches.dim / np.pi))
     counts = sketches.counts[known]
-    similarity[known] = np.maximum.reduceat(estimate, np.cumsum(counts) - counts, axis=0)
+    highest = np.maximum.reduceat(positive, np.cumsum(counts) - counts, axis=0)
+    similarity[known] = (2 * highest - query.sum(axis=1)) / np.float32(np.sqrt(2 * sketches.dim / np.pi))
     return similarity
 
 

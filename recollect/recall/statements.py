@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from typing import Literal
 
@@ -52,6 +53,20 @@ CONFLICT_REASONS: Mapping[ConflictRule, str] = {
 DECIDED_EDGES = ("supersedes", "contradicts", "same_as", "distinct_from")  # somebody has decided about the two
 
 
+class NearnessOfRows:
+    """The nearness of some rows, by pair; computed when the first one is needed, as most queries need none."""
+
+    def __init__(self, snapshot: Snapshot, rows: Rows, median: float | None) -> None:
+        self._snapshot, self._rows, self._median = snapshot, rows, median
+
+    def __getitem__(self, pair: tuple[int, int]) -> float:
+        return self._nearness.item(pair)
+
+    @cached_property
+    def _nearness(self) -> NDArray[np.float64]:
+        return nearness(self._snapshot.vectors(self._rows), self._median)
+
+
 @dataclass(frozen=True, slots=True)
 class Statements:
     """Some memories, compared as statements.
@@ -65,7 +80,7 @@ class Statements:
     sessions: list[str]
     owners: list[tuple[str, ...]]
     stated: list[bool]  # neither a question, nor an assistant's, nor a part of a file
-    nearness: NDArray[np.float64] | Mapping[tuple[int, int], float]  # by pair
+    nearness: NearnessOfRows | Mapping[tuple[int, int], float]  # by pair
     near: float = 0.3  # with a common word
     very_near: float = 0.5  # without one
     near_change: float = 0.4  # without one, where the newer tells of a change
@@ -80,12 +95,13 @@ class Statements:
         rows: Rows,
         median: float | None = None,
         nearness_of: Mapping[tuple[int, int], float] | None = None,
+        texts: list[str] | None = None,
     ) -> Statements:
         """The statements of these rows. Each began to hold at its ``valid_from``, else at its creation.
 
-        ``nearness_of`` is for many: the pairs that will be compared, both ways round.
+        ``nearness_of`` is for many: the pairs that will be compared, both ways round. ``texts`` are read, unless given.
         """
-        texts = snapshot.texts(rows)
+        texts = snapshot.texts(rows) if texts is None else texts
         owners = list(zip(*(snapshot.strings(name, rows) for name in OWNER_FIELDS), strict=True))
         roles, paths = (snapshot.strings(name, rows) for name in ("role", "path"))
         stated = [
@@ -94,7 +110,7 @@ class Statements:
         ]
         begins = snapshot.numbers("valid_from", rows)
         moments = np.where(np.isnan(begins), snapshot.numbers("created", rows), begins)
-        near = nearness(snapshot.vectors(rows), median) if nearness_of is None else nearness_of
+        near = NearnessOfRows(snapshot, rows, median) if nearness_of is None else nearness_of
         return cls(texts, moments, snapshot.strings("session", rows), owners, stated, near)
 
     def best(self, scores: Floats, share: float = 1.0, limit: int = 1) -> list[int]:
@@ -129,8 +145,7 @@ class Statements:
 
         Within a session nobody tells of a change: two values there are of two things, or one is a correction.
         """
-        near = float(self.nearness[at, other])
-        if near < self.near or not self.may_differ(at, other):
+        if not self.may_differ(at, other) or (near := self.nearness[at, other]) < self.near:
             return None
         (values, names, content), (other_values, other_names, other_content) = self._parts(at), self._parts(other)
         if content.isdisjoint(other_content) and near < self.very_near:
@@ -151,7 +166,7 @@ class Statements:
         """Have two statements a word in common that is none of these names, none of theirs, and not what both begin
         with? Or does the later one, which is near, tell of a change?"""
         newer = at if self.moments[at] > self.moments[other] else other
-        if float(self.nearness[at, other]) >= self.near_change and tells_change(self.texts[newer]):
+        if self.nearness[at, other] >= self.near_change and tells_change(self.texts[newer]):
             return True
         first = [next(iter(words(self.texts[each])), "") for each in (at, other)]
         subject = {*names, *self.name_words(at), *self.name_words(other), *(first[:1] if first[0] == first[1] else ())}
@@ -169,14 +184,14 @@ class Statements:
 
     def tells_end(self, newer: int, older: int, names: frozenset[str]) -> bool:
         """Does the newer tell that something of these names is over, which the older does not? (“I quit Acme”)"""
-        return (
-            any(name in self.texts[newer].lower() for name in names)
-            and float(self.nearness[newer, older]) >= self.near_end
-            and self.moments[newer] > self.moments[older]
+        return (  # what is decided quickly comes first
+            bool(self.moments[newer] > self.moments[older])
             and self.may_differ(newer, older)
-            and not names.isdisjoint(self.name_words(newer))
+            and any(map(self.texts[newer].lower().__contains__, names))
             and tells_end(self.texts[newer])
             and not tells_end(self.texts[older])
+            and not names.isdisjoint(self.name_words(newer))
+            and self.nearness[newer, older] >= self.near_end
         )
 
     def _other_word(self, at: int, other: int) -> bool:
@@ -185,7 +200,7 @@ class Statements:
         now, before = self._parts(newer)[2], self._parts(older)[2]
         return (
             tells_change(self.texts[newer])
-            and float(self.nearness[at, other]) >= (self.very_near if len(now & before) < 2 else self.near + 0.1)
+            and self.nearness[at, other] >= (self.very_near if len(now & before) < 2 else self.near + 0.1)
             and not now.isdisjoint(before)
             and 0 < len(before - now) <= MAX_OTHER_WORDS
             and 0 < len(now - before) <= MAX_OTHER_WORDS
@@ -208,8 +223,7 @@ class Statements:
         """The rule by which two statements may conflict; stricter than ``difference``: no query says what is meant."""
         if self.corrects(newer, older):
             return "correction"
-        near = float(self.nearness[newer, older])
-        if near < self.near or not self._comparable(newer, older):
+        if not self._comparable(newer, older) or (near := self.nearness[newer, older]) < self.near:
             return None
         (values, names, content), (old_values, old_names, old_content) = self._parts(newer), self._parts(older)
         common = len((content & old_content) - values - old_values - DAY_WORDS)

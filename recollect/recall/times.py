@@ -24,7 +24,13 @@ from recollect.store.base import Flags, Floats, Rows, Scope
 from recollect.store.told_times import as_intervals
 from recollect.text.classify import SENTENCE, asks_about_assistant
 from recollect.text.framing import asks_what_was_said, frames_only
-from recollect.text.question_time import asks_about_plan, asks_for_advice, in_present_tense, is_statement
+from recollect.text.question_time import (
+    asks_about_plan,
+    asks_for_advice,
+    asks_for_past_state,
+    in_present_tense,
+    is_statement,
+)
 from recollect.text.stopwords import STOP, stop_words
 from recollect.text.times import TimeExpression, TimeSpan, find_times
 from recollect.text.words import words
@@ -44,8 +50,10 @@ class TimeReader:
     long: int = 3  # sentences
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
-        questions = self._questions(query.text[:MAX_QUERY_CHARACTERS])
         found = self._find(query.text[:MAX_QUERY_CHARACTERS], run)
+        if not found:
+            return query
+        questions = self._questions(query.text[:MAX_QUERY_CHARACTERS])
         times = [each for each in found if any(each.begin < end and start < each.end for start, end in questions)]
         if not times or (asks_for_advice(query.text) and all(_is_to_come(each.span, run.as_of) for each in times)):
             return query
@@ -183,7 +191,8 @@ class TimeFactor:
 
     People often tell of an event some days later: × soon for what was created within ``soon_days`` after that time and
     tells of no other. Of a time that is over, × announced for what was told before it: a plan is not what happened.
-    What was told before a long time, and tells of no other, may still have held during it: × since.
+    What was told before a long time, and tells of no other, may still have held during it: × since. Of a question for
+    something that lasts (“where was I living in March?”) that is what was told before any time: × lasting.
     """
 
     outside: float = 0.25
@@ -191,6 +200,7 @@ class TimeFactor:
     announced: float = 0.8
     soon_days: float = 7.0
     since: float = 0.6
+    lasting: float = 0.8
     long_days: float = 300.0  # a year
     name: str = "time match"
 
@@ -201,6 +211,7 @@ class TimeFactor:
         inside = _during(run).contains(hits.keys) | np.isnan(created)  # of external results the time is unknown
         if not inside[hits.page == hits.page.min(initial=0)].any():
             raise Skip("no candidate is of that time")
+        lasts = asks_for_past_state(run.trace.query)
         soon, since = (np.zeros(len(hits), dtype=np.bool_) for _ in range(2))
         for start, end in as_intervals(run.query.times):
             soon |= (created >= end) & (created < end + self.soon_days * DAY)
@@ -208,6 +219,8 @@ class TimeFactor:
         tells_no_time = np.array([not spans for spans in run.snapshot.told_times(hits.keys)], dtype=np.bool_)
         soon &= tells_no_time
         since &= tells_no_time
+        if lasts:  # what it tells of may be when that began
+            since = created < min(start for start, _ in as_intervals(run.query.times))
         times = " or ".join(map(format_span, run.query.times))
         announced = inside & _announced(run, created)
 
@@ -216,7 +229,7 @@ class TimeFactor:
                 return f"{'told before' if announced[at] else 'of'} the time: {times}"
             return f"{'soon after' if soon[at] else 'before' if since[at] else 'of another time than'}: {times}"
 
-        outside = np.where(soon, self.soon, np.where(since, self.since, self.outside))
+        outside = np.where(soon, self.soon, np.where(since, self.lasting if lasts else self.since, self.outside))
         factor = np.where(inside, np.where(announced, self.announced, 1.0), outside)
         return [Rescore(product("after time", hits.score, leaf(factor, label)))]
 

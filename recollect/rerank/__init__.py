@@ -10,10 +10,8 @@ from recollect.rerank.base import (
     rerank_texts,
     resolve_reranker,
 )
-from recollect.rerank.chat import ChatReranker
-from recollect.rerank.cross_encoder import CrossEncoder
-from recollect.rerank.http import HttpReranker
-from recollect.rerank.late_interaction import LateInteraction
+from recollect.rerank.local import CrossEncoder, LateInteraction
+from recollect.rerank.services import ChatReranker, HttpReranker
 
 __all__ = [
     "AnyReranker",

@@ -31,7 +31,8 @@ class Reranker(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name that the trace shows."""
 
     def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float] | NDArray[Any]:
         """One score per text, in order; higher is better, on any scale."""
@@ -56,7 +57,8 @@ class DocumentReranker(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name that the trace shows."""
 
     def rerank_documents(self, query: str, documents: Sequence[RerankDocument]) -> Sequence[float] | NDArray[Any]:
         """One score per document, in order; higher is better, on any scale."""
@@ -106,11 +108,11 @@ def resolve_reranker(reranker: AnyReranker | ChatModel | str | None) -> AnyReran
     if reranker is None:
         return None
     if reranker == "late":
-        from recollect.rerank.late_interaction import LateInteraction
+        from recollect.rerank.local import LateInteraction
 
         return LateInteraction()
     if isinstance(reranker, ChatModel) or (isinstance(reranker, str) and (reranker == "chat" or "://" in reranker)):
-        from recollect.rerank.chat import ChatReranker
+        from recollect.rerank.services import ChatReranker
 
         return ChatReranker.of(chat_model(reranker, "reranker"))
     if isinstance(reranker, str | type) or not isinstance(reranker, Reranker | DocumentReranker):

@@ -15,8 +15,7 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from recollect.errors import AccessDenied, InvalidInput
-from recollect.model import JsonObject
-from recollect.model import validation as check
+from recollect.model import JsonObject, check
 from recollect.service.parameters import Parameter, read_parameters
 from recollect.service.records import with_definitions
 from recollect.store.retrying import retry

@@ -12,12 +12,8 @@ from inspect import signature
 from typing import Annotated, Any, get_args, get_type_hints
 
 from recollect.errors import InvalidInput
-from recollect.model import JsonObject
-from recollect.model import validation as check
+from recollect.model import FIELDS, LIMITS, Filter, JsonObject, as_filter, check
 from recollect.model.fields import Check, Field
-from recollect.model.filter import Filter, as_filter
-from recollect.model.limits import LIMITS
-from recollect.model.memory import FIELDS
 
 REQUIRED = object()  # the default of a parameter that has none
 MAX_QUERY = LIMITS["query_bytes"].default  # characters of a query

@@ -9,10 +9,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.errors import AccessDenied, InvalidInput
-from recollect.model import JsonObject
-from recollect.model import validation as check
-from recollect.model.filter import as_filter, coordinates
-from recollect.model.memory import STATUSES
+from recollect.model import STATUSES, JsonObject, as_filter, check
+from recollect.model.filter import coordinates
 from recollect.service.operations import Service, operation
 from recollect.service.parameters import Id, choice, flag, mapping, nullable, text, texts, whole
 from recollect.service.recalling import FilterArgument

@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from recollect.model import Edge, EntityEdge, JsonObject, Memory
-from recollect.model.json_records import to_json
-from recollect.model.memory import FIELDS
+from recollect.model import FIELDS, Edge, EntityEdge, JsonObject, Memory, to_json
 from recollect.service.parameters import field_schema, filter_schema, nullable
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from recollect.model import JsonObject
-from recollect.model import validation as check
+from recollect.model import JsonObject, check
 from recollect.service.operations import Service, operation
 from recollect.service.parameters import MAX_ITEMS, nullable, objects, text, texts
 from recollect.service.recalling import FilterArgument

@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import Annotated, Any, Unpack
 
 from recollect.errors import EditConflict, InvalidInput
-from recollect.model import Changes, Details, JsonObject
-from recollect.model import validation as check
+from recollect.model import Changes, Details, JsonObject, check
 from recollect.service.operations import Service, operation
 from recollect.service.parameters import (
     MAX_TEXT,

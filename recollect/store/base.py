@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import EmbeddingError, InvalidInput
-from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
-from recollect.model.filter import Filter, FilterExpression
+from recollect.model import Edge, EntityEdge, Filter, FilterExpression, JsonObject, Memory, Use
 from recollect.store.erasing import Erasure, Purge, Receipt
 from recollect.store.told_times import Interval
 from recollect.text.query_language import Leaf, Phrase, Prefix, QueryTree
@@ -195,7 +194,8 @@ class Scope(Protocol):
     """The memories that a recall may return: a compiled filter. Only the snapshot that made it can use it."""
 
     @property
-    def count(self) -> int: ...
+    def count(self) -> int:
+        """How many memories are in scope."""
 
     def contains(self, rows: Rows) -> Flags:
         """Which of these rows are in scope."""
@@ -211,7 +211,8 @@ class Snapshot(Protocol):
     """One version of the memories, for one recall. Nothing here is a score."""
 
     @property
-    def version(self) -> Version: ...
+    def version(self) -> Version:
+        """The version of the store that this snapshot reads."""
 
     @property
     def space(self) -> Space | None:
@@ -239,7 +240,8 @@ class Snapshot(Protocol):
 
     # Candidates. Asking for more never changes the first ones.
 
-    def lexical_candidates(self, query: LexicalQuery, scope: Scope, n: int) -> Proposal: ...
+    def lexical_candidates(self, query: LexicalQuery, scope: Scope, n: int) -> Proposal:
+        """At least the n rows in scope with the highest score of a query."""
 
     def nearest(self, vector: NDArray[np.float32], scope: Scope, n: int) -> Proposal:
         """At least the n rows with the highest cosine; ``total`` counts the rows in scope that have a vector."""
@@ -258,7 +260,8 @@ class Snapshot(Protocol):
 
     # Values of rows, in the order of the rows.
 
-    def term_statistics(self, terms: Sequence[Term], fields: Mapping[str, float], scope: Scope) -> TermStatistics: ...
+    def term_statistics(self, terms: Sequence[Term], fields: Mapping[str, float], scope: Scope) -> TermStatistics:
+        """What BM25 needs to know about terms."""
 
     def term_frequencies(self, terms: Sequence[Term], fields: Mapping[str, float], rows: Rows) -> Floats:
         """By term (down) and row (across): Σ field weight × how often the term occurs in that field."""
@@ -272,7 +275,8 @@ class Snapshot(Protocol):
     def vectors(self, rows: Rows) -> NDArray[np.float32]:
         """The vector of each row, of unit length; NaN for a row without one."""
 
-    def token_sketches(self, rows: Rows) -> TokenSketches: ...
+    def token_sketches(self, rows: Rows) -> TokenSketches:
+        """The signs of the token vectors of each row."""
 
     def signatures(self, bits: int, rows: Rows) -> NDArray[np.uint8]:
         """Each row's text as a packed bit signature (see text/signatures.py)."""
@@ -291,7 +295,8 @@ class Snapshot(Protocol):
     def contexts(self, rows: Rows) -> list[JsonObject]:
         """The context of each row, not to be changed."""
 
-    def uses(self, rows: Rows) -> list[Use]: ...
+    def uses(self, rows: Rows) -> list[Use]:
+        """How each row has been used."""
 
     def use_numbers(self, name: str, rows: Rows) -> Floats:
         """One counter or moment of each row's use; NaN where there is none."""
@@ -299,16 +304,20 @@ class Snapshot(Protocol):
     def uses_by_day(self, rows: Rows) -> dict[int, int]:
         """How often these rows were accessed or recalled, by day (days since 1970, UTC); see use_days.py."""
 
-    def ids(self, rows: Rows) -> list[str]: ...
+    def ids(self, rows: Rows) -> list[str]:
+        """The id of each row."""
 
-    def texts(self, rows: Rows) -> list[str]: ...
+    def texts(self, rows: Rows) -> list[str]:
+        """The text of each row."""
 
     def paths(self, rows: Rows) -> list[str]:
         """The path of each row; without one, the slug of its title; without that, its id."""
 
-    def memories(self, rows: Rows) -> list[Memory]: ...
+    def memories(self, rows: Rows) -> list[Memory]:
+        """The memories of these rows, without those that do not exist."""
 
-    def row(self, id: str) -> int | None: ...
+    def row(self, id: str) -> int | None:
+        """The row of an id; None if there is no such memory."""
 
     # Connections and time.
 
@@ -363,11 +372,14 @@ class FileTransaction(Protocol):
     """Folders and files inside one transaction. Their chunks are derived: they are deleted for good, and undo does not
     restore them."""
 
-    def folder(self, collection: str) -> JsonObject | None: ...
+    def folder(self, collection: str) -> JsonObject | None:
+        """The record of the folder that is indexed in a collection."""
 
-    def set_folder(self, collection: str, record: JsonObject) -> None: ...
+    def set_folder(self, collection: str, record: JsonObject) -> None:
+        """Write the record of a folder."""
 
-    def state(self, collection: str, path: str) -> FileState | None: ...
+    def state(self, collection: str, path: str) -> FileState | None:
+        """A file as it was when it was last read."""
 
     def chunks(self, collection: str, path: str) -> list[StoredChunk]:
         """The chunks of a file, oldest first."""
@@ -404,7 +416,8 @@ class Transaction(Protocol):
         """Has anything been changed so far?"""
 
     @property
-    def files(self) -> FileTransaction: ...
+    def files(self) -> FileTransaction:
+        """Folders and files, in this transaction."""
 
     def find(self, memory: Memory) -> Memory | None:
         """The stored memory that ``remember`` would update: the one with its id or external id."""
@@ -429,7 +442,8 @@ class Transaction(Protocol):
     def delete(self, rows: Sequence[int]) -> None:
         """Delete memories for good, with all that belongs to them; undo does not restore them."""
 
-    def row(self, id: str) -> int: ...
+    def row(self, id: str) -> int:
+        """The row of an id; NotFound if there is no such memory."""
 
     def row_with(self, id: str, text: str) -> int | None:
         """The row of a memory, if this is still the text that is embedded for it."""
@@ -443,13 +457,17 @@ class Transaction(Protocol):
     def add_receipt(self, receipt: Receipt) -> None:
         """The receipt of an erasure in another store, of which this one is a copy. One in a transaction."""
 
-    def embed(self, rows: Sequence[int], texts: Sequence[EncodedText], space: Space) -> None: ...
+    def embed(self, rows: Sequence[int], texts: Sequence[EncodedText], space: Space) -> None:
+        """Write the vectors of rows, and the sketches of their tokens."""
 
-    def link(self, edge: Edge) -> None: ...
+    def link(self, edge: Edge) -> None:
+        """Add an edge, or change its weight."""
 
-    def unlink(self, source: str, target: str, kind: str | None) -> int: ...
+    def unlink(self, source: str, target: str, kind: str | None) -> int:
+        """Remove the edges of a kind, or all, from one memory to another; how many there were."""
 
-    def relate(self, edge: EntityEdge) -> None: ...
+    def relate(self, edge: EntityEdge) -> None:
+        """Add a relation between two names, or change it."""
 
     def undo(self, operation: int | None = None) -> UndoResult | None:
         """Take back this operation, or the last one inside the bound."""
@@ -528,15 +546,18 @@ class Store(Protocol):
         """Where the memories are: a file, or a URL without secrets; for messages."""
 
     @property
-    def readonly(self) -> bool: ...
+    def readonly(self) -> bool:
+        """Are writes refused?"""
 
     @property
-    def bound(self) -> Bound: ...
+    def bound(self) -> Bound:
+        """What the store is limited to."""
 
     def within(self, bound: Bound) -> Store:
         """The same store, limited to a bound. A bound cannot be widened."""
 
-    def snapshot(self) -> AbstractContextManager[Snapshot]: ...
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Read one version."""
 
     def transaction(
         self, verb: str, note: str = "", *, durable: bool = True, operation: int | None = None
@@ -555,11 +576,14 @@ class Store(Protocol):
     def resolve(self, ids: Sequence[str]) -> list[str]:
         """Full ids for ids or their unique beginnings; NotFound for an unknown one."""
 
-    def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Memory]: ...
+    def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Memory]:
+        """Memories by their full ids; NotFound for an unknown one, unless ``missing_ok``."""
 
-    def edges(self, ids: Sequence[str] | None = None) -> list[Edge]: ...
+    def edges(self, ids: Sequence[str] | None = None) -> list[Edge]:
+        """The edges from or to these memories, or all."""
 
-    def entity_edges(self) -> list[EntityEdge]: ...
+    def entity_edges(self) -> list[EntityEdge]:
+        """The relations between names."""
 
     def history(self, id: str) -> list[tuple[datetime, Memory]]:
         """Earlier versions of a memory, oldest first, each with the moment it ended; they cannot be searched."""
@@ -614,6 +638,8 @@ class Store(Protocol):
         """A number that changes after each change, by whomever it was made, and costs nothing to read; None where the
         version of a snapshot must be compared instead."""
 
-    def status(self) -> StoreStatus: ...
+    def status(self) -> StoreStatus:
+        """What the store contains."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close connections and files."""

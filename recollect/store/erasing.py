@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from recollect.errors import InvalidInput
-from recollect.model import validation as check
+from recollect.model import check
 
 HASH_BYTES = 16
 CODE_LENGTH = 10  # characters

@@ -14,15 +14,8 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import InvalidInput
-from recollect.model import Memory
-from recollect.model import validation as check
+from recollect.model import STATUSES, AllOf, AnyOf, Filter, FilterExpression, Memory, Near, Not, check
 from recollect.model.filter import (
-    AllOf,
-    AnyOf,
-    Filter,
-    FilterExpression,
-    Near,
-    Not,
     any_filter,
     check_context_conditions,
     check_near,
@@ -31,7 +24,6 @@ from recollect.model.filter import (
     is_number,
 )
 from recollect.model.matching import MISSING, all_of, any_of, distance, match_context, match_near, value_at
-from recollect.model.memory import STATUSES
 from recollect.store.base import Exclusion
 
 HOUR = 3_600e6  # microseconds

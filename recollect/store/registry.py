@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Protocol
 
 from recollect.errors import InvalidInput
-from recollect.model.memory import Clock
+from recollect.model import Clock
 from recollect.store.base import Store
 
 

@@ -8,9 +8,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
-from recollect.model import Memory, Use
-from recollect.model.memory import FIELDS
-from recollect.model.validation import from_micros, micros
+from recollect.model import FIELDS, Memory, Use, from_micros, micros
 
 # Columns in the order in which rows are written and read; lines take two of them.
 PLAIN_COLUMNS = tuple(name for name, field in FIELDS.items() if field.kind not in ("lines", "use"))

@@ -6,8 +6,7 @@ from collections import Counter
 from functools import lru_cache
 from operator import attrgetter
 
-from recollect.model import Memory
-from recollect.model.memory import FIELDS
+from recollect.model import FIELDS, Memory
 from recollect.text.words import clear_caches, words
 
 # The numbers of text fields are stored: the order never changes, and new ones are appended.

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, tzinfo
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model.validation import micros
+from recollect.model import micros
 from recollect.text.times import TimeSpan, find_times
 
 TOLD_SHARE = 0.3  # of the time that a text tells of must lie in an interval: “in October” is not about the 14th

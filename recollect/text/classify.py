@@ -1,6 +1,8 @@
 """Classifies texts by patterns: code, a name to look up, a question, a message, a mention of time.
 
 Patterns of times and questions are in English, German and Chinese, and in other languages where a few words suffice.
+Those that are tried on many memories are in lower case, as are the texts they are tried on: ignoring case takes two to
+three times as long.
 """
 
 from __future__ import annotations
@@ -40,7 +42,6 @@ TIME_WORD = lazy_pattern(
     r"domingo|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)\b|"
     r"[昨今明后後前]天|[去今明前]年|[上下这這本]个?個?(?:周|週|月|星期)|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天末]|"
     r"[0-9一二三四五六七八九十](?:月|号|號|日|年|点|點)|刚才|剛才|最近",
-    re.IGNORECASE,
 )
 ASKS_WHEN = lazy_pattern(
     r"^\W*(?:when|how long|(?:in |on |at )?(?:what|which) (?:date|day|week|month|year|time)|"
@@ -58,7 +59,6 @@ NUMBER = lazy_pattern(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|twenty|thirty|forty|fifty|hundred|"
     r"thousand|half|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|hundert|tausend|halb\w*)\b|"
     r"[一二三四五六七八九十百千万两半]",
-    re.IGNORECASE,
 )
 CLAUSE = lazy_pattern(r"[^.!?。！？\n]+(?:\.(?!\s|$)[^.!?。！？\n]*)*")  # a dot inside a word does not end it
 # By language, as German "was" is no past.
@@ -136,7 +136,7 @@ def question_share(text: str) -> float:
 
 
 def mentions_time(text: str) -> bool:
-    return TIME_WORD.search(text[:MAX_CHARACTERS]) is not None
+    return TIME_WORD.search(text[:MAX_CHARACTERS].lower()) is not None
 
 
 def asks_when(question: str) -> bool:
@@ -156,9 +156,10 @@ def asks_how_much(question: str) -> bool:
 
 
 def mentions_number(text: str) -> bool:
-    return NUMBER.search(text) is not None
+    return NUMBER.search(text.lower()) is not None
 
 
+@lru_cache(maxsize=64)  # several steps ask about one query
 def count_statements(text: str, min_words: int = 4) -> int:
     """The number of sentences with content: greetings, thanks and abbreviations do not count.
 

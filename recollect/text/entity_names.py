@@ -72,5 +72,6 @@ def possible_names(text: str) -> list[str]:
     names: dict[str, None] = {}
     for at, word in enumerate(written):
         runs = (" ".join(written[at : at + size]) for size in (3, 2))
-        names.update(dict.fromkeys((*runs, word, *split_words(word))))
+        parts = () if word.isascii() and word.isalpha() else split_words(word)
+        names.update(dict.fromkeys((*runs, word, *parts)))
     return list(names)

@@ -17,11 +17,13 @@ ASKS_FOR_NEGATIVE = lazy_pattern(
     r"refuse[ds]?|reject(?:ed)?|against|unhappy|turn(?:ed|ing)? down|"
     r"worst|(?:did|do|does|have|has|had|was|were|is|are|should|would|could|ca|wo|can)n['’]?t)\b|"
     r"\b(?:welche[mnrs]?|was|wo|wohin|wer|wen|wem)\b[^.!?\n]{0,120}?\b(?:nicht|nie|niemals|kein\w*|ungern|gegen|"
-    r"abgelehnt|vermeiden|meiden|hasse|schlechteste[nrs]?)\b|"
+    r"abgelehnt|vermeiden|meiden|hasse|schlechteste[nrs]?)\b",
+    re.IGNORECASE,
+)
+ASKS_FOR_NEGATIVE_IN_CHINESE = lazy_pattern(
     r"(?=[^。！？\n]{0,120}(?:哪|什么|什麼|谁|誰|啥))[^。！？\n]{0,120}?(?:不(?:喜欢|喜歡|想|要|能|爱|愛|好|吃|该|"
     r"該|应|應|会|會|怎么样|"
     r"怎麼樣|满意|滿意)|没(?!有?多久)|沒|讨厌|討厭|拒绝|拒絕|最差|避免)",
-    re.IGNORECASE,
 )
 NEGATIVE = lazy_pattern(
     r"\b(?:no|not|never|none|nothing|nobody|neither|nor|without|(?:ca|wo|do|does|did|is|are|was|were|have|has|had|"
@@ -35,8 +37,7 @@ NEGATIVE = lazy_pattern(
     r"enttäusch\w*|bereu\w*|abgelehnt|abgesagt|abgebrochen|unzufrieden|eklig\w*|ärger\w*|statt\w*|trotzdem)\b|"
     r"不(?!错|錯|过|過|管|仅|僅|但|少)|没|沒|无法|無法|从不|從不|讨厌|討厭|难吃|難吃|糟|差劲|差勁|一般|失望|后悔|"
     r"後悔|拒绝|拒絕|可惜|别|別",
-    re.IGNORECASE,
-)
+)  # of a text in lower case: ignoring case takes three times as long
 
 
 def asks_for_negative(question: str) -> bool:
@@ -44,7 +45,10 @@ def asks_for_negative(question: str) -> bool:
     >>> [asks_for_negative(each) for each in ("Which film did I not like?", "Which film did I like?")]
     [True, False]
     """
-    return ASKS_FOR_NEGATIVE.search(question[:MAX_CHARACTERS]) is not None
+    text = question[:MAX_CHARACTERS]
+    if ASKS_FOR_NEGATIVE.search(text):
+        return True
+    return not text.isascii() and ASKS_FOR_NEGATIVE_IN_CHINESE.search(text) is not None
 
 
 def is_negative(text: str) -> bool:
@@ -52,4 +56,4 @@ def is_negative(text: str) -> bool:
     >>> [is_negative(each) for each in ("The soup was awful.", "I never went back.", "The soup was great.")]
     [True, True, False]
     """
-    return NEGATIVE.search(text[:MAX_CHARACTERS]) is not None
+    return NEGATIVE.search(text[:MAX_CHARACTERS].lower()) is not None

@@ -51,6 +51,8 @@ DEGREES = frozenset(
     多久 多长 多大 多远 多少钱 钱 时候 什么时候 具体 呢 然后 怎么回事 多贵 贵 后来
     """.split()
 )
+# “How old am I?” stands alone, as the speaker is its subject; “how did we do?” does not.
+SPEAKERS = frozenset("i me my you your ich mir mich mein du dir 我 你".split())
 
 PRONOUNS = lazy_pattern(
     r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|theirs|"
@@ -148,33 +150,9 @@ def depends_on_history(question: str) -> str:
     if ELLIPSIS_CHINESE.match(text) or ELIDED_VERB.search(text):
         return "its verb is left out"
     every = words(text, whole=True)
-    if every and all(names_no_subject(word) for word in every) and not _speaks_of_speakers(every):
+    if every and all(names_no_subject(word) for word in every) and SPEAKERS.isdisjoint(every):
         return "it names no subject"
     return _unresolved(text)
-
-
-def _speaks_of_speakers(every: list[str]) -> bool:
-    return not {
-        "i",
-        "me",
-        "my",
-        "we",
-        "us",
-        "our",
-        "you",
-        "your",
-        "ich",
-        "mir",
-        "mich",
-        "mein",
-        "wir",
-        "uns",
-        "du",
-        "dir",
-        "我",
-        "我们",
-        "你",
-    }.isdisjoint(every)
 
 
 def _unresolved(text: str) -> str:

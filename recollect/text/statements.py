@@ -1,4 +1,7 @@
-"""What a statement gives: values (numbers, days, times), a change, a correction, an opinion."""
+"""What a statement gives: values (numbers, days, times), a change, a correction, an opinion.
+
+Most patterns are in lower case, as are the texts they are tried on: ignoring case takes two to three times as long.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,6 @@ VALUE = lazy_pattern(
     r"|\b(?:januar|februar|märz|mai|juni|juli|oktober|dezember)\b"
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|once|twice|half)\b"
     r"|\b(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|einmal|zweimal|dreimal|halb)\b",
-    re.IGNORECASE,
 )
 LONG_NUMBER = lazy_pattern(r"(?<![\w.,:/-])\+?(?:\d ?){6,}\d(?![\w.,:/-]\d)")
 DIGIT = lazy_pattern(r"\d")
@@ -34,7 +36,6 @@ CHANGE = lazy_pattern(
     r"|\b(?:jetzt|neue?[rsnm]?|ab (?:sofort|heute|morgen)|verschoben|geändert|umgezogen|inzwischen|statt(?:dessen)?"
     r"|wieder|erhöht|gesenkt|verdoppelt|halbiert|verlängert|ersetzt|abgesagt|doch)\b"
     r"|改[到成为為了]|[换換][了成到]|搬[到完进進]|现在|現在|不再|[涨漲升降调調]到|加量|减量|減量|又|其实|其實|戒了|重新",
-    re.IGNORECASE,
 )
 ENDING = lazy_pattern(
     r"\b(?:quit|left|leaving|resigned|sold|g(?:ave|iven) (?:up|away)|got rid of|broke up with|cancell?ed|stopped"
@@ -43,7 +44,6 @@ ENDING = lazy_pattern(
     r"|\b(?:gekündigt|verlassen|verkauft|aufgegeben|aufgehört|abgemeldet|getrennt|(?:nicht|kein\w{0,2}) .{0,40}mehr"
     r"|übernommen|abgelöst|ersetzt|umgestiegen|gewechselt)\b"
     r"|辞[了掉职職]|離開|离开|[卖賣][了掉]|不再|退[了出掉]|停了|接替|接手|取代|[换換]成",
-    re.IGNORECASE,
 )
 CORRECTION = lazy_pattern(
     r"^\W*(?:(?:oh|ah|uh|um|hm|ach|äh)\b[\s,.:;!–-]*)?(?:(?:sorry|oops|whoops|no|nope|wait|hang on|hold on|actually"
@@ -56,7 +56,6 @@ OPINION = lazy_pattern(
     r"|back on|given up|gave up|stopped|started)\b|\b(?:ich|wir)\b.{0,40}\b(?:\w*mag|liebe|hasse|will|esse|trinke|nehme"
     r"|finde|halte|glaube)\b|\b(?:mag|liebe|hasse|esse|trinke|nehme|finde) (?:ich|wir)\b"
     r"|我.{0,10}(?:喜欢|喜歡|爱|愛|讨厌|討厭|吃|喝|想|觉得|覺得|认为|認為)",
-    re.IGNORECASE,
 )
 
 
@@ -66,7 +65,7 @@ def find_values(text: str) -> frozenset[str]:
     >>> sorted(find_values("The dentist is on Tuesday at 9:30, room 4."))
     ['4', '9:30', 'tuesday']
     """
-    return frozenset(found.lower().rstrip("s") for found in VALUE.findall(text[:MAX_CHARACTERS]))
+    return frozenset([found.rstrip("s") for found in VALUE.findall(text[:MAX_CHARACTERS].lower())])
 
 
 def number_formats(text: str) -> frozenset[str]:
@@ -83,7 +82,7 @@ def tells_change(text: str) -> bool:
     >>> [tells_change(each) for each in ("I moved to York.", "Yoga ist jetzt donnerstags.", "I live in York.")]
     [True, True, False]
     """
-    return CHANGE.search(text[:MAX_CHARACTERS]) is not None
+    return CHANGE.search(text[:MAX_CHARACTERS].lower()) is not None
 
 
 def tells_end(text: str) -> bool:
@@ -92,7 +91,7 @@ def tells_end(text: str) -> bool:
     >>> [tells_end(each) for each in ("I quit Acme.", "Den Golf habe ich verkauft.", "I like Acme.")]
     [True, True, False]
     """
-    return ENDING.search(text[:MAX_CHARACTERS]) is not None
+    return ENDING.search(text[:MAX_CHARACTERS].lower()) is not None
 
 
 def value_kinds(values: frozenset[str]) -> frozenset[str]:
@@ -120,7 +119,7 @@ def is_opinion(text: str) -> bool:
     >>> [is_opinion(each) for each in ("I really like olives.", "Ich trinke keinen Kaffee.", "The bus was late.")]
     [True, True, False]
     """
-    return OPINION.search(text[:MAX_CHARACTERS].replace("’", "'")) is not None
+    return OPINION.search(text[:MAX_CHARACTERS].lower().replace("’", "'")) is not None
 
 
 def confirms(reply: str, text: str) -> bool:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 
-from recollect.model import Memory
-from recollect.model.filter import FilterExpression
+from recollect.model import FilterExpression, Memory
 from recollect.store.base import Store
 from recollect.store.retrying import retried
 from recollect.text.hostile import find_suspicions

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import logging
 import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from os import PathLike
 from pathlib import Path
 
 from recollect.errors import InvalidInput, NotFound, StoreError
-from recollect.model import validation as check
-from recollect.model.memory import Clock
+from recollect.model import Clock, check
 from recollect.store.disk import Disk, create_private, locked, temporary_folder, translate_disk_errors
 from recollect.store.erasing import Receipt, receipt_from_dict
 from recollect.store.sqlite import SqliteStore
@@ -256,7 +254,7 @@ def restore(
         aside = path.with_name(replaced_name) if path.exists() else None
         _write_file(source, chosen, new, progress)
         warnings += _check_moment(new, moment)
-        with nobody_else(str(path)) if aside else contextlib.nullcontext():
+        with nobody_else(str(path)) if aside else nullcontext():
             undone, not_undone, erased = _bring_to_moment(new, receipts, moment, now)
             _record_backup(new, source, chosen, now)
             if aside:
@@ -320,11 +318,8 @@ def _write_file(folder: BackupFolder, manifest: Manifest, to: Path, progress: Pr
 def _receipts_in(path: Path, known: Sequence[Receipt]) -> tuple[list[Receipt], list[str]]:
     """The erasures that a file knows of, which is replaced, and a warning if it is too damaged to tell all of them."""
     try:
-        store = SqliteStore(str(path), lambda: datetime.now(UTC), readonly=True)
-        try:
+        with closing(SqliteStore(str(path), lambda: datetime.now(UTC), readonly=True)) as store:
             return store.receipts(), []
-        finally:
-            store.close()
     except StoreError as error:
         found = salvage_receipts(path, known)
         count = len({hash for each in found for hash in each.ids})
@@ -336,11 +331,8 @@ def _receipts_in(path: Path, known: Sequence[Receipt]) -> tuple[list[Receipt], l
 
 def _record_backup(new: Path, source: BackupFolder, chosen: Manifest, now: datetime) -> None:
     """A restored file knows the backup that it came from, so that an erasure can name it."""
-    store = SqliteStore(str(new), lambda: now)
-    try:
+    with closing(SqliteStore(str(new), lambda: now)) as store:
         store.record_backup(str(source.path.absolute()), chosen.moment)
-    finally:
-        store.close()
     finish_copy(str(new))
 
 
@@ -348,13 +340,10 @@ def _bring_to_moment(
     new: Path, receipts: Sequence[Receipt], moment: datetime | None, now: datetime
 ) -> tuple[int, tuple[str, ...], int]:
     """Undo what came after the moment, and erase again what was erased since."""
-    store = SqliteStore(str(new), lambda: now)
-    try:
+    with closing(SqliteStore(str(new), lambda: now)) as store:
         undone, not_undone = (0, ()) if moment is None else undo_after(store, moment)
         known = store.receipts()  # what is in the file in spite of them was written after them
         erasure = apply_receipts(store, [each for each in receipts if each not in known], now)
         erased = erasure.removed.get("memories", 0) if erasure else 0
-    finally:
-        store.close()
     finish_copy(str(new))
     return undone, not_undone, erased

@@ -65,11 +65,14 @@ class Manifest:
 class Seal(Protocol):
     """How files in the folder are named and protected."""
 
-    def name(self, content: bytes) -> str: ...
+    def name(self, content: bytes) -> str:
+        """The name of the file of a block."""
 
-    def close(self, name: str, content: bytes) -> bytes: ...
+    def close(self, name: str, content: bytes) -> bytes:
+        """The content of a file, sealed."""
 
-    def open(self, name: str, sealed: bytes) -> bytes: ...
+    def open(self, name: str, sealed: bytes) -> bytes:
+        """The content of a sealed file."""
 
 
 class PlainSeal:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model import Memory
-from recollect.model.filter import FilterExpression
+from recollect.model import FilterExpression, Memory
 from recollect.recall.neighbours import find_nearest
 from recollect.recall.statements import (
     CONFLICT_REASONS,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from recollect.chat import ChatModel, resolve_hook
+from recollect.chat import ChatModel, TimedHook, resolve_hook
 from recollect.errors import InvalidInput
-from recollect.model import Memory
-from recollect.model import validation as check
-from recollect.model.memory import lowest_trust
+from recollect.model import Memory, check, lowest_trust
 from recollect.text.stopwords import ENGLISH
 from recollect.text.words import stem, words
-from recollect.threads import call_within
 
 Period = Literal["daily", "weekly", "quarterly"]
 Summarise = Callable[[Sequence[Memory]], str]
@@ -32,7 +27,6 @@ TASK = (
     "You get JSON with texts that somebody noted. Summarise them in a few paragraphs, in the language of the texts, "
     'with every name, number and date that matters, and nothing that they do not say. Reply as {"summary": "…"}.'
 )
-log = logging.getLogger("recollect")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,32 +39,23 @@ class PeriodNote:
 
 
 class Summariser:
-    """Summaries by a model with one deadline for all of them; by rule where it fails or the time is over.
-
-    After a failure it is not called again: another note would wait just as long.
-    """
+    """Summaries by a model with one deadline for all of them; by rule where it fails or the time is over."""
 
     def __init__(self, summarise: Summarise | ChatModel | str, seconds: float) -> None:
         by_chat = partial(partial, summarise_by_chat)
-        self._summarise = resolve_hook(summarise, "summarise", by_chat, "memories to a text")
-        self._until = time.monotonic() + check.number(seconds, "deadline", low=1e-3)
-        self.failure = ""  # why notes are extracts instead
+        hook = resolve_hook(summarise, "summarise", by_chat, "memories to a text")
+        self._hook = TimedHook(hook, "summary", seconds, "Extracts are used instead.")
 
     def summary(self, memories: Sequence[Memory]) -> str | None:
         """A summary, or None when the rules have to do it."""
-        work = self._summarise
-        if work is None or self.failure:
-            return None
-        try:
-            text = call_within(lambda: work(memories), self._until - time.monotonic(), "the summary")
-            if not isinstance(text, str) or not text.strip():
-                raise ValueError(f"the summary must be a text, not {check.short_repr(text)}")
-        except Exception as problem:
-            self.failure = f"{type(problem).__name__}: {problem}"
-            log.warning("No summary: %s Extracts are used instead.", self.failure)
-            return None
-        visible = "".join(each if each.isprintable() or each == "\n" else " " for each in text)
-        return visible[:MAX_SUMMARY_CHARACTERS].strip()
+        return self._hook.call(memories, _check_summary)
+
+
+def _check_summary(text: object) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"the summary must be a text, not {check.short_repr(text)}")
+    visible = "".join(each if each.isprintable() or each == "\n" else " " for each in text)
+    return visible[:MAX_SUMMARY_CHARACTERS].strip()
 
 
 def summarise_by_chat(model: ChatModel, memories: Sequence[Memory]) -> str:

@@ -21,9 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput, StoreError
-from recollect.model import Edge, Memory, Use
-from recollect.model.json_records import to_json
-from recollect.model.memory import STATUSES, Clock
+from recollect.model import STATUSES, Clock, Edge, Memory, Use, to_json
 from recollect.store.base import Rows, Store, StoredChunk, Transaction
 from recollect.store.registry import open_store
 from recollect.store.retrying import retried

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from os import PathLike, fspath
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from recollect.embed import Embedder, TokenEmbedder, embed_accepted, version_named
 from recollect.errors import EmbeddingError, InvalidInput, StoreError
-from recollect.model import validation as check
+from recollect.model import check
 from recollect.store.base import EncodedText, LastBackup, Space
 from recollect.store.postgres.connections import without_password
 from recollect.store.sqlite.embedding_cache import APPLICATION_ID as CACHE_APPLICATION_ID
@@ -50,15 +50,23 @@ class Inspector(Protocol):
     """A memory under examination: what is checked in the same way wherever it is stored."""
 
     @property
-    def space(self) -> Space | None: ...
+    def space(self) -> Space | None:
+        """The model whose vectors are stored."""
 
-    def texts(self) -> dict[str, str]: ...
+    def texts(self) -> dict[str, str]:
+        """By id: the text that is embedded."""
 
-    def vectors(self) -> dict[str, NDArray[np.float64]]: ...
+    def vectors(self) -> dict[str, NDArray[np.float64]]:
+        """By id: the stored vector."""
 
-    def without_sketches(self) -> set[str]: ...
+    def without_sketches(self) -> set[str]:
+        """The ids of memories with a vector and without a token sketch."""
 
-    def folders(self) -> dict[str, str]: ...
+    def folders(self) -> dict[str, str]:
+        """By collection: the folder that is indexed."""
+
+    def findings(self, now: datetime) -> list[Finding]:
+        """What is wrong in the tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +118,13 @@ class Doctor:
             return before
         if _is_server(fspath(self.path)):
             return self._repair_server(before)
-        with contextlib.suppress(PermissionError):  # only its owner may; then it stays a finding
+        with suppress(PermissionError):  # only its owner may; then it stays a finding
             os.chmod(before.path, stat.S_IMODE(os.stat(before.path).st_mode) & ~OTHERS_WRITE)
         if any(each.name == DAMAGED_CACHE for each in before.findings):
             for suffix in ("", "-wal", "-shm"):
                 Path(before.path + CACHE_SUFFIX + suffix).unlink(missing_ok=True)
         beyond_repair = any(each.name in UNREADABLE and not each.fix for each in before.findings)
-        backup = None if beyond_repair else self._repair_content(before)
-        after = self.diagnose()
-        remaining = {finding.name for finding in after.findings}
-        mended = tuple(each for each in before.findings if each.fix and each.name not in remaining)
-        return DoctorReport(before.path, after.findings, mended, backup, after.last_backup)
+        return self._diagnose_again(before, None if beyond_repair else self._repair_content(before))
 
     def rebuild(self) -> DoctorReport:
         """Make everything that is derived from the texts again: words, told times, indexes and, with an embedder,
@@ -131,8 +135,7 @@ class Doctor:
         if _is_server(fspath(self.path)):
             return self._repair_server(report, rebuild=True)
         backup = self._repair_content(report, rebuild=True)
-        after = self.diagnose()
-        return DoctorReport(report.path, after.findings, backup=backup, last_backup=after.last_backup)
+        return replace(self.diagnose(), path=report.path, backup=backup)
 
     def salvage(self, to: str | PathLike[str]) -> SalvageReport:
         """Write what can be read of a file that is beyond repair to a new one; see salvage.py."""
@@ -149,15 +152,12 @@ class Doctor:
         accepted = any(each.name == WRONG_CHECKSUMS for each in before.findings)
         if accepted:
             accept_pages(before.path, backup)
-        inspector = FileInspector(before.path)
-        try:
+        with closing(FileInspector(before.path)) as inspector:
             if not accepted:
                 inspector.copy_to(backup)
             shutil.copymode(before.path, backup)
             unreadable = not accepted and any(each.name in (*UNREADABLE, OLDER_FORMAT) for each in before.findings)
             vectors = {} if unreadable else self._make_vectors(inspector, all=rebuild)
-        finally:
-            inspector.close()
         repair_file(before.path, self.clock, vectors, self._space if vectors else None, rebuild or accepted)
         checkpoint_log(before.path)
         return backup
@@ -172,32 +172,28 @@ class Doctor:
         except StoreError as error:
             yield Finding(NOT_OPENED, "error", str(error), "Nothing can be recalled from it.")
             return
-        try:
-            findings = inspector.findings(check.moment(self.clock(), "the clock"))
-            yield from findings
-            if not any(each.name in UNREADABLE for each in findings):
-                yield from self._check_folders(inspector)
-                yield from self._check_vectors(inspector)
-        except StoreError as error:
-            yield Finding(NOT_READ, "error", str(error), "Recalls may fail, too.")
-        finally:
-            inspector.close()
+        with closing(inspector):
+            try:
+                yield from self._check_tables(inspector)
+            except StoreError as error:
+                yield Finding(NOT_READ, "error", str(error), "Recalls may fail, too.")
 
     def _repair_server(self, before: DoctorReport, rebuild: bool = False) -> DoctorReport:
         """No copy is made: a repair is one transaction, and dumps are the business of the server's operator."""
         from recollect.store.postgres.inspection import PostgresInspector
 
-        inspector = PostgresInspector(fspath(self.path), self.clock)
-        try:
+        with closing(PostgresInspector(fspath(self.path), self.clock)) as inspector:
             unreadable = any(each.name in UNREADABLE for each in before.findings)
             vectors = {} if unreadable else self._make_vectors(inspector, all=rebuild)
             inspector.repair(vectors, self._space if vectors else None, rebuild)
-        finally:
-            inspector.close()
+        return self._diagnose_again(before)
+
+    def _diagnose_again(self, before: DoctorReport, backup: str | None = None) -> DoctorReport:
+        """The report after a repair: what is left, and what is mended."""
         after = self.diagnose()
         remaining = {finding.name for finding in after.findings}
         mended = tuple(each for each in before.findings if each.fix and each.name not in remaining)
-        return DoctorReport(before.path, after.findings, mended)
+        return replace(after, path=before.path, mended=mended, backup=backup)
 
     @property
     def _space(self) -> Space | None:
@@ -285,15 +281,18 @@ class Doctor:
                     "has it open and the disk has room for a copy.",
                     "adds them, if nothing else has it open",
                 )
-            findings = inspector.findings(check.moment(self.clock(), "the clock"))
-            yield from findings
-            if not any(each.name in UNREADABLE for each in findings):
-                yield from self._check_folders(inspector)
-                yield from self._check_vectors(inspector)
+            yield from self._check_tables(inspector)
         except StoreError as error:
             yield Finding(NOT_READ, "error", str(error), DAMAGED_PAGES)
         finally:
             inspector.close()
+
+    def _check_tables(self, inspector: Inspector) -> Iterator[Finding]:
+        findings = inspector.findings(check.moment(self.clock(), "the clock"))
+        yield from findings
+        if not any(each.name in UNREADABLE for each in findings):
+            yield from self._check_folders(inspector)
+            yield from self._check_vectors(inspector)
 
     def _check_folders(self, inspector: Inspector) -> Iterator[Finding]:
         folders = inspector.folders()

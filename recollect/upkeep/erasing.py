@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -18,10 +18,7 @@ import numpy as np
 from recollect.embed import Embedder
 from recollect.embed.cache import CachedEmbedder, text_hashes
 from recollect.errors import InvalidInput
-from recollect.model import Memory
-from recollect.model.filter import FilterExpression
-from recollect.model.memory import STATUSES
-from recollect.model.validation import micros
+from recollect.model import STATUSES, FilterExpression, Memory, micros
 from recollect.store.base import Bound, Store
 from recollect.store.disk import COPIES, remove_leftovers
 from recollect.store.erasing import Erasure, Receipt, Remaining, hash_id, receipt_from_dict
@@ -80,11 +77,8 @@ def open_caches(store: Store, embedder: Embedder | None) -> Iterator[Sequence[Sq
     ):
         yield caches
         return
-    cache = SqliteEmbeddingCache(beside)
-    try:
+    with closing(SqliteEmbeddingCache(beside)) as cache:
         yield [*caches, cache]
-    finally:
-        cache.close()
 
 
 @retried

@@ -13,9 +13,8 @@ from os import PathLike
 from pathlib import Path
 
 from recollect.errors import InvalidInput
-from recollect.model import JsonObject, Memory
-from recollect.model.json_records import EXPORT_FORMAT, to_json
-from recollect.model.memory import STATUSES
+from recollect.model import STATUSES, JsonObject, Memory, to_json
+from recollect.model.json_records import EXPORT_FORMAT
 from recollect.store.base import Rows, Store
 from recollect.store.retrying import retried
 from recollect.text.words import slug

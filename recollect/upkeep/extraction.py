@@ -5,20 +5,16 @@ OpenMem and robotmem search both fields beside the text; OpenMem's users have a 
 
 from __future__ import annotations
 
-import logging
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from recollect.chat import ChatModel, one_line, resolve_hook
-from recollect.model import Memory
-from recollect.model import validation as check
+from recollect.chat import ChatModel, TimedHook, one_line, resolve_hook
+from recollect.model import Memory, check
 from recollect.store.base import Store
 from recollect.text.entity_names import find_names
-from recollect.threads import call_within
 
 ExtractFields = Callable[[str], Mapping[str, Any]]  # from a text to {"gist": …, "entities": […]}
 Progress = Callable[[int, int], None]
@@ -33,7 +29,6 @@ TASK = (
     "written as in the text, and summarise it in one sentence in its language. Reply as "
     '{"gist": "…", "entities": ["…"]}.'
 )
-log = logging.getLogger("recollect")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +55,12 @@ class Extractor:
     def __init__(self, known: Sequence[str], extract: ExtractFields | ChatModel | str | None, seconds: float) -> None:
         self._known = known
         by_chat, function = partial(partial, extract_by_chat), "a text to an object with gist and entities"
-        self._extract = resolve_hook(extract, "extract", by_chat, function)
-        self._until = time.monotonic() + check.number(seconds, "deadline", low=1e-3)
-        self.by_model, self.failure = 0, ""
+        hook = resolve_hook(extract, "extract", by_chat, function)
+        self.hook = TimedHook(hook, "extraction", seconds, "The rules do the rest.")
 
     def extraction(self, text: str) -> Extraction:
-        work = self._extract
-        if work is not None and not self.failure:
-            try:
-                found = call_within(lambda: work(text), self._until - time.monotonic(), "the extraction")
-                checked = check_extraction(found, text)
-                self.by_model += 1
-                return checked
-            except Exception as problem:
-                self.failure = f"{type(problem).__name__}: {problem}"
-                log.warning("No extraction by a model: %s The rules do the rest.", self.failure)
-        return extract_by_rules(text, self._known)
+        found = self.hook.call(text, lambda reply: check_extraction(reply, text))
+        return extract_by_rules(text, self._known) if found is None else found
 
 
 def extract_by_rules(text: str, known: Sequence[str] = ()) -> Extraction:
@@ -126,4 +111,4 @@ def extract_missing(
                 )
 
             changed += transaction.revise(id, filled).action == "changed"
-    return ExtractSummary(len(missing), changed, extractor.by_model, extractor.failure)
+    return ExtractSummary(len(missing), changed, extractor.hook.done, extractor.hook.failure)

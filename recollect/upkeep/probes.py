@@ -1,17 +1,20 @@
-"""Probes: tries whether embedding, vector search and word search work."""
+"""Tests of embedding and searching (O20), and a note about languages that the embedder was not trained on."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 
 from recollect.embed import Embedder, embed_texts
+from recollect.embed.base import knows_language, language_note
 from recollect.errors import RecollectError
 from recollect.recall.bm25 import Bm25Query, search
 from recollect.recall.similarity import nearest
 from recollect.store.base import Snapshot, Space, Store, Term, check_space
+from recollect.text.languages import detect_language
 
 QUERY = "Can this be found?"
 
@@ -67,3 +70,23 @@ def _words(snapshot: Snapshot, now: datetime) -> Probe:
     query = Bm25Query((Term("found"),), {"text": 1.0})
     matches = search(snapshot, snapshot.scope(None, ("active",), now), query, 1)
     return Probe(True, f"{matches.documents:,} memories are searched")
+
+
+SAMPLE = 64  # memories, the newest
+MIN_SHARE = 0.2  # of the sample in other languages, for a note
+
+
+def memory_language_note(store: Store, embedder: Embedder | None, now: datetime) -> str:
+    """A sentence about the most frequent language of the memories that the embedder was not trained on, or none."""
+    if knows_language(embedder, "") or embedder is None:  # it knows all, or cannot say
+        return ""
+    try:
+        with store.snapshot() as snapshot:
+            texts = snapshot.texts(snapshot.page(snapshot.scope(None, ("active",), now), "newest", SAMPLE))
+    except RecollectError:  # of a damaged file; status is there to tell about it
+        return ""
+    languages = Counter(map(detect_language, texts))
+    others = {language: count for language, count in languages.items() if not knows_language(embedder, language)}
+    if sum(others.values()) < MIN_SHARE * len(texts) or not others:
+        return ""
+    return language_note(embedder, max(others, key=lambda language: (others[language], language)))

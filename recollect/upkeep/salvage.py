@@ -14,8 +14,7 @@ from recollect.embed import Embedder
 from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.ingest.imports.importer import Importer, numbered_records
 from recollect.ingest.writer import Writer
-from recollect.model import JsonObject
-from recollect.model.json_records import to_json
+from recollect.model import JsonObject, to_json
 from recollect.store.sqlite.salvage import Salvaged, salvage_memories, salvage_receipts
 from recollect.store.sqlite.store import SqliteStore
 from recollect.upkeep.erasing import apply_receipts

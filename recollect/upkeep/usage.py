@@ -10,11 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from recollect.errors import InvalidInput
-from recollect.model import Memory
-from recollect.model import validation as check
-from recollect.model.filter import FilterExpression
-from recollect.model.memory import STATUSES
-from recollect.model.validation import micros
+from recollect.model import STATUSES, FilterExpression, Memory, check, micros
 from recollect.store.base import Flags, Floats, Rows, Scope, Snapshot, Store
 from recollect.store.retrying import retried
 from recollect.store.use_days import day_begins
@@ -97,8 +93,7 @@ def read_usage(
     periods: int = 12,
 ) -> Usage:
     """The use of the memories that pass a filter; ``limit`` memories in each list."""
-    if period not in PERIODS:
-        raise InvalidInput(f"period must be one of {', '.join(PERIODS)}, not {check.short_repr(period)}.")
+    check.choice(period, "period", PERIODS)
     most = check.count(limit, "limit")
     starts = _period_starts(now, period, check.count(periods, "periods"))
     with store.snapshot() as snapshot:
@@ -137,8 +132,7 @@ def use_values(snapshot: Snapshot, name: str, rows: Rows) -> Floats:
 
 def select_by_use(snapshot: Snapshot, scope: Scope, sort: str, ascending: bool, use: Mapping[str, Any] | None) -> Rows:
     """The rows in scope that meet conditions on their use, in this order; ties by creation, newest first."""
-    if sort not in SORT_ORDERS:
-        raise InvalidInput(f"sort must be one of {', '.join(SORT_ORDERS)}, not {check.short_repr(sort)}.")
+    check.choice(sort, "sort", SORT_ORDERS)
     if ascending and sort in ("newest", "oldest"):
         raise InvalidInput("ascending is for counters and moments of use; of newest and oldest, name the other one.")
     conditions = _check_conditions({} if use is None else use)

@@ -28,8 +28,8 @@ Mutant = tuple[str, str, str, str]
 
 ROBOTMEM, OPENCLAW = "systems/robotmem/recipe.py", "systems/openclaw/recipe.py"
 ABMIND, BOOSTS, FULL_TEXT = "systems/abmind/recipe.py", "systems/abmind/stages.py", "systems/abmind/full_text.py"
-OPENMEM, COMPETITION = "systems/openmem/recipe.py", "systems/openmem/stages.py"
-JEFFSBRAIN, INTENT, MODES = (f"systems/jeffsbrain/{name}.py" for name in ("recipe", "intent", "modes"))
+OPENMEM, COMPETITION = "systems/openmem/recipe.py", "systems/openmem/recipe.py"
+JEFFSBRAIN, INTENT, MODES = (f"systems/jeffsbrain/{name}.py" for name in ("recipe", "intent", "fusion"))
 
 MUTANTS: list[Mutant] = [
     # robotmem
@@ -45,12 +45,12 @@ MUTANTS: list[Mutant] = [
     (ROBOTMEM, '"vectors": "vec_only"', '"vectors": "vectors"', "R7"),
     (ROBOTMEM, "real_weight: float = 1.5", "real_weight: float = 1.4", "R8"),
     (ROBOTMEM, "min_confidence: float = 0.3", "min_confidence: float = 0.29", "R9"),
-    ("systems/robotmem/stages.py", "values[: run.k].max()", "values.max()", "R14"),
+    ("systems/robotmem/recipe.py", "values[: run.k].max()", "values.max()", "R14"),
     (ROBOTMEM, '("access", "return")', '("access",)', "R15"),
     (ROBOTMEM, "confidence_decay: float = 0.99", "confidence_decay: float = 0.98", "R17"),
-    ("systems/robotmem/cues.py", "round(1 - float(", "round(2 - float(", "R5"),
+    ("systems/robotmem/recipe.py", "round(1 - float(", "round(2 - float(", "R5"),
     (ROBOTMEM, "session=session,  # R10", "session=None,", "R10"),
-    ("systems/robotmem/cues.py", 'run.scope, "oldest"', 'run.scope, "newest"', "R10"),
+    ("systems/robotmem/recipe.py", 'run.scope, "oldest"', 'run.scope, "newest"', "R10"),
     (ROBOTMEM, "context=context_filter,", "", "R12"),
     (
         "model/matching.py",
@@ -59,9 +59,9 @@ MUTANTS: list[Mutant] = [
         "R12",
     ),
     ("model/matching.py", "        return a is b\n", "        return bool(a == b)\n", "R12"),
-    ("systems/robotmem/stages.py", "math.inf if each is None else each", "-1 if each is None else each", "R13"),
+    ("systems/robotmem/recipe.py", "math.inf if each is None else each", "-1 if each is None else each", "R13"),
     ("model/matching.py", "apart <= near.within or math.isclose", "apart < near.within and not math.isclose", "R13"),
-    ("systems/robotmem/stages.py", '"real"}', '"sim"}', "R8"),
+    ("systems/robotmem/recipe.py", '"real"}', '"sim"}', "R8"),
     ("recall/run.py", 'CONTAINED_KINDS = ("cue", "stage", "after")', 'CONTAINED_KINDS = ("stage", "after")', "R16"),
     (
         "systems/robotmem/robot.py",
@@ -78,14 +78,14 @@ MUTANTS: list[Mutant] = [
     ("systems/robotmem/robot.py", '.startswith(("{", "["))', '.startswith(("{",))', "R11"),
     ("store/rows.py", '{} if value == "{}" else json.loads(value)', '{} if value == "{}" else value', "R11"),
     # OpenClaw and QMD
-    ("systems/openclaw/keywords.py", "replace(self._words(), every=True)", "self._words()", "O7"),
+    ("systems/openclaw/recipe.py", "replace(self._words(), every=True)", "self._words()", "O7"),
     ("recall/fusion.py", 'total("1 + r", leaf(1.0, "1"), r)', 'total("1 + r", leaf(2.0, "1"), r)', "O8"),
     (OPENCLAW, "candidate_multiplier: int = 4", "candidate_multiplier: int = 3", "O9"),
     (OPENCLAW, "vector_weight: float = 0.7", "vector_weight: float = 0.6", "O10"),
     (OPENCLAW, "text_weight: float = 0.3", "text_weight: float = 0.4", "O10"),
     (OPENCLAW, "MIN_SCORE = 0.35", "MIN_SCORE = 0.34", "O11"),
     (OPENCLAW, "k=6,", "k=7,", "O11"),
-    ("systems/openclaw/keywords.py", "scores >= self.minimum", "scores > self.minimum", "O11"),
+    ("systems/openclaw/recipe.py", "scores >= self.minimum", "scores > self.minimum", "O11"),
     ("ingest/chunking.py", "tokens: int = 400", "tokens: int = 380", "O13"),
     ("ingest/chunking.py", "overlap: int = 80", "overlap: int = 60", "O13"),
     ("ingest/chunking.py", "best = self._start_within_line(lowest, best)", "pass", "O13"),
@@ -103,8 +103,8 @@ MUTANTS: list[Mutant] = [
         'sources: tuple[Source, ...] = ("memory", "sessions")',
         "O3",
     ),
-    ("embed/openai.py", "text-embedding-3-small", "text-embedding-3-large", "O5"),
-    ("embed/gemini.py", '"gemini-embedding-001"', '"gemini-embedding-002"', "O5"),
+    ("embed/services.py", "text-embedding-3-small", "text-embedding-3-large", "O5"),
+    ("embed/services.py", '"gemini-embedding-001"', '"gemini-embedding-002"', "O5"),
     (OPENCLAW, 'vector_weight / weight_sum, over="itself"', 'vector_weight / weight_sum, over="best"', "O6"),
     ("config/__init__.py", "[*current.value, *added]", "[*added]", "O12"),
     (
@@ -156,10 +156,10 @@ MUTANTS: list[Mutant] = [
     ("systems/openclaw/workspace.py", 'start.get("from")', "None", "O2"),
     ("ingest/documents.py", "(chunk.first, chunk.last),", "(chunk.first, chunk.first),", "O4"),
     ("store/rows.py", "else (first, last))", "else (first, first))", "O4"),
-    ("config/status_report.py", "fallback=choice.is_fallback", "fallback=False", "O19"),
-    ("config/status_report.py", "chunks=len(store.chunk_ids(collection))", "chunks=len(files) + 1", "O19"),
-    ("config/status_report.py", "return Probe(False, choice.reason)", "return Probe(True, choice.reason)", "O19"),
-    ("config/status_report.py", 'space["name"] != choice.embedder.name', "False", "O19"),
+    ("config/apply.py", "fallback=choice.is_fallback", "fallback=False", "O19"),
+    ("config/apply.py", "chunks=len(store.chunk_ids(collection))", "chunks=len(files) + 1", "O19"),
+    ("config/apply.py", "return Probe(False, choice.reason)", "return Probe(True, choice.reason)", "O19"),
+    ("config/apply.py", 'space["name"] != choice.embedder.name', "False", "O19"),
     ("cli/inspect.py", '"  (the fallback)" if report.fallback', '"" if report.fallback', "O19"),
     # abmind
     (FULL_TEXT, 'leaf(0.1, "for each recall")', 'leaf(0.2, "for each recall")', "A5"),
@@ -199,7 +199,7 @@ MUTANTS: list[Mutant] = [
     ("store/sqlite/store.py", "RECALL_TIMES = 20", "RECALL_TIMES = 19", "A17"),
     (ABMIND, 'RecordUse(("recall",))', 'RecordUse(("access",))', "A17"),
     (ABMIND, '"MEMORY_SEARCH_MODE") or "hybrid"', '"MEMORY_SEARCH_MODE") or "keyword"', "A18"),
-    ("embed/ollama.py", 'MODEL = "nomic-embed-text"', 'MODEL = "nomic-embed"', "A18"),
+    ("embed/services.py", 'MODEL = "nomic-embed-text"', 'MODEL = "nomic-embed"', "A18"),
     ("recall/trace.py", "Stage {step.name}: {hits} hit", "Stage {step.name} {hits} hit", "A19"),
     (
         ABMIND,
@@ -245,8 +245,8 @@ MUTANTS: list[Mutant] = [
         "M8",
     ),
     # Jeffs Brain
-    ("systems/jeffsbrain/rank_fusion.py", "DEFAULT_K = 60.0", "DEFAULT_K = 61.0", "J1"),
-    ("systems/jeffsbrain/rank_fusion.py", 'value is None or value == ""', "not value", "J1"),
+    ("systems/jeffsbrain/fusion.py", "DEFAULT_K = 60.0", "DEFAULT_K = 61.0", "J1"),
+    ("systems/jeffsbrain/fusion.py", 'value is None or value == ""', "not value", "J1"),
     (JEFFSBRAIN, "rrf_k: float = 60", "rrf_k: float = 59", "J1"),
     (JEFFSBRAIN, "top_k: int = 10", "top_k: int = 11", "J3"),
     (JEFFSBRAIN, "candidate_k: int = 60", "candidate_k: int = 61", "J3"),
@@ -260,7 +260,7 @@ MUTANTS: list[Mutant] = [
     (INTENT, "not rollup and dated", "dated", "J9"),
     ("text/query_language.py", '("de", "het", "een", "en", "of")', '("de", "een", "en", "of")', "J12"),
     ("text/query_language.py", '("de", "het", "een", "en", "of")', '("het", "een", "en", "of")', "J12"),
-    ("systems/jeffsbrain/query_cue.py", "MIN_TERM_LENGTH = 3", "MIN_TERM_LENGTH = 2", "J12"),
+    ("systems/jeffsbrain/cues.py", "MIN_TERM_LENGTH = 3", "MIN_TERM_LENGTH = 2", "J12"),
     (JEFFSBRAIN, "trigram_threshold: float = 0.3", "trigram_threshold: float = 0.31", "J13"),
     (JEFFSBRAIN, '"tags": 4.0', '"tags": 3.0', "J18"),
     (MODES, '"hybrid" if self.mode == "auto" else self.mode', '"semantic" if self.mode == "auto" else self.mode', "J2"),
@@ -284,7 +284,7 @@ MUTANTS: list[Mutant] = [
     ("recall/run.py", "if self.seconds_left() == 0:", "if False:", "J15"),
     ("recall/pipeline.py", "        run.check_deadline()\n", "        pass\n", "J15"),
     ("recall/cues/plans.py", "for cue in self._cues:", "for cue in self._cues + self._cues[-1:]:", "J15"),
-    ("aio.py", "return await asyncio.to_thread(self.sync.recall,", "return self.sync.recall(", "J15"),
+    ("threads.py", "return await to_thread(work, ", "return work(", "J15"),
     (MODES, 'return "empty_candidates"', 'return "empty"', "J16"),
     (MODES, '"attempts": [', '"tries": [', "J17"),
     (JEFFSBRAIN, '"title": 10.0', '"title": 9.0', "J18"),

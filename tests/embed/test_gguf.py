@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from recollect import EmbeddingError, InvalidInput, Mind
 from recollect.embed import GgufEmbedder, IdentifiedEmbedder, embed_texts, resolve_embedder
-from recollect.embed.gguf_file import read_metadata
+from recollect.embed.gguf import read_metadata
 
 HAS_LLAMA = importlib.util.find_spec("llama_cpp") is not None
 needs_llama = pytest.mark.skipif(not HAS_LLAMA, reason="llama-cpp-python is not installed: run 'make test-gguf'")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.rerank import ChatReranker, RerankError, rerank_texts
-from recollect.rerank.chat import parse_scores
+from recollect.rerank.services import parse_scores
 
 from .kit import CUPS, Reply, Request, service
 

@@ -12,7 +12,7 @@ import pytest
 
 from recollect import InvalidInput
 from recollect.rerank import HttpReranker, RerankError, rerank_texts
-from recollect.rerank.http import KEY_VARIABLE
+from recollect.rerank.services import KEY_VARIABLE
 
 from .kit import CUPS, Reply, Request, service
 

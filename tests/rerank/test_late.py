@@ -13,7 +13,7 @@ from recollect.embed.local import LocalEmbedder
 from recollect.recall.default import default
 from recollect.recall.stages.rerank import Rerank
 from recollect.rerank import LateInteraction, Reranker, rerank_texts
-from recollect.rerank.late_interaction import content_weight
+from recollect.rerank.local import content_weight
 
 MEMORIES = [
     "Anna likes to eat at the new place near the station.",

@@ -84,6 +84,7 @@ def test_the_best_are_those_of_an_exhaustive_search(
             among = np.random.default_rng(seed).random(sizes[segment]) < 0.5
             assert found.counts(among).tolist() == np.count_nonzero((expected > 0) & among, axis=1).tolist()
             some = np.flatnonzero(among)
+            assert found.at(some[::-1]) == pytest.approx(expected.reshape(len(terms), -1)[:, some[::-1]])
             assert all(found.frequencies(at, some) == pytest.approx(expected[at][some]) for at in range(len(terms)))
     every = [
         corpus.exhaustive(search, segment, corpus.frequencies(segment, terms, fields)) for segment in range(len(sizes))

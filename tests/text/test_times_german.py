@@ -8,6 +8,8 @@ from .time_kit import read, rows
 
 QUESTIONS = """
 Was war heute vor einem Jahr? | 2025-05-20
+Wo war ich letztes Jahr um diese Zeit? | 2025-05-01..2025-06-01
+Was tat ich um diese Zeit letzte Woche? | 2026-05-13
 Was lief im Laufe der Woche? | 2026-05-18..2026-05-25
 Was war in den 90ern? | 1990-01-01..2000-01-01
 Was war in den Achtzigern? | 1980-01-01..1990-01-01

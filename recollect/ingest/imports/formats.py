@@ -24,7 +24,7 @@ from recollect.ingest.imports.sources import (
     open_json_files,
     open_source,
 )
-from recollect.model import validation as check
+from recollect.model import check
 from recollect.store.other_databases import is_database, open_database
 
 

@@ -17,15 +17,8 @@ from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectEr
 from recollect.ingest.imports.sources import SourceRecord
 from recollect.ingest.secrets import SecretsPolicy, clean_memory
 from recollect.ingest.writer import STORED_WITHOUT_VECTORS, Writer, embed_missing_vectors
-from recollect.model import Edge, EntityEdge, Memory
-from recollect.model import validation as check
-from recollect.model.json_records import (
-    EXPORT_FORMAT,
-    earlier_version_from_json,
-    edge_from_json,
-    entity_edge_from_json,
-    memory_from_json,
-)
+from recollect.model import Edge, EntityEdge, Memory, check, edge_from_json, entity_edge_from_json, memory_from_json
+from recollect.model.json_records import EXPORT_FORMAT, earlier_version_from_json
 from recollect.store.base import Transaction, WriteResult
 from recollect.store.text_fields import embedding_text
 

@@ -23,10 +23,8 @@ from recollect.ingest.imports.sources import (
     open_source,
     source_name,
 )
-from recollect.model import JsonObject
-from recollect.model import validation as check
-from recollect.model.limits import check_limit, limit, limit_message
-from recollect.model.memory import FIELDS
+from recollect.model import FIELDS, JsonObject, check, check_limit, limit
+from recollect.model.limits import limit_message
 
 EXPORT_TYPES = ("recollect", "former", "edge", "entity_edge")  # types of record that only an export has
 ALIASES = {"content": "text", "created_at": "created", "updated_at": "updated"}

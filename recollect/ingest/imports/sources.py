@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from recollect.errors import InvalidInput
-from recollect.model import JsonObject
-from recollect.model.limits import check_limit, limit, limit_message
+from recollect.model import JsonObject, check_limit, limit
+from recollect.model.limits import limit_message
 
 Source = str | PathLike[str]  # a path, or - for stdin
 READ_CHARACTERS = 1 << 18  # at a time; more when one value needs more

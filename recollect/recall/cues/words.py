@@ -66,5 +66,12 @@ def format_term(term: Term) -> str:
     """A term as the query language writes it; parts of compounds, compounds with a word and related words as such."""
     if term.part_of:
         return f"{term.word} {'in' if term.word in term.part_of else 'for'} {term.part_of}"
-    written = {"prefix": f"{term.word}*", "phrase": f'"{term.word}"', "compound": f"compounds of {term.word}"}
-    return written.get(term.match, term.word)
+    match term.match:
+        case "prefix":
+            return f"{term.word}*"
+        case "phrase":
+            return f'"{term.word}"'
+        case "compound":
+            return f"compounds of {term.word}"
+        case _:
+            return term.word

@@ -60,8 +60,8 @@ class SessionScore:
         owners = (run.snapshot.strings(name, hits.keys) for name in ("collection", "user"))
         names = list(zip(*owners, sessions, strict=True))
         best: dict[tuple[str, ...], float] = {}
-        lent = hits.score.values.copy()
-        for at in np.lexsort((-lent, hits.page)).tolist():
+        lent = hits.score.values.tolist()
+        for at in np.lexsort((-hits.score.values, hits.page)).tolist():
             if sessions[at]:
                 lent[at] = best[names[at]] = max(best.get(names[at], lent[at]), lent[at])
         first = _first_page(hits)
@@ -282,7 +282,7 @@ def _first_page(hits: Hits) -> NDArray[np.int64]:
 
 def _coherence(vectors: NDArray[np.float32], names: list[tuple[str, ...]]) -> float:
     """The mean cosine within sessions minus that between sessions; 0 where there are no such pairs."""
-    has_one = ~np.isnan(vectors).any(axis=1) if vectors.shape[1] else np.zeros(len(vectors), dtype=np.bool_)
+    has_one = ~np.isnan(vectors[:, 0]) if vectors.shape[1] else np.zeros(len(vectors), dtype=np.bool_)
     known = sorted(np.flatnonzero(has_one).tolist(), key=names.__getitem__)
     inside = pairs = 0.0
     for name, group in groupby(known, key=names.__getitem__):

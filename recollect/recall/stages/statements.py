@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -19,7 +19,7 @@ from recollect.store.told_times import as_intervals
 from recollect.text.classify import asks_about_assistant, is_message
 from recollect.text.entity_names import MAX_NAME_CHARACTERS, find_names
 from recollect.text.question_kinds import OPINION_WORDS, asks_for_opinion
-from recollect.text.question_time import QuestionTime, question_time
+from recollect.text.question_time import QuestionTime, asks_for_past_state, question_time
 from recollect.text.residence import ResidenceQuestion, residence_question
 from recollect.text.statements import number_formats
 from recollect.text.words import words
@@ -62,18 +62,20 @@ class StatementTime:
         if during:
             time = "during" if len(during) == 1 else ""
         first = np.flatnonzero((hits.page == hits.page.min(initial=0)) & (hits.keys > 0))[: self.head]
-        statements = Statements.of(run.snapshot, hits.keys[first])
+        rows = hits.keys[first]
+        statements = Statements.of(run.snapshot, rows, texts=run.texts(rows))
         scores = hits.score.values[first]
         residence = None
-        if time and (time != "during" or run.query.repeats):
+        lasts = bool(during) and asks_for_past_state(question)
+        if time and (time != "during" or run.query.repeats or lasts):
             residence = residence_question(question, [term.word for term in run.query.subject])
         if residence is not None:
             members, best = self._residences(statements, scores, residence, time), float(scores.max())
         else:
-            members = self._same_statements(run, hits.keys[first], scores, statements, time)
+            members = self._same_statements(run, rows, scores, statements, time)
             best = float(scores[members].max())
         if during:
-            members = _until(statements, members, *during[0])
+            members = _until(statements, members, *during[0], lasts)
         return self._lift(run, hits, first, statements, members, time or "now", best)
 
     def _same_statements(
@@ -92,15 +94,21 @@ class StatementTime:
     def _group(
         self, run: Run, keys: Rows, scores: Floats, statements: Statements, leader: int, time: QuestionTime
     ) -> list[int]:
-        opinion = time == "now" and asks_for_opinion(run.query.repeats or run.trace.query)
         members = [leader]
+        if time:
+            members += self._same_as(run, keys, scores, statements, leader, time)
+        return members + [at for at in statements.corrections(members) if at not in members]
+
+    def _same_as(
+        self, run: Run, keys: Rows, scores: Floats, statements: Statements, leader: int, time: QuestionTime
+    ) -> Iterator[int]:
+        opinion = time == "now" and asks_for_opinion(run.query.repeats or run.trace.query)
         names = statements.name_words(leader).difference(run.query.words)
-        formats = number_formats(statements.texts[leader])
-        for at in range(len(scores)) if time else ():
-            pair, share = keys[[leader, at]], scores[at] / scores[leader]
-            difference = statements.difference(at, leader) if share >= min(self.ratios.values()) else None
+        formats, lowest = number_formats(statements.texts[leader]), min(self.ratios.values())
+        for at, share in enumerate((scores / scores[leader]).tolist()):
+            difference = statements.difference(at, leader) if share >= lowest else None
             same = difference is not None and share >= self.ratios[difference]
-            same = same and (difference == "end" or self._matches(run, pair))
+            same = same and (difference == "end" or self._matches(run, keys[[leader, at]]))
             same = same and (difference == "end" or _about_the_same(run, statements, keys, at, leader))
             # What is over need not have any word of the query, if it names what the best statement names.
             same = same or bool(names and statements.tells_end(at, leader, names))
@@ -110,10 +118,9 @@ class StatementTime:
                 and statements.may_differ(at, leader)
                 and not formats.isdisjoint(number_formats(statements.texts[at]))
             )
-            other = opinion and share >= self.opinion and statements.may_differ(at, leader) and _same_terms(run, pair)
-            if at != leader and (same or other):
-                members.append(at)
-        return members + [at for at in statements.corrections(members) if at not in members]
+            other = opinion and share >= self.opinion and statements.may_differ(at, leader)
+            if at != leader and (same or (other and _same_terms(run, keys[[leader, at]]))):
+                yield at
 
     def _residences(
         self, statements: Statements, scores: Floats, residence: ResidenceQuestion, time: QuestionTime
@@ -169,12 +176,12 @@ class StatementTime:
         return [Rescore(score), Annotate(_notes(run, hits.keys[first], statements, newest))]
 
 
-def _until(statements: Statements, members: list[int], start: float, end: float) -> list[int]:
+def _until(statements: Statements, members: list[int], start: float, end: float, lasts: bool) -> list[int]:
     """The statements that were made before the end of a time, if the best one was made later: one of them held then.
 
-    Of all that was before a moment, the last is meant.
+    Of all that was before a moment, the last is meant; so it is of something that lasts.
     """
-    if statements.moments[members[0]] < end and start > -np.inf:
+    if not lasts and statements.moments[members[0]] < end and start > -np.inf:
         raise Skip("the best statement is of that time, or from before it")
     earlier = [at for at in members if statements.moments[at] < end]
     if not earlier:
@@ -191,7 +198,7 @@ def _about_the_same(run: Run, statements: Statements, keys: Rows, at: int, leade
     if not names & frozenset(words(statements.texts[leader])) <= frozenset(words(statements.texts[at])):
         return False
     return statements.share_a_topic(at, leader, names) or (
-        float(statements.nearness[at, leader]) >= statements.very_near
+        statements.nearness[at, leader] >= statements.very_near
         and _has_words_of(run, keys[[leader, at]], run.query.terms)
     )
 

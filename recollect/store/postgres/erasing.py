@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from recollect.model.validation import from_micros, micros
+from recollect.model import from_micros, micros
 from recollect.store.base import Bound
 from recollect.store.bounds import NAMES, contains_folder, is_disjoint, is_inside
 from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id, receipt_from_dict

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model import EntityEdge, JsonObject, Memory, Use
-from recollect.model.filter import FilterExpression, any_filter
-from recollect.model.validation import micros
+from recollect.model import EntityEdge, FilterExpression, JsonObject, Memory, Use, micros
+from recollect.model.filter import any_filter
+from recollect.model.memory import UNUSED
 from recollect.store.base import (
     Bound,
     EdgeArrays,
@@ -34,12 +34,11 @@ from recollect.store.base import (
 )
 from recollect.store.filters import positive_values, scope_conditions
 from recollect.store.postgres.caches import Derived
-from recollect.store.postgres.conditions import compile_all
 from recollect.store.postgres.connections import Sql
 from recollect.store.postgres.details import MemoryDetails
 from recollect.store.postgres.lexical import BoundColumns, Lexicon, at_least_best
 from recollect.store.postgres.neighbours import Neighbours
-from recollect.store.postgres.scope import PostgresScope, ScopeReader, own
+from recollect.store.postgres.scope import PostgresScope, ScopeReader, compile_all, own
 from recollect.store.postgres.statements import (
     JOIN_USE,
     SELECT,
@@ -65,7 +64,6 @@ MAX_COMPARED = 200_000  # vectors whose distances are read from the server, each
 QUERY = "(SELECT %s::halfvec)"  # read once: a plan that is used again would read the text for each row
 SPARSE = 4  # a scope with fewer than 1 in so many memories of the bound is looked up alone
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
-UNUSED = Use()
 
 
 @dataclass(frozen=True, slots=True)

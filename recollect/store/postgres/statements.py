@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model import EntityEdge, Memory, Use
-from recollect.model.validation import from_micros
+from recollect.model import EntityEdge, Memory, Use, from_micros
 from recollect.store.base import Bound, Space
 from recollect.store.bounds import NAMES
 from recollect.store.postgres.connections import TRUE, RowArray, Sql, set_local

@@ -14,10 +14,7 @@ from threading import Lock
 from typing import Any
 
 from recollect.errors import RecollectError, StoreError, StoreUnavailable
-from recollect.model import Edge, EntityEdge, JsonObject, Memory
-from recollect.model import validation as check
-from recollect.model.memory import Clock
-from recollect.model.validation import from_micros
+from recollect.model import Clock, Edge, EntityEdge, JsonObject, Memory, check, from_micros
 from recollect.store.base import Bound, FileState, Space, StoredChunk, StoreStatus, UseRecord
 from recollect.store.bounds import contains_folder
 from recollect.store.erasing import Erasure, Purge, Receipt

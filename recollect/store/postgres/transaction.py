@@ -10,9 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from recollect.errors import NotFound
-from recollect.model import Edge, EntityEdge, Memory, Use
+from recollect.model import Edge, EntityEdge, Memory, Use, micros
 from recollect.model.ids import new_id
-from recollect.model.validation import micros
 from recollect.store.base import Bound, EncodedText, Space, UndoResult, Version, WriteResult, check_space
 from recollect.store.bounds import Owner, is_inside, owner_of
 from recollect.store.decay import DECAYING, LAST_DECAYS, decayed_strengths

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recollect.model.validation import from_micros
+from recollect.model import from_micros
 from recollect.store.base import UndoResult
 from recollect.store.bounds import owner_of
 from recollect.store.postgres.erasing import find_erasure_after

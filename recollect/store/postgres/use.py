@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from recollect.model.validation import micros
+from recollect.model import micros
 from recollect.store.base import Bound, UseRecord
 from recollect.store.postgres.connections import Sql
 from recollect.store.postgres.statements import bound_condition, row_array

@@ -12,9 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model import EntityEdge, JsonObject, Memory, Use
-from recollect.model.filter import FilterExpression
-from recollect.model.validation import micros
+from recollect.model import EntityEdge, FilterExpression, JsonObject, Memory, Use, micros
 from recollect.store.base import (
     Bound,
     EdgeArrays,
@@ -33,8 +31,7 @@ from recollect.store.base import (
     leaf_term,
 )
 from recollect.store.filters import first_exclusion, positive_values, scope_conditions
-from recollect.store.reference.state import State, created_of, ends_of
-from recollect.store.text_fields import TEXT_FIELDS, field_words
+from recollect.store.reference.state import State, WordCounts, created_of, ends_of
 from recollect.store.told_times import Interval, tells_of, told_times
 from recollect.text.compounds import compound_ends, is_compound
 from recollect.text.query_language import And, AndNot, Or, QueryTree, format_query
@@ -80,6 +77,7 @@ class ReferenceSnapshot:
         self._zone = zone
         self._bound = bound
         self._memories = state.within(bound)
+        self._forms: dict[Term, set[str]] = {}
 
     @property
     def version(self) -> str:
@@ -318,23 +316,32 @@ class ReferenceSnapshot:
     # Words.
 
     @cached_property
-    def _words(self) -> dict[int, dict[str, Counter[str]]]:
+    def _words(self) -> dict[int, WordCounts]:
         """By row and text field: how often each word occurs."""
-        return {
-            row: {TEXT_FIELDS[number]: counts for number, counts in field_words(memory)}
-            for row, memory in self._memories.items()
-        }
+        return {row: self._state.words_of(row) for row in self._memories}
+
+    @cached_property
+    def _vocabulary(self) -> set[str]:
+        return {word for fields in self._words.values() for counts in fields.values() for word in counts}
+
+    def _forms_of(self, term: Term) -> set[str]:
+        """The words that a term stands for."""
+        if term not in self._forms:
+            phrase = [fold(word) for word in words(term.word, whole=True)] if term.match == "phrase" else []
+            self._forms[term] = {word for word in self._vocabulary if _is_form(word, term, phrase)}
+        return self._forms[term]
 
     def _frequency(self, term: Term, row: int, fields: Mapping[str, float]) -> float:
         """Σ field weight × how often the term occurs in that field."""
         phrase = [fold(word) for word in words(term.word, whole=True)] if term.match == "phrase" else []
+        forms = self._forms_of(term)
         total = 0.0
         for name, counts in self._words[row].items():
             weight = fields.get(name, 0.0)
             if weight > 0 and len(phrase) > 1:
                 total += weight * sum(_phrase_count(phrase, piece) for piece in _pieces(self._memories[row], name))
             elif weight > 0:
-                total += weight * sum(count for word, count in counts.items() if _is_form(word, term, phrase))
+                total += weight * sum(counts[word] for word in counts.keys() & forms)
         return total
 
     def _length(self, row: int, fields: Mapping[str, float]) -> float:

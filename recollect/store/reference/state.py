@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import secrets
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
 from recollect.store.base import Bound, FileState, Space
 from recollect.store.erasing import Receipt
-from recollect.store.text_fields import embedding_text
+from recollect.store.text_fields import TEXT_FIELDS, embedding_text, field_words
 from recollect.store.writing import NOT_UNDOABLE
 
+WordCounts = Mapping[str, Counter[str]]
 Key = tuple[Any, ...]  # ("memory", row), ("strength", row), ("edge", source row, kind, target row) or ("relation", …)
 
 
@@ -52,6 +54,8 @@ class State:
     last_operation: int = 0
     active: Space | None = None
     memories: dict[int, Memory] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)  # by id
+    words: dict[int, tuple[Memory, WordCounts]] = field(default_factory=dict)  # that were counted, and of what
     uses: dict[int, Use] = field(default_factory=dict)
     uses_by_day: dict[int, dict[int, int]] = field(default_factory=dict)  # by row and day
     edges: dict[Key, Edge] = field(default_factory=dict)  # by ("edge", source row, kind, target row)
@@ -74,11 +78,19 @@ class State:
 
     def within(self, bound: Bound) -> dict[int, Memory]:
         """The memories inside a bound by row, each with its use."""
-        return {
-            row: replace(memory, use=self.uses.get(row, Use()), context=copy.deepcopy(memory.context))
-            for row, memory in sorted(self.memories.items())
-            if bound.contains(memory)
-        }
+        inside = [row for row, memory in sorted(self.memories.items()) if bound.contains(memory)]
+        return {row: self.with_use(row) for row in inside}
+
+    def with_use(self, row: int) -> Memory:
+        memory = self.memories[row]
+        return replace(memory, use=self.uses.get(row, Use()), context=copy.deepcopy(memory.context))
+
+    def words_of(self, row: int) -> WordCounts:
+        """By text field: how often each word of a memory occurs."""
+        memory = self.memories[row]
+        if row not in self.words or self.words[row][0] is not memory:
+            self.words[row] = memory, {TEXT_FIELDS[number]: counts for number, counts in field_words(memory)}
+        return self.words[row][1]
 
     def edges_within(self, bound: Bound) -> list[tuple[Key, Edge]]:
         """The edges with both ends inside a bound, by source row, kind and target row."""
@@ -98,6 +110,15 @@ class State:
             if overlaps(place, bound)
         ]
         return max(last)[1] if last else None
+
+    def last_erasure(self, bound: Bound, after: int) -> datetime | None:
+        """When something inside a bound was last erased after a transaction; None if nothing was."""
+        later = [
+            receipt.at
+            for receipt, places, transaction in self.receipts
+            if transaction > after and any(overlaps(place, bound) for place in places)
+        ]
+        return later[-1] if later else None
 
     def values_before(self, operation: int) -> dict[Key, Any]:
         """What an operation replaced: by key, what there was before its first change."""

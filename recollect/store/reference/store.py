@@ -9,21 +9,23 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from threading import RLock
+from typing import TYPE_CHECKING, Any
 
 from recollect.errors import InvalidInput, StoreError
-from recollect.model import Edge, EntityEdge, JsonObject, Memory, Use
-from recollect.model import validation as check
-from recollect.model.memory import Clock
+from recollect.model import Clock, Edge, EntityEdge, JsonObject, Memory, Use, check
 from recollect.store.base import Bound, FileState, Space, StoredChunk, StoreStatus, UseRecord
 from recollect.store.bounds import contains_folder
-from recollect.store.erasing import Erasure, Purge, Receipt
-from recollect.store.reference.erasing import erase, receipts_within
+from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id
 from recollect.store.reference.snapshot import ReferenceSnapshot
-from recollect.store.reference.state import State, overlaps
+from recollect.store.reference.state import Key, State, created_of, ends_of, is_inside, overlaps, place_of
 from recollect.store.reference.transaction import ReferenceTransaction
-from recollect.store.text_fields import field_words
+from recollect.store.text_fields import embedding_text, field_words
+from recollect.store.told_times import told_times
 from recollect.store.use_days import DAILY_DAYS, USES, day_number, month_day
 from recollect.store.writing import complete_id, no_memory
+
+if TYPE_CHECKING:
+    from recollect.store.reference.transaction import ReferenceTransaction
 
 RECALL_TIMES = 20  # A17: how many moments of recall are kept
 
@@ -89,19 +91,21 @@ class ReferenceStore:
         return self._state.active
 
     def resolve(self, ids: Sequence[str]) -> list[str]:
-        known = sorted(memory.id for memory in self._state.within(self.bound).values())
+        known = {memory.id for memory in self._state.memories.values() if self.bound.contains(memory)}
         resolved = []
         for id in (check.identifier(id, "id") for id in ids):
-            found = [id] if id in known else [each for each in known if id and each.startswith(id)]
+            found = [id] if id in known else sorted(each for each in known if id and each.startswith(id))
             resolved.append(complete_id(id, found))
         return resolved
 
     def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Memory]:
-        known = {memory.id: memory for memory in self._state.within(self.bound).values()}
-        missing = [id for id in ids if id not in known]
+        state = self._state
+        rows = {id: state.rows[id] for id in ids if id in state.rows}
+        inside = {id: row for id, row in rows.items() if self.bound.contains(state.memories[row])}
+        missing = [id for id in ids if id not in inside]
         if missing and not missing_ok:
             raise no_memory(missing[0])
-        return [known[id] for id in ids if id in known]
+        return [state.with_use(inside[id]) for id in ids if id in inside]
 
     def edges(self, ids: Sequence[str] | None = None) -> list[Edge]:
         edges = [edge for _, edge in self._state.edges_within(self.bound)]
@@ -182,15 +186,19 @@ class ReferenceStore:
     ) -> Erasure:
         if dry_run:
             state, now = self._state.copy(), self._shared.clock()
-            return erase(ReferenceTransaction(state, self.bound, self.path, "erase", now, None), ids, None, code, True)
+            return _erase(ReferenceTransaction(state, self.bound, self.path, "erase", now, None), ids, None, code, True)
         with self.transaction("erase") as transaction:
-            return erase(transaction, ids, purge, code, False)
+            return _erase(transaction, ids, purge, code, False)
 
     def finish_erasures(self) -> tuple[str, ...]:
         return ()
 
     def receipts(self) -> list[Receipt]:
-        return receipts_within(self._state, self.bound)
+        return [
+            receipt
+            for receipt, places, _ in self._state.receipts
+            if not self.bound.values or (places and all(is_inside(place, self.bound) for place in places))
+        ]
 
     def record_use(self, use: UseRecord) -> None:
         if self.readonly:
@@ -266,3 +274,95 @@ def _used_on_day(by_day: dict[int, int], use: UseRecord) -> dict[int, int]:
     for day, count in [*by_day.items(), (today, uses)]:
         total[month_day(day) if day < today - DAILY_DAYS else day] += count
     return dict(total)
+
+
+def _erase(
+    transaction: ReferenceTransaction, ids: Sequence[str] | None, purge: Purge | None, code: str | None, dry_run: bool
+) -> Erasure:
+    """Remove memories, or everything inside the bound (None), inside a transaction."""
+    state, bound = transaction.state, transaction.bound
+    chosen = {row: each for row, each in state.within(bound).items() if ids is None or each.id in ids}
+    names = [memory.id for memory in chosen.values()]
+    relations = [
+        key
+        for key, edge in state.relations.items()
+        if bound.contains_relation(edge) and (ids is None or edge.source in names)
+    ]
+    changes = [each.key for each in state.changes]
+    changed = [(memory.updated, changes.count(("memory", row))) for row, memory in chosen.items()]
+    own_code = confirmation_code(state.salt, names, [key[1:] for key in relations], changed)
+    check_code(code, own_code)
+    removed = {**_count(state, bound, chosen), "relations": len(relations)}
+    if not chosen and not relations:
+        return Erasure({**removed, "words": 0}, own_code, dry_run=dry_run)
+    earlier = [change.before for change in state.changes if _is_version_of(change.key, chosen) and change.before]
+    versions = [*chosen.values(), *earlier]
+    if purge is not None and not dry_run:
+        removed["cached_vectors"] = purge(map(embedding_text, _kept_versions(state, chosen)))
+    _mark_operations(state, chosen)
+    places = {place_of(memory) for memory in versions} | {Bound(key[1], key[2], "", "") for key in relations}
+    transaction.delete([*chosen])
+    for key in relations:
+        del state.relations[key]
+    state.changes = [each for each in state.changes if each.key not in relations]
+    if ids is None:
+        _delete_whole(state, bound)
+    removed["words"] = 0  # there is no vocabulary beside the texts
+    hashes = tuple(sorted(hash_id(state.salt, id) for id in names))
+    receipt = Receipt(transaction.now, removed, state.salt.hex(), hashes)
+    state.receipts.append((receipt, frozenset(places), state.version))
+    return Erasure(removed, own_code, None if dry_run else receipt, dry_run=dry_run)
+
+
+def _count(state: State, bound: Bound, chosen: dict[int, Any]) -> dict[str, int]:
+    """What goes with these memories, by kind."""
+    told = [told_times(memory.text, created_of(memory)) for memory in chosen.values()]
+    return {
+        "memories": len(chosen),
+        "versions": sum(_is_version_of(each.key, chosen) and each.before is not None for each in state.changes),
+        "vectors": sum(row in chosen for _, row in state.vectors),
+        "sketches": sum(row in chosen for _, row in state.sketches),
+        "told_times": sum(bool(times) for times in told),
+        "edges": sum(bool(ends_of(key) & chosen.keys()) for key, _ in state.edges_within(bound)),
+        "uses": sum(row in chosen for row in state.uses),
+        "chunks": sum(row in chosen for row in state.chunks),
+    }
+
+
+def _kept_versions(state: State, chosen: dict[int, Any]) -> Iterator[Memory]:
+    """All other memories, with their earlier versions."""
+    yield from (memory for row, memory in state.memories.items() if row not in chosen)
+    earlier = (each for each in state.changes if each.key[0] == "memory" and each.key[1] not in chosen)
+    yield from (each.before for each in earlier if each.before is not None)
+
+
+def _is_version_of(key: Key, chosen: dict[int, Any]) -> bool:
+    return key[0] == "memory" and key[1] in chosen
+
+
+def _mark_operations(state: State, chosen: dict[int, Any]) -> None:
+    """Count what each operation can no longer restore."""
+    touched = {
+        (change.operation, change.transaction, change.key)
+        for change in state.changes
+        if _is_version_of(change.key, chosen)
+    }
+    for operation, _, _ in touched:
+        if operation in state.operations:
+            known = state.operations[operation]
+            state.operations[operation] = replace(known, erased=known.erased + 1)
+
+
+def _delete_whole(state: State, bound: Bound) -> None:
+    """What belongs to a bound beside its memories: replaced relations, folders and their files."""
+    state.changes = [
+        each for each in state.changes if each.key[0] != "relation" or not _is_relation_inside(each.key, bound)
+    ]
+    for collection in [name for name in state.folders if contains_folder(bound, name)]:
+        del state.folders[collection]
+    for number in [number for number, (owner, _) in state.files.items() if contains_folder(bound, owner)]:
+        del state.files[number]
+
+
+def _is_relation_inside(key: Key, bound: Bound) -> bool:
+    return is_inside(Bound(key[1], key[2], "", ""), bound)

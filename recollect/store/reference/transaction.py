@@ -12,12 +12,10 @@ from typing import Any, cast
 import numpy as np
 
 from recollect.errors import NotFound, StoreError
-from recollect.model import Edge, EntityEdge, Memory, Use
+from recollect.model import Edge, EntityEdge, Memory, Use, micros
 from recollect.model.ids import new_id
-from recollect.model.validation import micros
 from recollect.store.base import Bound, EncodedText, Space, UndoResult, Version, WriteResult, check_space
 from recollect.store.erasing import Receipt
-from recollect.store.reference.erasing import find_erasure_after
 from recollect.store.reference.files import ReferenceFileTransaction
 from recollect.store.reference.state import (
     Change,
@@ -124,16 +122,15 @@ class ReferenceTransaction:
             self._drop_changes({change.key for change in self.state.changes if _concerns(change.key, row)})
 
     def row(self, id: str) -> int:
-        for row, memory in self.state.memories.items():
-            if memory.id == id and self.bound.contains(memory):
-                return row
-        raise no_memory(id)
+        row = self.state.rows.get(id)
+        if row is None or not self._known(row):
+            raise no_memory(id)
+        return row
 
     def row_with(self, id: str, text: str) -> int | None:
-        for row, memory in self.state.memories.items():
-            if memory.id == id and self.bound.contains(memory) and embedding_text(memory) == text:
-                return row
-        return None
+        row = self.state.rows.get(id)
+        is_same = row is not None and self._known(row) and embedding_text(self.state.memories[row]) == text
+        return row if is_same else None
 
     def set_use(self, row: int, use: Use, by_day: Mapping[int, int] | None = None) -> None:
         self.require(row)
@@ -207,7 +204,7 @@ class ReferenceTransaction:
         existed = sum(before is not None for before in replaced.values())
         added = sum(key[0] == "memory" for key, before in replaced.items() if before is None)
         last = max(undone.touched.values(), default=0)
-        erasure = find_erasure_after(state, self.bound, last) if operation is None else None
+        erasure = state.last_erasure(self.bound, last) if operation is None else None
         return UndoResult(undone.verb, undone.at, added, existed, tuple(ids), undone.erased, erasure)
 
     def undo_texts(self, operation: int | None = None) -> dict[str, str]:
@@ -233,10 +230,9 @@ class ReferenceTransaction:
 
     def _stored_row(self, memory: Memory) -> int | None:
         """The row with its id or, if it has none, with its external id."""
-        for row, stored in self.state.memories.items():
-            if stored.id == memory.id if memory.id else _same_external_id(stored, memory):
-                return row
-        return None
+        if memory.id or not memory.external_id:
+            return self.state.rows.get(memory.id)
+        return next((row for row, each in self.state.memories.items() if _same_external_id(each, memory)), None)
 
     def _add(self, memory: Memory) -> WriteResult:
         now = self.now
@@ -246,6 +242,7 @@ class ReferenceTransaction:
         self._check(memory, row=0)
         self.state.last_row = row = self.state.last_row + 1
         self.state.memories[row] = copy.deepcopy(memory)
+        self.state.rows[memory.id] = row
         self._record(("memory", row), None)
         return WriteResult(row, memory.id, "added", now)
 
@@ -272,7 +269,7 @@ class ReferenceTransaction:
         if not self.bound.contains(memory):
             raise outside_bound(self.bound)
         others = (stored for other, stored in self.state.memories.items() if other != row)
-        if any(_same_external_id(other, memory) for other in others):
+        if memory.external_id and any(_same_external_id(other, memory) for other in others):
             raise external_id_taken(memory)
 
     def _write(self, row: int, memory: Memory) -> None:
@@ -287,7 +284,15 @@ class ReferenceTransaction:
 
     def _remove(self, row: int) -> None:
         self._drop_vectors(row)
-        for table in (self.state.memories, self.state.uses, self.state.uses_by_day, self.state.chunks):
+        if row in self.state.memories:
+            del self.state.rows[self.state.memories[row].id]
+        for table in (
+            self.state.memories,
+            self.state.words,
+            self.state.uses,
+            self.state.uses_by_day,
+            self.state.chunks,
+        ):
             cast(dict[int, Any], table).pop(row, None)
         for key in [key for key in self.state.edges if row in ends_of(key)]:
             del self.state.edges[key]

@@ -47,6 +47,7 @@ class Connections:
         self._closed = False
         _check_name(path)
         self._uri = self._file_uri = f"file:{_quoted(path)}"
+        self._log = os.path.realpath(path) + "-wal"  # SQLite has it beside the file, not beside a link
         self._identity: FileIdentity | None = None
         self._bytes = self._modified = 0  # of the file, when it was last looked at
         self._lineage: Lineage | None = None  # what it contained then
@@ -67,6 +68,25 @@ class Connections:
             with translate_errors(self.path):
                 connection = self._local.connection = self._open(self._uri)
         return connection
+
+    @contextmanager
+    def syncing(self, durable: bool) -> Iterator[None]:
+        """Whether commits of this thread wait for the disk until the block ends, if they do at all.
+
+        One connection writes both kinds: another one's commit would make it read its pages again."""
+        if durable or not self.durable:
+            yield
+            return
+        connection = self.get()
+        connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            try:
+                connection.execute("PRAGMA synchronous = FULL")
+            except apsw.Error:  # the next use gets a new one
+                self._local.connection = None
+                raise
 
     def check_file(self) -> None:
         """Refuse to go on when the file was deleted, replaced, overwritten, emptied or cut off.
@@ -126,7 +146,7 @@ class Connections:
     def check_log(self) -> None:
         """Inside a transaction: refuse to write into a write-ahead log that others will not find."""
         try:
-            now = os.stat(os.path.realpath(self.path) + "-wal")  # SQLite has it beside the file, not beside a link
+            now = os.stat(self._log)
         except OSError:
             identity = None
         else:

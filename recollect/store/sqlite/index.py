@@ -133,15 +133,19 @@ class Index:
         """The strings of a column; empty for −1."""
         found = [""] * len(slots)
         for view, places, local in self.split(slots):
+            if len(places) == len(slots):
+                return view.part.strings(name, local)
             for place, text in zip(places.tolist(), view.part.strings(name, local), strict=True):
                 found[place] = text
         return found
 
     def vectors(self, slots: Slots) -> NDArray[np.float32]:
         """The vectors of slots; NaN for −1 and for slots without one."""
+        parts = [(view, places, local, view.part.has_vector[local]) for view, places, local in self.split(slots)]
+        if len(parts) == 1 and np.count_nonzero(parts[0][3]) == len(slots):  # none is missing: no copy is needed
+            return parts[0][0].part.vectors(parts[0][2])
         found = np.full((len(slots), self.dim), np.nan, dtype=np.float32)
-        for view, places, local in self.split(slots):
-            has = view.part.has_vector[local]
+        for view, places, local, has in parts:
             found[places[has]] = view.part.vectors(local[has])
         return found
 

@@ -91,7 +91,10 @@ class Part:
         return np.asarray(column == codes[0]) if len(codes) == 1 else np.isin(column, codes)
 
     def strings(self, name: str, slots: LocalSlots) -> list[str]:
-        codes, table = self.take(name, slots).tolist(), self.table(name)
+        table = self.table(name)
+        if self.constant(name):
+            return [table.text(int(self.arrays[f"column.{name}"][0]))] * len(slots)
+        codes = self.take(name, slots).tolist()
         texts = {code: table.text(code) for code in set(codes)}
         return [texts[code] for code in codes]
 

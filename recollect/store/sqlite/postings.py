@@ -48,30 +48,6 @@ class Postings:
         group, slots, _, _ = self._entries(groups)
         return np.bincount(group[among[slots]], minlength=len(groups)) > 0
 
-    def at(self, groups: Groups, weights: Floats, slots: NDArray[np.int64]) -> Floats:
-        """By group and slot: Σ weight × times, 0 where none of its terms occurs, and for −1."""
-        found = np.zeros((len(groups), len(slots)))
-        places, amounts = [np.empty(0, np.int64)], [np.empty(0)]
-        order = np.argsort(slots, kind="stable")
-        ordered = slots[order]
-        for part, offset in self._parts:
-            first, last = np.searchsorted(ordered, (offset, offset + part.size))
-            local = ordered[first:last] - offset
-            for number, words in enumerate(word_entries(part, groups)) if len(local) else ():
-                for word in words:
-                    owners, entries = _entries_of(word.slots, local)
-                    if not len(owners):
-                        continue
-                    places.append(number * len(slots) + order[first + owners])
-                    amounts.append(word.amounts(weights, entries))
-        place, amount = np.concatenate(places), np.concatenate(amounts)
-        if len(place):
-            by_place = np.argsort(place, kind="stable")
-            place, amount = place[by_place], amount[by_place]
-            starts = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
-            found.ravel()[place[starts]] = np.add.reduceat(amount, starts)
-        return found
-
     def _entries(self, groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[Any]]:
         """The entries of all terms, group by group: whose they are, their slots, fields and times."""
         terms = np.array([term for group in groups for term in group], dtype=np.uint32)
@@ -106,19 +82,6 @@ def word_entries(part: Part, groups: Groups) -> list[list[WordEntries]]:
             spans = (part.arrays.span(name, start, end) for name in ("slots", "fields", "times"))
             known[term] = WordEntries(*spans) if start < end else None
     return [[entries for term in group if (entries := known[term]) is not None] for group in groups]
-
-
-def _entries_of(slots: NDArray[Any], wanted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The entries of these slots, of which there may be several: the place of the slot in ``wanted``, and the entry."""
-    chosen = wanted.astype(slots.dtype)
-    first = slots.searchsorted(chosen)
-    here = (slots.take(first, mode="clip") == chosen).nonzero()[0]
-    if not len(here):  # most words are in few of the memories that are asked for
-        return here, here
-    first = first[here]
-    counts = slots.searchsorted(chosen[here], "right") - first
-    offsets = counts.cumsum() - counts
-    return here.repeat(counts), np.arange(int(counts.sum())) + (first - offsets).repeat(counts)
 
 
 def _spans(part: Part, terms: NDArray[np.uint32]) -> list[tuple[int, int]]:

@@ -39,6 +39,14 @@ class PartScope:
     conditions: list[tuple[Reason, Flags]] = field(default_factory=list)  # and the slots that pass each
     # What was counted before, by the fields that count and the words of a term.
     terms: dict[tuple[int, ...], dict[tuple[int, ...], TermCount]] = field(default_factory=dict)
+    _with_vector: Flags | None = None
+
+    def with_vector(self, part: Part) -> Flags:
+        """Those of the slots that have a vector."""
+        if self._with_vector is None:
+            has = part.has_vector
+            self._with_vector = self.slots if has.all() else self.slots & has
+        return self._with_vector
 
     def restricted(self, reason: str, passing: Flags) -> PartScope:
         return PartScope(self.slots & passing, self.inside, self.bound_slots, [*self.conditions, (reason, passing)])

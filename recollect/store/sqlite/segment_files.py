@@ -244,7 +244,9 @@ class MappedArrays:
                 some = slice(start, min(start + AT_ONCE // BLOCK, int(blocks[-1]) + 1))
                 self._compare(checksums(self._blocks[some]), self._sums[some])
         else:
-            blocks = np.unique(blocks)
+            wanted = np.zeros(len(self._verified), dtype=np.bool_)
+            wanted[blocks] = True
+            blocks = np.flatnonzero(wanted)  # as np.unique, which loads masked arrays (8 ms)
             for start in range(0, len(blocks), AT_ONCE // BLOCK):
                 chosen = blocks[start : start + AT_ONCE // BLOCK]
                 self._compare(checksums(self._blocks[chosen]), self._sums[chosen])

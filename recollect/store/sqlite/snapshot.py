@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from recollect.model import EntityEdge, JsonObject, Memory, Use
 from recollect.model.filter import FilterExpression
-from recollect.model.memory import FIELDS
+from recollect.model.memory import FIELDS, UNUSED
 from recollect.model.validation import from_micros, micros
 from recollect.store.base import (
     Bound,
@@ -74,7 +74,6 @@ MAX_KNOWN = 4096  # rows whose strings are kept as long as a snapshot
 NO_SLOTS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
 AMONG = "IN (SELECT value FROM json_each(?1))"
-UNUSED = Use()
 T = TypeVar("T")
 
 
@@ -134,6 +133,8 @@ class SqliteSnapshot:
         self._postings_of: dict[Hashable, TermPostings] = {}
         self._last_postings: tuple[Sequence[Term], Mapping[str, float], TermPostings] | None = None
         self._groups_of: dict[tuple[Term, ...], list[tuple[int, ...]]] = {}
+        self._last_groups: tuple[Sequence[Term], list[tuple[int, ...]]] | None = None
+        self._terms_of: dict[Hashable, list[SegmentTerms]] = {}
         self._statistics: dict[Hashable, tuple[SlotScope, TermStatistics]] = {}
         self._stem_indexes: dict[str, StemIndex] = {}  # by language, with all words of this version
         self._strings: dict[str, dict[int, str]] = {}  # by column and row
@@ -197,12 +198,10 @@ class SqliteSnapshot:
         scope = _slot_scope(scope)
         if any(term.match == "phrase" for term in query.terms):
             return self._phrase_candidates(query, scope, n)
-        weights, counted = _field_weights(query.fields), _counted(query.fields)
+        counted, every = _counted(query.fields), self._segment_terms(self._groups(query.terms), query.fields)
         search = TermSearch(query.weights, query.average_length, query.k1, query.b, n, query.require_all)
-        groups = self._groups(query.terms)
         where = query.where and self._index.split_mask(self._fulfilling(query.where, query.fields))
-        for at, (part_scope, view) in enumerate(zip(scope.parts, self._index.views, strict=True)):
-            terms = SegmentTerms(word_entries(view.part, groups), weights)
+        for at, (part_scope, view, terms) in enumerate(zip(scope.parts, self._index.views, every, strict=True)):
             search.add(terms, view.part.lengths(counted), part_scope.slots, where[at] if where else None)
         found = zip(search.best(), self._index.views, strict=True)
         return Proposal(np.concatenate([NO_ROWS, *(view.part.rows[slots] for (slots, _), view in found)]), search.total)
@@ -226,8 +225,7 @@ class SqliteSnapshot:
     def nearest(self, vector: NDArray[np.float32], scope: Scope, n: int) -> Proposal:
         views = self._index.views
         allowed = [
-            part_scope.slots & view.part.has_vector
-            for part_scope, view in zip(_slot_scope(scope).parts, views, strict=True)
+            part_scope.with_vector(view.part) for part_scope, view in zip(_slot_scope(scope).parts, views, strict=True)
         ]
         total = sum(int(np.count_nonzero(flags)) for flags in allowed)
         approximate = total > max(self._updater.limits.max_exact, FEW)
@@ -301,20 +299,20 @@ class SqliteSnapshot:
             self._statistics[key] = scope, statistics
         return self._statistics[key][1]
 
-    def _counts(
-        self, groups: Sequence[tuple[int, ...]], fields: Mapping[str, float], scope: SlotScope
-    ) -> list[TermCount]:
+    def _counts(self, groups: list[tuple[int, ...]], fields: Mapping[str, float], scope: SlotScope) -> list[TermCount]:
         """By group: how many memories of the bound have one of these words, and whether one in scope has."""
-        counted, weights = _counted(fields), _field_weights(fields)
+        counted = _counted(fields)
         having, occurs = [0] * len(groups), [False] * len(groups)
-        for part_scope, view in zip(scope.parts, self._index.views, strict=True):
+        for number, part_scope in enumerate(scope.parts):
             counts = part_scope.terms.setdefault(counted, {})
             if unknown := [group for group in dict.fromkeys(groups) if group not in counts]:
                 if len(counts) + len(unknown) > MAX_COUNTED:
                     counts = part_scope.terms[counted] = {group: counts[group] for group in groups if group in counts}
-                found = SegmentTerms(word_entries(view.part, unknown), weights)
-                in_bound, in_scope = (found.counts(flags) for flags in (part_scope.bound_slots, part_scope.slots))
-                counts |= zip(unknown, zip(in_bound.tolist(), (in_scope > 0).tolist(), strict=True), strict=True)
+                found, places = self._segment_terms(groups, fields)[number], [groups.index(group) for group in unknown]
+                in_bound, in_scope = (
+                    found.counts(flags, places).tolist() for flags in (part_scope.bound_slots, part_scope.slots)
+                )
+                counts |= {groups[at]: (in_bound[at], in_scope[at] > 0) for at in places}
             for at, group in enumerate(groups):
                 count, occurring = counts[group]
                 having[at] += count
@@ -325,7 +323,13 @@ class SqliteSnapshot:
         slots = self._slots(rows)
         if any(term.match == "phrase" for term in terms):
             return self._postings(terms, fields).at(slots)
-        return self._index.postings.at(self._groups(terms), _field_weights(fields), slots)
+        found = np.zeros((len(terms), len(slots)))
+        every = self._segment_terms(self._groups(terms), fields)
+        for segment, (start, end) in zip(every, pairwise(self._index.offsets), strict=True):
+            places = np.flatnonzero((slots >= start) & (slots < end))
+            if len(places):
+                found[:, places] = segment.at(slots[places] - start)
+        return found
 
     def field_lengths(self, fields: Mapping[str, float], rows: Rows) -> Floats:
         return self._lengths(fields, self._slots(rows))
@@ -387,10 +391,23 @@ class SqliteSnapshot:
 
     def _groups(self, terms: Sequence[Term]) -> list[tuple[int, ...]]:
         """For each term, the numbers of its words. One recall asks for the same terms several times."""
+        last = self._last_groups
+        if last is not None and last[0] is terms:  # quicker than the hashes of all terms
+            return last[1]
         key = tuple(terms)
         if key not in self._groups_of:
             self._groups_of[key] = [tuple(numbers) for numbers in self._numbers(key)]
+        if terms is key:  # a list may change
+            self._last_groups = terms, self._groups_of[key]
         return self._groups_of[key]
+
+    def _segment_terms(self, groups: list[tuple[int, ...]], fields: Mapping[str, float]) -> list[SegmentTerms]:
+        """Where these words are, by part. Statistics, candidates and scores of one query need the same."""
+        key = (tuple(groups), *fields.items())
+        if key not in self._terms_of:
+            weights = _field_weights(fields)
+            self._terms_of[key] = [SegmentTerms(word_entries(view.part, groups), weights) for view in self._index.views]
+        return self._terms_of[key]
 
     def _numbers(self, terms: Sequence[Term]) -> list[list[int]]:
         """The numbers, in the vocabulary, of every word that each term stands for."""
@@ -543,7 +560,8 @@ class SqliteSnapshot:
     # Connections and time.
 
     def edges(self, rows: Rows, kinds: Sequence[str] | None = None) -> EdgeArrays:
-        if kinds is not None and not set(kinds) & self._derived("kinds of edges", self._edge_kinds):
+        known = self._derived("kinds of edges", self._edge_kinds)
+        if known.isdisjoint(known - {""} if kinds is None else kinds):
             return EdgeArrays(NO_ROWS, NO_ROWS, np.empty(0), [], np.empty(0))
         columns = "source, target, weight, kind, created"
         sql = f"SELECT {columns} FROM edges WHERE source {AMONG} "

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
 from itertools import count
 from threading import Lock
 from typing import Any, Literal
@@ -80,15 +79,8 @@ class SqliteFile:
                 finish_erasures(connection, path, wait=0)  # that another process could not finish
                 wait_for_lock(connection)
 
-    @cached_property
-    def unsynced(self) -> Connections:
-        """Connections whose commits do not wait for the disk."""
-        return Connections(self.path, readonly=False, durable=False)
-
     def close(self) -> None:
         self.connections.close()
-        if "unsynced" in self.__dict__:
-            self.unsynced.close()
 
 
 class SqliteStore:
@@ -152,6 +144,8 @@ class SqliteStore:
                 finally:
                     if connection.in_transaction:  # an error of the disk ends it
                         connection.execute("COMMIT")
+                    if file.pending_use:  # recorded meanwhile
+                        self._try_to_write_use(wait=False)
                 if attempt > 2:  # another thread is ahead once, not always: an older file was put in this one's place
                     file.updater.restart()
                     file.word_numbers.clear()
@@ -163,15 +157,12 @@ class SqliteStore:
         if self.readonly:
             raise StoreError(f"{self.path} is read-only; nothing was written.")
         file = self._file
-        connections = file.connections if durable else file.unsynced
-        connection = connections.get()
-        if not durable:
-            wait_for_lock(connection)
-        with translate_errors(self.path), fork_gate.hold():
+        connection = file.connections.get()
+        with translate_errors(self.path), fork_gate.hold(), file.connections.syncing(durable):
             with file.turns.turn():
                 connection.execute("BEGIN IMMEDIATE")
             try:
-                connections.check_log()
+                file.connections.check_log()
                 known = file.word_numbers_of
                 replaced = known.number and read_change_token(connection, known.number) != known.token
                 if replaced or last_erasure(connection) > known.number:
@@ -180,7 +171,7 @@ class SqliteStore:
                 transaction = SqliteTransaction(connection, self.path, verb, note, now, words, self.bound, operation)
                 yield transaction
                 transaction.finish()
-                connections.check_file()
+                file.connections.check_file()
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
@@ -367,21 +358,32 @@ class SqliteStore:
             file.pending_use.append((use, self.bound))
             self._write_use(wait=False)
 
+    def _try_to_write_use(self, wait: bool) -> None:
+        with contextlib.suppress(StoreError), self._file.pending_lock:
+            if self._file.pending_use:
+                self._write_use(wait)
+
     def _write_use(self, wait: bool) -> None:
-        """Write what is pending. While another process is writing it waits for the next call."""
+        """Write what is pending. While another process is writing it waits for the next call; while this thread is
+        reading, for the end of the snapshot."""
         file = self._file
-        connection = file.unsynced.get()
+        connection = file.connections.get()
+        if connection.in_transaction:
+            return
         connection.set_busy_timeout(2000 if wait else 0)
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            for use, bound in file.pending_use:
-                _record_use(connection, use, bound)
-            connection.execute("COMMIT")
-            file.pending_use.clear()
-        except apsw.Error as problem:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            log.info("use of %s not recorded yet: %s", self.path, problem)
+        with file.connections.syncing(False):
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                for use, bound in file.pending_use:
+                    _record_use(connection, use, bound)
+                connection.execute("COMMIT")
+                file.pending_use.clear()
+            except apsw.Error as problem:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                log.info("use of %s not recorded yet: %s", self.path, problem)
+            finally:
+                wait_for_lock(connection)
 
     def change_count(self) -> int | None:
         return None
@@ -460,9 +462,7 @@ class SqliteStore:
 
     def close(self) -> None:
         file = self._file
-        with contextlib.suppress(StoreError), file.pending_lock:
-            if file.pending_use:
-                self._write_use(wait=True)
+        self._try_to_write_use(wait=True)
         file.close()
 
 

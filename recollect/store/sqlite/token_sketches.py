@@ -55,6 +55,8 @@ def token_sketches(index: Index, connection: apsw.Connection, slots: Slots) -> T
     for view, places, local in index.split(slots):
         bits, counts[places] = _select(view, connection, index.dim, local)
         found.append((places, bits))
+    if len(found) == 1 and len(found[0][0]) == len(slots):  # all are of one part, in their order
+        return TokenSketches(found[0][1], counts, index.dim)
     starts = np.cumsum(counts) - counts
     tokens = np.empty((int(counts.sum()), max(1, -(-index.dim // 8))), dtype=np.uint8)
     for places, bits in found:
@@ -77,7 +79,8 @@ def _select(
                 missing = rows
             known.update(dict.fromkeys(missing, b""))
             known.update(_read_sketches(connection, missing))
-        return SketchArrays.of([known[row] for row in rows], dim).select(np.arange(len(rows)))
+        chosen = SketchArrays.of([known[row] for row in rows], dim)
+        return chosen.bits, np.diff(chosen.ends, prepend=0)
     arrays: SketchArrays | None = part.cache.get("sketches")
     if arrays is None:
         arrays = part.cache["sketches"] = _read_all(part, connection, dim)

@@ -64,13 +64,26 @@ class SegmentTerms:
         self.rare = [number for number, size in enumerate(sizes) if size <= FREQUENT]
         self.frequent = [number for number, size in enumerate(sizes) if size > FREQUENT]
 
-    def counts(self, among: Flags) -> NDArray[np.int64]:
-        """By term: how many of these slots have it."""
+    def counts(self, among: Flags, numbers: Sequence[int] | None = None) -> NDArray[np.int64]:
+        """By term: how many of these slots have it; of frequent terms only those with these numbers are counted."""
         slots, owners, _ = self.rare_pairs
-        counts = np.bincount(owners[among[slots]], minlength=len(self.terms))
+        counts = np.bincount(owners if among.all() else owners[among[slots]], minlength=len(self.terms))
         for number in self.frequent:
-            counts[number] = np.count_nonzero(self.having([number], len(among)) & among)
+            if numbers is None or number in numbers:
+                counts[number] = np.count_nonzero(self.having([number], len(among)) & among)
         return counts
+
+    def at(self, slots: Slots) -> Floats:
+        """By term and slot: its frequency, 0 where it does not occur."""
+        found = np.zeros((len(self.terms), len(slots)))
+        having, owners, frequencies = self.rare_pairs
+        first = having.searchsorted(slots)
+        counts = having.searchsorted(slots, "right") - first
+        entries = np.arange(int(counts.sum())) + (first - (counts.cumsum() - counts)).repeat(counts)
+        found[owners[entries], np.arange(len(slots)).repeat(counts)] = frequencies[entries]
+        for number in self.frequent:
+            found[number] = self.frequencies(number, slots)
+        return found
 
     def having(self, numbers: Sequence[int], size: int) -> Flags:
         """By slot of a segment of this size: has it one of these terms?"""
@@ -223,8 +236,8 @@ class TermSearch:
     def _score_rare(self, terms: SegmentTerms, lengths: NDArray[Any], allowed: Flags) -> tuple[Slots, Floats]:
         """All allowed slots that have a rare term, ascending, and their scores from those terms alone."""
         slots, owners, frequencies = terms.rare_pairs
-        inside = allowed[slots]
-        if not inside.all():
+        if not allowed.all():
+            inside = allowed[slots]
             slots, owners, frequencies = slots[inside], owners[inside], frequencies[inside]
         parts = self.parts(owners, frequencies, lengths[slots])
         starts = _starts(slots)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -29,7 +29,7 @@ from recollect.store.sqlite.files import SqliteFileTransaction
 from recollect.store.sqlite.migrations import TEXT_KEY, UNDISTINGUISHED
 from recollect.store.sqlite.statements import bound_condition
 from recollect.store.sqlite.undo import find_undo_texts, undo_operation
-from recollect.store.sqlite.versions import ACTIVE, FileVersion, active_space
+from recollect.store.sqlite.versions import ACTIVE, FileVersion
 from recollect.store.text_fields import embedding_text, field_words
 from recollect.store.told_times import pack_times, told_times
 from recollect.store.writing import (
@@ -48,7 +48,6 @@ from recollect.text.words import stem
 
 INSERT = f"INSERT INTO memories (born, changed, {', '.join(COLUMNS)}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
 UPDATE = f"UPDATE memories SET changed = ?, {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
-ADD_WORD = "INSERT INTO vocabulary (word, stem) VALUES (?, ?) ON CONFLICT DO NOTHING"  # RETURNING would double its time
 AMONG = "IN (SELECT value FROM json_each(?1))"
 MAX_OCCURRENCES = 65_535  # of one word in one field; the number is stored in 16 bits
 
@@ -60,22 +59,26 @@ def _packer(entries: int) -> Struct:
 
 
 class WordNumbers(dict[str, int]):
-    """The numbers of the words that a transaction has met. Words that the file does not know yet are added to it."""
+    """The numbers of words that this process has not met before. Words that the file does not know are added to it."""
 
     def __init__(self, connection: apsw.Connection, known: Mapping[str, int]) -> None:
         self.connection = connection
         self.known = known
 
-    def __missing__(self, word: str) -> int:
-        number = self.known.get(word)
-        if number is None:
-            self.connection.execute(ADD_WORD, (word, stem(word)))
-            if self.connection.changes():
-                number = self.connection.last_insert_rowid()
-            else:
-                number = self.connection.execute("SELECT term FROM vocabulary WHERE word = ?", (word,)).get
-        self[word] = number
-        return number
+    def of(self, words: Collection[str]) -> list[int]:
+        numbers = [self.known.get(word) or self.get(word, 0) for word in words]
+        if 0 in numbers:
+            self._find_or_add([word for word, number in zip(words, numbers, strict=True) if not number])
+            numbers = [number or self[word] for word, number in zip(words, numbers, strict=True)]
+        return numbers
+
+    def _find_or_add(self, words: Sequence[str]) -> None:
+        stored = fetch(self.connection, f"SELECT word, term FROM vocabulary WHERE word {AMONG}", (json.dumps(words),))
+        self.update(stored)
+        for word in words:
+            if word not in self:
+                self.connection.execute("INSERT INTO vocabulary (word, stem) VALUES (?, ?)", (word, stem(word)))
+                self[word] = self.connection.last_insert_rowid()
 
 
 class SqliteTransaction:
@@ -239,6 +242,8 @@ class SqliteTransaction:
 
     def require(self, rows: Sequence[int]) -> None:
         """Raise NotFound if one of these rows does not exist or is outside the bound."""
+        if not rows:
+            return
         condition, values = bound_condition(self.bound)
         sql = f"SELECT count(*) FROM memories WHERE row {AMONG}{condition}"
         if self.connection.execute(sql, (json.dumps(list(rows)), *values)).get < len(set(rows)):
@@ -260,34 +265,33 @@ class SqliteTransaction:
     def embed(self, rows: Sequence[int], texts: Sequence[EncodedText], space: Space) -> None:
         if not rows:
             return
+        spaces = self._spaces()
+        active = next((each for each, (_, is_active) in spaces.items() if is_active), None)
         if self.verb != "reembed":
-            active = active_space(self.connection)
-            check_space(active[1] if active else None, space, self.path)
-        self.require(rows)
-        number = self.space(space)
-        encoded = [(number, row, *each) for row, each in zip(rows, texts, strict=True)]
+            check_space(active, space, self.path)
+        self.require([row for row in rows if row not in self._without_vector])
+        number = spaces[space][0] if space in spaces else self._add_space(space, active is None)
+        self._write_vectors(number, rows, texts)
+        if active in (None, space):  # what is searched has changed
+            earlier = [row for row in rows if row not in self._without_vector]
+            self._without_vector.difference_update(rows)
+            if earlier:
+                self.connection.executemany("DELETE FROM unembedded WHERE row = ?", ((row,) for row in earlier))
+                self.connection.executemany(
+                    "UPDATE memories SET changed = ? WHERE row = ? AND changed <> ?",
+                    ((self.version, row, self.version) for row in earlier),
+                )
+
+    def _write_vectors(self, number: int, rows: Sequence[int], texts: Sequence[EncodedText]) -> None:
         self.connection.executemany(
             "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)",
-            ((number, row, vector.astype(np.float16).tobytes()) for number, row, vector, _ in encoded),
+            ((number, row, vector.astype(np.float16).tobytes()) for row, (vector, _) in zip(rows, texts, strict=True)),
         )
-        self.connection.executemany(
-            "INSERT OR REPLACE INTO sketches VALUES (?, ?, ?)",
-            ((number, row, sketch) for number, row, _, sketch in encoded if sketch),
-        )
-        self.connection.executemany(
-            "DELETE FROM sketches WHERE space = ? AND row = ?",
-            ((number, row) for number, row, _, sketch in encoded if not sketch),
-        )
-        active = active_space(self.connection)
-        if active is not None and active[0] == number:  # what is searched has changed
-            self.connection.executemany(
-                "DELETE FROM unembedded WHERE row = ?", ((row,) for row in rows if row not in self._without_vector)
-            )
-            self._without_vector.difference_update(rows)
-            self.connection.executemany(
-                "UPDATE memories SET changed = ? WHERE row = ? AND changed <> ?",
-                ((self.version, row, self.version) for row in rows),
-            )
+        sketches = [(number, row, sketch) for row, (_, sketch) in zip(rows, texts, strict=True)]
+        if with_sketch := [each for each in sketches if each[2]]:
+            self.connection.executemany("INSERT OR REPLACE INTO sketches VALUES (?, ?, ?)", with_sketch)
+        if without := [each[:2] for each in sketches if not each[2]]:
+            self.connection.executemany("DELETE FROM sketches WHERE space = ? AND row = ?", without)
 
     def note_vector(self, row: int) -> None:
         """Record that a row has got a vector in the space that is searched, if it has."""
@@ -298,12 +302,17 @@ class SqliteTransaction:
 
     def space(self, space: Space) -> int:
         """The number of a space, which is added if it is new; the first one is searched."""
-        for number, name, dim in self.connection.execute("SELECT space, name, dim FROM spaces"):
-            if (name, dim) == (space.name, space.dim):
-                return int(number)
-        first = active_space(self.connection) is None
+        spaces = self._spaces()
+        return spaces[space][0] if space in spaces else self._add_space(space, not any(a for _, a in spaces.values()))
+
+    def _spaces(self) -> dict[Space, tuple[int, bool]]:
+        """All spaces, each with its number and whether it is searched."""
+        found = self.connection.execute("SELECT space, name, dim, active FROM spaces")
+        return {Space(name, dim): (number, bool(active)) for number, name, dim, active in found}
+
+    def _add_space(self, space: Space, active: bool) -> int:
         self.connection.execute(
-            "INSERT INTO spaces (name, dim, active) VALUES (?, ?, ?)", (space.name, space.dim, first)
+            "INSERT INTO spaces (name, dim, active) VALUES (?, ?, ?)", (space.name, space.dim, active)
         )
         return self.connection.last_insert_rowid()
 
@@ -438,7 +447,7 @@ class SqliteTransaction:
             if max(times, default=0) > MAX_OCCURRENCES:
                 times = [min(each, MAX_OCCURRENCES) for each in times]
             entries = [number] * (3 * len(counts))  # word, field, times; word, field, times; …
-            entries[::3] = map(self.words.__getitem__, counts)
+            entries[::3] = self.words.of(counts)
             entries[2::3] = times
             packed.append(_packer(len(counts)).pack(*entries))
         return b"".join(packed)
@@ -460,6 +469,7 @@ class SqliteTransaction:
     def remove(self, rows: Sequence[int]) -> None:
         """Words, vectors, edges, use and chunks of a memory go with it, by their foreign keys."""
         self.connection.execute(f"DELETE FROM memories WHERE row {AMONG}", (json.dumps(rows),))
+        self._without_vector.difference_update(rows)
         sql = "INSERT OR REPLACE INTO gone SELECT value, ?2 FROM json_each(?1)"
         self.connection.execute(sql, (json.dumps(rows), self.version))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from recollect.model.validation import micros
+from recollect.model import micros
 from recollect.recall.bm25 import Bm25Query, score, search, statistics
 from recollect.recall.cues.words import ALL_FIELDS, explain_matches
 from recollect.recall.expressions import ChoiceExpression, Expression, largest, leaf, product, total

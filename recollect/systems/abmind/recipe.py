@@ -14,22 +14,22 @@ The document is ``docs/systems/abmind.md``; the numbers carry the ids of the con
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
 from os import PathLike
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from recollect.chat import ChatModel
+from recollect.chat import ChatModel, one_line, resolve_hook
 from recollect.errors import InvalidInput
-from recollect.model import Filter
-from recollect.model import validation as check
-from recollect.model.memory import When
+from recollect.model import Filter, When, check
 from recollect.recall.cues import AllCues, UntilFilled, VectorsCue, WordsCue
 from recollect.recall.cues.plans import DisabledCue, MinimumScoreCue
 from recollect.recall.fusion import FirstCueWins
-from recollect.recall.query_parsing import ContentWords
+from recollect.recall.query_parsing import ContentWords, ParsedQuery
 from recollect.recall.recipe import Cue, Recipe, fixed, times
+from recollect.recall.run import Run
 from recollect.recall.stages import RecordUse
 from recollect.systems.abmind.cues import NotesCue, RelationsCue, SignatureCue
 from recollect.systems.abmind.full_text import FullTextCue, FullTextScore, SimilarWords
@@ -42,7 +42,9 @@ from recollect.systems.abmind.stages import (
     Enrichment,
     SpacingBoost,
 )
-from recollect.systems.abmind.translation import Translate, TranslatedQuery, resolve_translation
+from recollect.text.languages import detect_language
+from recollect.text.words import stem
+from recollect.threads import call_within
 
 FULL_TEXT_CANDIDATES = 1000  # scored by A5
 ENVIRONMENT_PREFIX = "RECOLLECT_ABMIND_"  # followed by the documented name of a setting (A18)
@@ -221,10 +223,7 @@ def _bits(value: int | None) -> int:
 
 
 def _mode(value: str | None) -> str:
-    mode = _setting(value, "MEMORY_SEARCH_MODE") or "hybrid"
-    if mode not in MODES:
-        raise InvalidInput(f"search_mode must be one of {', '.join(MODES)}, not {mode!r}.")
-    return str(mode)
+    return check.choice(_setting(value, "MEMORY_SEARCH_MODE") or "hybrid", "search_mode", [*MODES])
 
 
 def _on(value: bool | None, name: str) -> bool:
@@ -234,3 +233,61 @@ def _on(value: bool | None, name: str) -> bool:
     if value not in (None, True, False):
         raise InvalidInput(f"{name.lower()} must be true or false, not {value!r}.")
     return value is not False
+
+
+Translate = Callable[[str], str]
+
+MAX_CHARACTERS = 1000
+LANGUAGE = "en"  # the document's content_en
+TASK = (
+    "You get JSON with a search query. Translate it into English; leave names, numbers and code as they are. Reply as "
+    '{"translation": "…"}.'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedQuery:
+    """Vectors, signatures and names are those of the translation, and the words of both are looked up.
+
+    Without ``text``, ``translate`` is called for a query that is not English. When it fails, the trace has the reason
+    and the query is searched as it is.
+    """
+
+    text: str | None = None
+    translate: Translate | None = None
+    seconds: float = 10.0
+
+    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
+        original = ContentWords().read(query, run)
+        text = self.text or self._translation(query.text, run)
+        if not text:
+            return original
+        run.log("translated", text)
+        translated = ContentWords().read(replace(query, text=text), run)
+        known = {stem(term.word) for term in translated.terms}
+        others = tuple(term for term in original.terms if stem(term.word) not in known)
+        return replace(translated, terms=(*translated.terms, *others))
+
+    def _translation(self, query: str, run: Run) -> str:
+        translate = self.translate
+        if translate is None or detect_language(query) == LANGUAGE:
+            return ""
+        left = run.seconds_left()
+        seconds = self.seconds if left is None else min(left, self.seconds)
+        try:
+            text = one_line(call_within(lambda: translate(query), seconds, "the translation"), MAX_CHARACTERS)
+        except Exception as problem:
+            run.log("not translated", f"{type(problem).__name__}: {problem}")
+            return ""
+        if not text:
+            run.log("not translated", "the translation is empty")
+        return text
+
+
+def resolve_translation(translate: Translate | ChatModel | str | None) -> Translate | None:
+    """A chat model ("chat", "URL MODEL" or a ChatModel), a function, or None."""
+
+    def by_chat(model: ChatModel) -> Translate:
+        return lambda query: str(model.reply_object(TASK, {"query": query}, "translation")["translation"] or "")
+
+    return resolve_hook(translate, "translate", by_chat, "a query to its translation")

@@ -9,8 +9,7 @@ from datetime import UTC, datetime, tzinfo
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model import Memory
-from recollect.model.validation import from_micros
+from recollect.model import Memory, from_micros
 from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import Annotate, HitOperation, Hits, Reorder, Rescore
 from recollect.recall.run import Run, Skip

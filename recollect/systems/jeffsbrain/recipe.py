@@ -13,16 +13,22 @@ from typing import Any
 
 from recollect.chat import ChatModel
 from recollect.errors import InvalidInput
-from recollect.model import Memory
-from recollect.model import validation as check
+from recollect.model import Memory, check
 from recollect.model.memory import check_fields
 from recollect.recall.cues import AllCues, RetryLadder, VectorsCue
 from recollect.recall.recipe import Cue, Depth, Recipe
 from recollect.recall.stages import ConditionalStage, RecordUse
 from recollect.recall.stages.rerank import SNIPPET_CHARACTERS, Rerank, rerank_text
 from recollect.rerank import AnyReranker
-from recollect.systems.jeffsbrain.intent import FACTORS, Intent, IntentFactors
-from recollect.systems.jeffsbrain.modes import (
+from recollect.systems.jeffsbrain.cues import (
+    MIN_TERM_LENGTH,
+    ExcludeNegated,
+    QueryLanguageCue,
+    SlugTrigrams,
+    sanitise_query,
+    strongest_term,
+)
+from recollect.systems.jeffsbrain.fusion import (
     AGREE_MIN,
     AGREE_WINDOW,
     LEXICAL,
@@ -33,14 +39,7 @@ from recollect.systems.jeffsbrain.modes import (
     SearchReport,
     rerank_skip_condition,
 )
-from recollect.systems.jeffsbrain.query_cue import (
-    MIN_TERM_LENGTH,
-    ExcludeNegated,
-    QueryLanguageCue,
-    sanitise_query,
-    strongest_term,
-)
-from recollect.systems.jeffsbrain.slugs import SlugTrigrams
+from recollect.systems.jeffsbrain.intent import FACTORS, Intent, IntentFactors
 from recollect.text.query_language import Aliases
 
 WEIGHTS = {"path": 3.0, "title": 10.0, "summary": 5.0, "tags": 4.0, "text": 1.0}  # J18
@@ -72,8 +71,7 @@ def jeffsbrain(
     generic_for_fact_factor: float = FACTORS.generic_for_fact,
 ) -> Recipe:
     """Hybrid retrieval with a retry ladder, as the Jeffs Brain SDKs describe it."""
-    if mode not in MODES:
-        raise InvalidInput(f"mode must be one of {', '.join(MODES)}, not {check.short_repr(mode)}.")
+    check.choice(mode, "mode", MODES)
     _check_counts(
         **{"top_k": top_k, "candidate_k": candidate_k, "rerank_top_n": rerank_top_n},
         **{"min_term_length": min_term_length, "agree_min": agree_min, "agree_window": agree_window},

@@ -8,16 +8,14 @@ from functools import cache
 from typing import Any, ClassVar, Literal, get_args
 
 from recollect.errors import InvalidInput
-from recollect.model import JsonObject
-from recollect.model import validation as check
+from recollect.model import JsonObject, check
 from recollect.recall.expressions import largest, leaf, product, ratio, smallest
 from recollect.recall.hits import Drop, HitOperation, Hits, Rescore
 from recollect.recall.recipe import Recipe
 from recollect.recall.registry import get_recipe
 from recollect.recall.results import Result
 from recollect.recall.run import Run, Skip
-from recollect.systems.openclaw.keywords import MinScore
-from recollect.systems.openclaw.recipe import MIN_SCORE
+from recollect.systems.openclaw.recipe import MIN_SCORE, MinScore
 from recollect.text.snippets import snippet
 
 Citations = Literal["auto", "on", "off"]

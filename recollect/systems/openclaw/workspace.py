@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from threading import RLock, Thread
-from types import TracebackType
 from typing import Any
 
 from recollect.embed import Embedder, embed_texts, model_name, provider_name, resolve_embedder, version_named
@@ -25,8 +24,8 @@ from recollect.ingest.folder import (
 from recollect.ingest.sync import OnEvent, SyncEvent, SyncReport, is_syncing
 from recollect.ingest.watch import FolderWatch
 from recollect.mind import Mind
-from recollect.model import Filter, JsonObject
-from recollect.model import validation as check
+from recollect.model import Filter, JsonObject, check
+from recollect.protocols import ClosedOnExit
 from recollect.recall.query_cache import QueryCache
 from recollect.recall.results import Recall
 from recollect.store.base import FileState
@@ -38,7 +37,7 @@ log = logging.getLogger("recollect")
 OnSync = Callable[[SyncReport], None]
 
 
-class Workspace:
+class Workspace(ClosedOnExit):
     """A folder, the collection it is synced into, and the two tools of an agent.
 
     >>> with Workspace("~/vault", settings=FolderSettings(layout="vault")) as vault:
@@ -297,14 +296,6 @@ class Workspace:
     def close(self) -> None:
         for mind in (*self._replaced_minds, self.mind) if self._owns_mind else ():
             mind.close()
-
-    def __enter__(self) -> Workspace:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Workspace({str(self.folder.root)!r}, collection={self.collection!r})"

@@ -10,12 +10,16 @@ from typing import Any, Literal, get_args
 from uuid import uuid4
 
 from recollect.errors import InvalidInput, NotFound
-from recollect.ingest.near_duplicates import covers, find_near_duplicate, find_redundant
-from recollect.ingest.sessions import SESSION_KIND, end_session, session_record
+from recollect.ingest.sessions import (
+    SESSION_KIND,
+    covers,
+    end_session,
+    find_near_duplicate,
+    find_redundant,
+    session_record,
+)
 from recollect.mind import Mind
-from recollect.model import Changes, Filter, Memory
-from recollect.model import validation as check
-from recollect.model.memory import make_memory
+from recollect.model import Changes, Filter, Memory, check, make_memory
 from recollect.recall.results import Recall
 from recollect.text.paraphrases import Paraphrase
 

@@ -140,8 +140,16 @@ def _relative_day(match: re.Match[str], scene: Scene) -> Time:
 
 
 def _same_day(match: re.Match[str], scene: Scene) -> Time:
-    unit, count = ("month", 1) if match["which"][0] == "上" else ("year", -RELATIVE_YEARS[match["which"]])
-    return one_day(shift(scene.today, unit, -count))
+    return one_day(shift(scene.today, *_which_earlier(match)))
+
+
+def _same_time(match: re.Match[str], scene: Scene) -> Time | None:
+    return meanings.same_time(scene, *_which_earlier(match))
+
+
+def _which_earlier(match: re.Match[str]) -> tuple[str, int]:
+    """The unit and the steps of 去年, 前年 or 上个月."""
+    return ("month", -1) if match["which"][0] == "上" else ("year", RELATIVE_YEARS[match["which"]])
 
 
 def _holiday(match: re.Match[str], scene: Scene) -> Time | None:
@@ -235,6 +243,10 @@ RULES = FULL_DATES + [
             _day_and_month,
         ),
         (r"(?P<which>去年|前年|上[个個]月)的?今[天日]", _same_day),
+        (
+            r"(?P<which>去年|前年|上[个個]月)的?(?:(?:差不多)?[这這][个個]?(?:时候|時候|时间|時間)|此[时時]|同期)",
+            _same_time,
+        ),
         (rf"(?<![以之目大])(?:{alternatives(RELATIVE_DAYS)})|大前天|大[后後]天", _relative_day),
         (alternatives(RELATIVE_YEARS), _relative_year),
         (r"[今去](?P<season>[春夏秋冬])(?![天季])", _season_of_year),

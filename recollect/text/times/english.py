@@ -143,10 +143,8 @@ def _before_last(match: re.Match[str], scene: Scene) -> Time | None:
 def _this_time(match: re.Match[str], scene: Scene) -> Time | None:
     """“This time last year” is the month, “this day last year” the day."""
     unit = match["unit"].lower()
-    day = shift(scene.today, unit, -1)
-    if match["what"].lower() == "day" or unit == "week":
-        return calendar.one_day(day)
-    return fixed("month", UNITS["month"].current(day))
+    by_day = match["what"].lower() == "day"
+    return calendar.one_day(shift(scene.today, unit, -1)) if by_day else meanings.same_time(scene, unit)
 
 
 def _quarter(match: re.Match[str], scene: Scene) -> Time:

@@ -112,6 +112,11 @@ def _tomorrow(match: re.Match[str], scene: Scene) -> Time | None:
     return one_day(scene.today + 1)
 
 
+def _this_time(match: re.Match[str], scene: Scene) -> Time | None:
+    """“Letztes Jahr um diese Zeit”."""
+    return meanings.same_time(scene, UNIT_NAMES[(match["unit"] or match["last_unit"]).lower()])
+
+
 def _ago(match: re.Match[str], scene: Scene) -> Time | None:
     if match["and_half"]:
         count = AND_A_HALF[match["and_half"].lower()] + 0.5
@@ -248,6 +253,7 @@ DAY = rf"\d{{1,2}}\.|{ORDINAL}"
 LINK = r"\s*(?:-|\bbis\s+(?:zum\s+)?|\bund\s+(?:dem\s+)?|\bauf\s+den\s+)\s*"
 ABOUT = r"(?:(?:etwa|ungefähr|rund|ca\.?|circa|gut|knapp|genau|fast)\s+)?"
 NTH = r"[1-5]\.|(?:erste|zweite|dritte|vierte|fünfte|letzte)[nrs]?"
+LAST_UNIT = r"(?:letzte[sn]?|vorige[sn]?|vergangene[sn]?)\s+(?P<{}>jahr|monat|woche)"
 RULES = [
     *FULL_DATES,
     rule(
@@ -316,6 +322,12 @@ RULES = [
         EDGES,
         r"\b(?P<unit>jahres|monats|wochen|quartals)(?P<part>anfang|beginn|mitte|ende|schluss)\b(?<!wochenende)",
         _edge,
+    ),
+    rule(
+        "zeit",
+        rf"\b(?:{LAST_UNIT.format('unit')}\s+um\s+(?:diese|die\s+gleiche|dieselbe)\s+zeit"
+        rf"|(?:um\s+)?diese\s+zeit\s+(?:im\s+)?{LAST_UNIT.format('last_unit')})\b",
+        _this_time,
     ),
     rule("vorjahr vormonat vorwoche vorquartal", r"\bvor(?P<unit>jahr|monat|woche|quartal)(?:e?s)?\b", _previous),
     rule(

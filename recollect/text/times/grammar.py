@@ -124,7 +124,9 @@ def _rules_by_stem(grammar: Grammar) -> tuple[set[int], dict[str, set[int]]]:
 
 
 def stems_of(words: Iterable[str]) -> frozenset[str]:
-    return frozenset(word[:STEM] for phrase in words for word in re.findall(r"[^\W\d_]+|0", phrase.lower()))
+    """What stands after an apostrophe chooses no rule: every “it's” has an s."""
+    found = (re.findall(r"(?<!')[^\W\d_]+|0", phrase.lower()) for phrase in words)
+    return frozenset(word[:STEM] for words in found for word in words)
 
 
 def rule(words: str | Iterable[str], pattern: str, read: Reader) -> TimeRule:

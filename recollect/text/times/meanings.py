@@ -81,6 +81,12 @@ def around(time: Time, unit: str) -> Time | None:
     return time.map(lambda days: UNITS[unit].at(calendar.index_of("week", days.start)), unit)
 
 
+def same_time(scene: Scene, unit: str, step: int = -1) -> Time | None:
+    """“This time last year” is the month a year ago, “this time last month” the month before, else the day."""
+    day = shift(scene.today, unit, step)
+    return fixed("month", UNITS["month"].current(day)) if unit in ("month", "year") else one_day(day)
+
+
 def beside(time: Time, unit: str, step: int) -> Time | None:
     """“The day after Christmas”, “the week before Easter”."""
     if time.kind not in ("day", "holiday", "day of month", "weekday", "month", "year"):

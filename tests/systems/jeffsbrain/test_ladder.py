@@ -12,7 +12,7 @@ from recollect import Filter, InvalidInput
 from recollect.recall.cues import RetryLadder
 from recollect.recall.hits import Candidates
 from recollect.recall.run import Run
-from recollect.systems.jeffsbrain.query_cue import QueryLanguageCue, query_tokens, sanitise_query, strongest_term
+from recollect.systems.jeffsbrain.cues import QueryLanguageCue, query_tokens, sanitise_query, strongest_term
 from recollect.systems.jeffsbrain.recipe import jeffsbrain
 from recollect.text.slugs import SlugIndex, slug_grams, slug_text
 from recollect.text.trigrams import word_trigrams

@@ -16,7 +16,7 @@ from recollect import Filter, InvalidInput, Mind, aio
 from recollect.recall.cues import AllCues, VectorsCue
 from recollect.recall.recipe import fixed
 from recollect.rerank import RerankDocument
-from recollect.systems.jeffsbrain.modes import agreements
+from recollect.systems.jeffsbrain.fusion import agreements
 from recollect.systems.jeffsbrain.recipe import jeffsbrain
 from tests.recall.kit import ids, step, texts
 from tests.store.looking import sql
