@@ -70,6 +70,7 @@ def test_eight_writers_and_eight_readers_share_a_file_for_a_minute(path: Path) -
 
 def test_a_log_that_others_read_all_the_time_begins_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "RESTARTED_PAGES", 1_000)
+    monkeypatch.setattr(checkpoints, "ATTEMPTED_SHARE", 1.0)
     mind = Mind(path, embedder=None)
     enough, store = threading.Event(), mind.store
 

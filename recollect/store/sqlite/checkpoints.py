@@ -9,6 +9,7 @@ meanwhile, and recalls that begin then read from the file.
 from __future__ import annotations
 
 import contextlib
+from random import random
 
 import apsw
 
@@ -16,7 +17,8 @@ from recollect.store.sqlite.write_turns import wait_for_lock
 
 COPIED_PAGES = 1_000  # in the log, from which on they are copied
 RESTARTED_PAGES = 4_000  # after which the log begins anew; 16 MB
-WAIT_SECONDS = 0.25  # for readers
+ATTEMPTED_SHARE = 1 / 32  # of the commits to a longer log: not all writers one after the other
+WAIT_SECONDS = 0.1  # for readers
 LATER = 1.25  # times as many pages before the next attempt, after somebody read for longer than that
 
 
@@ -31,7 +33,7 @@ def keep_log_short(connection: apsw.Connection) -> None:
             return apsw.SQLITE_OK
         with contextlib.suppress(apsw.Error):  # a commit is durable without its checkpoint
             connection.wal_checkpoint(database, apsw.SQLITE_CHECKPOINT_PASSIVE)
-            if pages >= limit:
+            if pages >= limit and random() < ATTEMPTED_SHARE:
                 limit = int(pages * LATER)
                 wait_for_lock(connection, WAIT_SECONDS)
                 try:
