@@ -11,7 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, overload
 
@@ -23,7 +23,8 @@ from recollect.model.memory import UNUSED, check_validity_period, edit_memory
 from recollect.protocols import supports
 from recollect.store.base import EncodedText, Space, Store, Transaction, UndoResult, WriteResult
 from recollect.store.retrying import retry
-from recollect.store.text_fields import embedding_text
+from recollect.store.text_fields import embedding_text, field_words
+from recollect.store.told_times import told_times
 
 log = logging.getLogger("recollect")
 Progress = Callable[[int, int], None]  # how many are done, of how many
@@ -140,6 +141,7 @@ class Writer:
         for start in range(0, max(len(memories), 1), ATOMIC_LIMIT):
             batch: Sequence[Memory] = [self.clean(each) for each in memories[start : start + ATOMIC_LIMIT]]
             vectors = self.embed([embedding_text(memory) for memory in batch], _shifted(progress, start, len(memories)))
+            _load_tables(batch)
             write = partial(self._write_batch, verb, batch, vectors, results, len(memories), operation, also, prepare)
             results, operation = retry(write)
         self.embed_some_missing()
@@ -369,6 +371,19 @@ def embed_missing_vectors(
     if reasons:
         raise UnembeddedError(reasons)
     return len(missing)
+
+
+_loaded: set[bool] = set()  # for which texts, ASCII or not
+
+
+def _load_tables(memories: Sequence[Memory]) -> None:
+    """Read the first texts of a process before the transaction: what that loads and compiles, such as the dictionary
+    for Chinese, takes 15 to 100 ms, in which others would wait for the lock."""
+    for memory in memories if len(_loaded) < 2 else ():
+        if (kind := memory.text.isascii()) not in _loaded:
+            _loaded.add(kind)
+            field_words(memory)
+            told_times(memory.text, datetime.now(UTC))
 
 
 def _count_mention(transaction: Transaction, memory: Memory) -> WriteResult | None:

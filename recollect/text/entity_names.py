@@ -13,7 +13,7 @@ from recollect.text.words import words as split_words
 # A run of capitalised words, with small joiners inside: "Bank of England", "Mrs Okafor", "Dr. Brandt", "UR5e".
 WORD = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|Hr|Fr|St|Rev)\.(?=[ \t]*[A-Z])|[A-Z][\w’'&-]*)"
 RUN = lazy_pattern(rf"\b{WORD}(?:[ \t]*(?<=[.\s])(?:(?:of|de|van|von|da|del|la)[ \t]+)?{WORD})*")
-SENTENCE_START = lazy_pattern(r"(?:^|[.!?:;\n“”\"(—–-][\s“”\"(]*)$")
+SENTENCE_SEPARATORS = frozenset('.!?:;\n“”"(—–-')
 MAX_NAME_CHARACTERS = 2_000  # of a query in which names are looked for
 PUNCTUATION = string.punctuation + "“”‘’«»„¿¡…–—"
 POSSESSIVE = lazy_pattern(r"[’']s?$")
@@ -47,7 +47,7 @@ def _runs(text: str) -> list[tuple[int, str, bool]]:
     alone = {POSSESSIVE.sub("", " ".join(words)) for _, words in found}
     runs = []
     for start, words in found:
-        begins = SENTENCE_START.search(text[:start]) is not None
+        begins = _begins_sentence(text, start)
         tail = POSSESSIVE.sub("", " ".join(words[1:]))
         if begins and tail and (words[0].lower() in ENGLISH or tail in alone):  # "The Bank", "Yesterday Anna"
             start, words, begins = start + len(words[0]) + 1, words[1:], False
@@ -56,6 +56,14 @@ def _runs(text: str) -> list[tuple[int, str, bool]]:
             runs.append((start, name, not begins or len(words) > 1 or not name[1:].islower()))
     certain = {name for _, name, sure in runs if sure}
     return [(start, name, sure or name in certain) for start, name, sure in runs]
+
+
+def _begins_sentence(text: str, start: int) -> bool:
+    """Is there only space between this place and the end of another sentence, or a quotation mark?"""
+    before = start
+    while before and text[before - 1].isspace() and text[before - 1] != "\n":
+        before -= 1
+    return start == 0 or (before > 0 and text[before - 1] in SENTENCE_SEPARATORS)
 
 
 def possible_names(text: str) -> list[str]:

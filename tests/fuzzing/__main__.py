@@ -3,8 +3,9 @@
 The targets are the query parser, the chunker, the importers, and the input of the HTTP and MCP servers. A
 RecollectError is an answer; any other exception, a response of 500, or a call that takes longer than a second of CPU
 is a finding: its input is stored in build/fuzz/TARGET, and the target goes on. Corpora are in tests/fuzzing/corpus;
-inputs that reach new code are kept in build/fuzz. At the end a line for each target has inputs, findings and the
-slowest call.
+inputs that reach new code are kept in build/fuzz, so that a run continues where the one before it ended. At the end a
+line for each target has inputs, findings and the slowest call. Each run keeps its counts in build/fuzz/runs while it
+goes on, whether it ends or is stopped; python -m tests.fuzzing --total adds up what ran on each commit.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ import time
 import traceback
 from collections.abc import Callable
 from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
 CORPUS, BUILD = Path(__file__).parent / "corpus", ROOT / "build" / "fuzz"
+RUNS = BUILD / "runs"
 MAX_SECONDS = 1.0  # of CPU
 MAX_BYTES = 4096
-SAVED_EVERY = 5_000  # inputs
+SAVED_EVERY = 5.0  # seconds
+MEMORY_FOLDER = "/dev/shm"  # where there is one: a file of a few inputs need not wait for a disk
 # Shares of the inputs: a request costs as much as many queries.
 TARGETS = {"query": 0.4, "chunks": 0.25, "imports": 0.25, "http": 0.06, "mcp": 0.04}
 FORMATS_OF_OTHERS = ("openmem", "robotmem", "chatgpt")  # databases and archives
@@ -157,13 +161,14 @@ MAKERS: dict[str, Callable[[], Callable[[bytes], None]]] = {
 class Watch:
     """Counts inputs, and keeps what is found."""
 
-    def __init__(self, target: str, run: Callable[[bytes], None], runs: int) -> None:
+    def __init__(self, target: str, run: Callable[[bytes], None], runs: int, file: Path) -> None:
         from recollect.errors import RecollectError
 
-        self.folder, self.run, self.answer = BUILD / target, run, RecollectError
-        self.file, self.runs = BUILD / f"{target}.json", runs
+        self.target, self.run, self.answer = target, run, RecollectError
+        self.folder, self.file, self.runs = BUILD / target, file, runs
         self.folder.mkdir(parents=True, exist_ok=True)
         self.inputs, self.findings, self.slowest, self.slow_input = 0, 0, 0.0, b""
+        self.commit, self.saved = read_commit(), time.monotonic()
 
     def __call__(self, data: bytes) -> None:
         self.inputs += 1
@@ -178,7 +183,7 @@ class Watch:
             self.keep(data, f"{seconds:.2f} s")
         if seconds > self.slowest:
             self.slowest, self.slow_input = seconds, data
-        if self.inputs % SAVED_EVERY == 0 or self.inputs >= self.runs - 1:
+        if self.inputs >= self.runs - 1 or time.monotonic() - self.saved > SAVED_EVERY:
             self.save()
 
     def keep(self, data: bytes, problem: str) -> None:
@@ -189,11 +194,19 @@ class Watch:
         self.save()
 
     def save(self) -> None:
-        record = {"inputs": self.inputs, "findings": self.findings, "slowest_seconds": round(self.slowest, 3)}
-        self.file.write_text(json.dumps({**record, "slow_input": self.slow_input.hex()}), "utf-8")
+        self.saved = time.monotonic()
+        record = {"target": self.target, "commit": self.commit, "inputs": self.inputs, "findings": self.findings}
+        slowest = {"slowest_seconds": round(self.slowest, 3), "slow_input": self.slow_input.hex()}
+        self.file.write_text(json.dumps({**record, **slowest}), "utf-8")
 
 
-def run_target(target: str, runs: int) -> None:
+def read_commit() -> str:
+    """Which code is fuzzed; "+" after it: with changes that are not committed."""
+    command = ["git", "describe", "--always", "--dirty=+", "--abbrev=10", "--exclude=*"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip() or "unknown"
+
+
+def run_target(target: str, runs: int, file: Path) -> None:
     """In a process of its own, which atheris ends."""
     import atheris
 
@@ -202,7 +215,7 @@ def run_target(target: str, runs: int) -> None:
         for seed in sorted((CORPUS / target).iterdir()):  # so that all that it needs is imported here
             with contextlib.suppress(Exception):
                 run(seed.read_bytes())
-    watch = Watch(target, run, runs)
+    watch = Watch(target, run, runs, file)
     arguments = [sys.argv[0], f"-atheris_runs={runs}", f"-max_len={MAX_BYTES}", "-verbosity=0", "-timeout=120"]
     atheris.Setup([*arguments, str(watch.folder), str(CORPUS / target)], watch)
     atheris.Fuzz()
@@ -211,36 +224,47 @@ def run_target(target: str, runs: int) -> None:
 def main(runs: int, targets: list[str]) -> int:
     chosen = targets or list(TARGETS)
     total = sum(TARGETS[each] for each in chosen)
-    processes = {
-        target: subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "tests.fuzzing",
-                "--target",
-                target,
-                str(max(1, int(runs * TARGETS[target] / total))),
-            ],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONHASHSEED": "0"},
-            stderr=subprocess.DEVNULL,
-        )
-        for target in chosen
-    }
+    RUNS.mkdir(parents=True, exist_ok=True)
+    processes, files = {}, {}
+    for target in chosen:
+        files[target] = RUNS / f"{target}-{time.time_ns()}.json"
+        count = max(1, int(runs * TARGETS[target] / total))
+        command = [sys.executable, "-m", "tests.fuzzing", "--target", target, str(count), str(files[target])]
+        environment = {**os.environ, "PYTHONHASHSEED": "0"}
+        if Path(MEMORY_FOLDER).is_dir():
+            environment.setdefault("TMPDIR", MEMORY_FOLDER)
+        processes[target] = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
     failed = 0
     for target, process in processes.items():
         code = process.wait()
-        found = json.loads((BUILD / f"{target}.json").read_text("utf-8"))
-        print(
-            f"{target:8} {found['inputs']:>10,} inputs, {found['findings']} findings, "
-            f"slowest {found['slowest_seconds']:.3f} s of CPU, exit {code}"
-        )
+        found = json.loads(files[target].read_text("utf-8"))
+        print(f"{report([found])}, exit {code}")
         failed += found["findings"] or code != 0
     return 1 if failed else 0
 
 
+def report(found: list[dict[str, Any]]) -> str:
+    """One line for runs of one target."""
+    inputs, findings = (sum(each[name] for each in found) for name in ("inputs", "findings"))
+    slowest = max(each["slowest_seconds"] for each in found)
+    return f"{found[0]['target']:8} {inputs:>10,} inputs, {findings} findings, slowest {slowest:.3f} s of CPU"
+
+
+def print_totals() -> None:
+    """What all runs of this folder amount to, for each commit and target."""
+    runs = sorted(
+        (json.loads(file.read_text("utf-8")) for file in RUNS.glob("*.json")),
+        key=lambda each: (each["commit"], each["target"]),
+    )
+    for (commit, _), found in groupby(runs, lambda each: (each["commit"], each["target"])):
+        print(f"{commit:12} {report(list(found))}")
+    print(f"{sum(each['inputs'] for each in runs):,} inputs, {sum(each['findings'] for each in runs)} findings in all")
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--target"]:
-        run_target(sys.argv[2], int(sys.argv[3]))
+        run_target(sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))
+    elif sys.argv[1:] == ["--total"]:
+        print_totals()
     else:
         sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000, sys.argv[2:]))

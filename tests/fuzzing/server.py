@@ -26,7 +26,7 @@ from recollect.service import Operation, all_operations
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 ANSWER_SECONDS = 60.0  # a request without an answer is a finding
-CALLS_OF_A_MEMORY = 20  # then a new one is opened: what was written must not make later calls slow
+CALLS_OF_A_MEMORY = 200  # then a new one is opened: what was written must not make later calls slow
 
 
 class FuzzedServer:

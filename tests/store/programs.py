@@ -11,8 +11,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,21 +27,39 @@ from tests.store.looking import rare_word
 ROOT = Path(__file__).parents[2]
 
 
-def start(name: str, *arguments: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.store.programs", name, *map(str, arguments)]
-    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+class Program(subprocess.Popen[str]):
+    """A program that was started. Whatever it prints to stderr is in a file, and part of every complaint about it."""
+
+    def __init__(self, name: str, *arguments: object) -> None:
+        self.name = name
+        self.problems = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        command = [sys.executable, "-X", "faulthandler", "-m", "tests.store.programs", name, *map(str, arguments)]
+        pipe = subprocess.PIPE
+        super().__init__(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=self.problems, text=True)
+
+    def answer(self, timeout: float = 30) -> Any:
+        """Wait for its end; the last line that it prints is its answer, as JSON."""
+        try:
+            printed, _ = self.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.send_signal(signal.SIGABRT)  # faulthandler writes where it hangs
+            printed, _ = self.communicate()
+            raise AssertionError(f"no end after {timeout} s: {self.complaint(printed)}") from None
+        assert self.returncode == 0, self.complaint(printed)
+        return json.loads(printed.splitlines()[-1])
+
+    def complaint(self, printed: str) -> str:
+        self.problems.seek(0)
+        return f"{self.name} ended with {self.returncode}\nstdout: {printed}\nstderr: {self.problems.read()}"
+
+
+def start(name: str, *arguments: object) -> Program:
+    return Program(name, *arguments)
 
 
 def run(name: str, *arguments: object, timeout: float = 30) -> Any:
-    """Run a program to its end; the last line that it prints is its answer, as JSON."""
     with start(name, *arguments) as process:
-        try:
-            said, _ = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
-    assert process.returncode == 0, said
-    return json.loads(said.splitlines()[-1])
+        return process.answer(timeout)
 
 
 def say(answer: object) -> None:
@@ -60,17 +80,16 @@ def write(path: str, label: str, count: str) -> None:
 
 
 def write_for(path: str, label: str, seconds: str) -> None:
-    """Remember one after the other; how many were acknowledged, the first error, and the seconds of the slowest."""
-    count, problem, slowest, end = 0, "", 0.0, time.monotonic() + float(seconds)
+    """Remember one after the other; the seconds of each that was acknowledged, and the first error."""
+    taken, problem, end = list[float](), "", time.monotonic() + float(seconds)
     with Mind(path, embedder=None) as mind:
         try:
             while (begun := time.monotonic()) < end:
-                mind.remember(f"{label} {count}")
-                slowest = max(slowest, time.monotonic() - begun)
-                count += 1
-        except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
-    say([count, problem, slowest])
+                mind.remember(f"{label} {len(taken)}")
+                taken.append(time.monotonic() - begun)
+        except Exception:
+            problem = traceback.format_exc()
+    say([taken, problem])
 
 
 def read_for(path: str, seconds: str) -> None:
@@ -81,8 +100,8 @@ def read_for(path: str, seconds: str) -> None:
             while time.monotonic() < end:
                 mind.recall(f"writer{count % 8}", 5)
                 count += 1
-        except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
+        except Exception:
+            problem = traceback.format_exc()
     say([count, problem])
 
 
@@ -367,6 +386,16 @@ def fork_and_embed(path: str) -> None:
     timer.cancel()
     mind.close()
     say(os.waitstatus_to_exitcode(ended))
+
+
+def write_until_interrupted(path: str) -> None:
+    """Try to write what another process does not let it write."""
+    with Mind(path, embedder=None) as mind:
+        say("writing")
+        try:
+            mind.remember("too late")
+        except KeyboardInterrupt:
+            say("interrupted")
 
 
 def open_at_once(path: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from recollect import InvalidInput, Mind, StoreError
+from recollect.store.sqlite.checksums import connect
 from tests.store import programs
 from tests.store.looking import assert_whole, held, rare_word, texts
 
@@ -277,3 +278,20 @@ def test_an_export_goes_on_while_others_undo(mind: Mind) -> None:
     rest = list(records)
     assert first[1]["text"] == "one that stays"
     assert all(record["type"] == "memory" for record in rest)
+
+
+def test_an_interrupt_ends_the_wait_for_another_process(path: Path, mind: Mind) -> None:
+    mind.remember("there from the beginning")
+    other = connect(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        with programs.start("write_until_interrupted", path) as writer:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == '"writing"\n'
+            time.sleep(0.3)
+            writer.send_signal(signal.SIGINT)
+            assert writer.stdout.readline() == '"interrupted"\n'
+            writer.wait(10)
+    finally:
+        other.close()
+    assert [memory.text for memory in mind.list()] == ["there from the beginning"]

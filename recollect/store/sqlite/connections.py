@@ -18,11 +18,12 @@ import apsw
 
 from recollect.errors import DamagedFile, InvalidInput, StoreError
 from recollect.store.disk import create_private
+from recollect.store.sqlite.checkpoints import keep_log_short
 from recollect.store.sqlite.checksums import checksum_state, connect
 from recollect.store.sqlite.lineage import OTHER, Lineage, is_overwritten, read_lineage
 from recollect.store.sqlite.migrations import APPLICATION_ID, is_up_to_date, migrate
+from recollect.store.sqlite.write_turns import LOCK_SECONDS, wait_for_lock
 
-BUSY_MILLISECONDS = 30_000
 FORK_TIMEOUT_SECONDS = 10.0
 READONLY_ERRORS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)
 
@@ -236,8 +237,9 @@ class Connections:
         connection = connect(uri, flags)
         if not self._verifies:
             connection.pragma("checksum_verification", 0)
-        connection.set_busy_timeout(BUSY_MILLISECONDS)
+        wait_for_lock(connection)
         if not self.readonly:
+            keep_log_short(connection)
             connection.pragma("synchronous", "FULL" if self.durable else "NORMAL")
         connection.pragma("temp_store", "memory")
         connection.pragma("secure_delete", True)
@@ -379,8 +381,7 @@ def translate_errors(path: str) -> Iterator[None]:
         raise StoreError(f"The disk is full; nothing was written to {path}.") from error
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreError(
-            f"{path} was locked by another process for {BUSY_MILLISECONDS // 1000} seconds; nothing was written. "
-            "Try again."
+            f"{path} was locked by another process for {LOCK_SECONDS:.0f} seconds; nothing was written. Try again."
         ) from error
     except apsw.ReadOnlyError as error:
         raise StoreError(f"{path} is read-only; nothing was written.") from error

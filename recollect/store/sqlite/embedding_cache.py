@@ -20,13 +20,13 @@ from recollect.model import validation as check
 from recollect.store.disk import create_private, is_foreign
 from recollect.store.sqlite.checksums import add_checksums, checksum_state, mark_complete, reserve_room
 from recollect.store.sqlite.connections import (
-    BUSY_MILLISECONDS,
     Connections,
     fork_gate,
     switch_to_wal,
     translate_errors,
 )
 from recollect.store.sqlite.erasing import WAIT_MILLISECONDS, write_anew
+from recollect.store.sqlite.write_turns import wait_for_lock
 
 APPLICATION_ID = 0x72656376  # "recv"
 SHAPE = """
@@ -185,7 +185,7 @@ class _CacheConnections(Connections):
             reserve_room(connection)
         elif checksum_state(connection, self.path, APPLICATION_ID) != "complete":
             add_checksums(connection, self.path, APPLICATION_ID)
-            connection.set_busy_timeout(BUSY_MILLISECONDS)
+            wait_for_lock(connection)
         connection.execute("BEGIN IMMEDIATE")
         try:
             if empty and connection.pragma("application_id") != APPLICATION_ID:
@@ -211,7 +211,7 @@ def _clean(connection: apsw.Connection, path: str, wait: int = WAIT_MILLISECONDS
     except apsw.Error as error:
         return (f"the embedding cache {path} still has the erased bytes ({error})",)
     finally:
-        connection.set_busy_timeout(BUSY_MILLISECONDS)
+        wait_for_lock(connection)
     return ()
 
 

@@ -14,6 +14,7 @@ import apsw
 from recollect.errors import StoreError
 from recollect.model.validation import from_micros
 from recollect.store.sqlite.checksums import add_checksums, checksum_state, mark_complete, reserve_room
+from recollect.store.sqlite.write_turns import wait_for_lock
 from recollect.store.told_times import pack_times, told_times
 
 log = logging.getLogger("recollect")
@@ -302,7 +303,6 @@ def migrate(connection: apsw.Connection, path: str) -> None:
 
 
 def _add_checksums(connection: apsw.Connection, path: str) -> None:
-    timeout = connection.pragma("busy_timeout")
     try:
         complete = checksum_state(connection, path, APPLICATION_ID) == "complete"
         if complete or add_checksums(connection, path, APPLICATION_ID):
@@ -313,7 +313,7 @@ def _add_checksums(connection: apsw.Connection, path: str) -> None:
     except apsw.FullError:
         log.warning("The disk has no room to give %s checksums; it is used without them.", path)
     finally:
-        connection.set_busy_timeout(timeout)
+        wait_for_lock(connection)
 
 
 def _record(connection: apsw.Connection, name: str) -> None:

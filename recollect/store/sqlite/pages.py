@@ -14,8 +14,9 @@ import apsw
 from recollect.errors import StoreError
 from recollect.store.rows import ENCODED
 from recollect.store.sqlite.checksums import checksum_state, connect, lock_alone, rewrite_pages, unlock
-from recollect.store.sqlite.connections import BUSY_MILLISECONDS, switch_to_wal, translate_errors
+from recollect.store.sqlite.connections import switch_to_wal, translate_errors
 from recollect.store.sqlite.migrations import APPLICATION_ID
+from recollect.store.sqlite.write_turns import wait_for_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def accept_pages(path: str, copy_to: str) -> None:
             rewrite_pages(connection)
         finally:
             unlock(connection)
-        connection.set_busy_timeout(BUSY_MILLISECONDS)
+        wait_for_lock(connection)
         switch_to_wal(connection)
 
 
@@ -100,7 +101,7 @@ def accept_pages(path: str, copy_to: str) -> None:
 def _unverified(path: str, writable: bool = False) -> Iterator[apsw.Connection]:
     connection = connect(path, apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY)
     try:
-        connection.set_busy_timeout(BUSY_MILLISECONDS)
+        wait_for_lock(connection)
         connection.read("main", 0, 0, 100)  # the VFS sees that there are checksums
         connection.pragma("checksum_verification", 0)
         yield connection

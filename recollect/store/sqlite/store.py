@@ -28,7 +28,7 @@ from recollect.store.disk import Disk
 from recollect.store.erasing import Erasure, Purge, Receipt
 from recollect.store.rows import ENCODED, SELECT_USE, as_values, from_row
 from recollect.store.sqlite.backups import read_backup_folders, read_last_backup, record_backup
-from recollect.store.sqlite.connections import BUSY_MILLISECONDS, Connections, fetch, fork_gate, translate_errors
+from recollect.store.sqlite.connections import Connections, fetch, fork_gate, translate_errors
 from recollect.store.sqlite.erasing import erase, last_erasure, read_receipts
 from recollect.store.sqlite.erasing import finish as finish_erasures
 from recollect.store.sqlite.files import read_chunk_ids, read_chunks, read_embedded, read_files, read_folders
@@ -39,7 +39,7 @@ from recollect.store.sqlite.snapshot import SqliteSnapshot, read_relations
 from recollect.store.sqlite.statements import bound_condition, select_columns
 from recollect.store.sqlite.transaction import SqliteTransaction
 from recollect.store.sqlite.versions import FileVersion, active_space, read_change_token, read_version
-from recollect.store.sqlite.write_turns import WriteTurns
+from recollect.store.sqlite.write_turns import WriteTurns, wait_for_lock
 from recollect.store.use_days import DAILY_DAYS, USES, day_number, month_day
 from recollect.store.writing import DryRun, complete_id, no_memory
 
@@ -77,7 +77,7 @@ class SqliteFile:
             with translate_errors(path), fork_gate.hold():
                 connection = self.connections.get()
                 finish_erasures(connection, path, wait=0)  # that another process could not finish
-                connection.set_busy_timeout(BUSY_MILLISECONDS)
+                wait_for_lock(connection)
 
     def close(self) -> None:
         self.connections.close()
@@ -342,7 +342,7 @@ class SqliteStore:
             try:
                 return finish_erasures(connection, self.path)
             finally:
-                connection.set_busy_timeout(BUSY_MILLISECONDS)
+                wait_for_lock(connection)
 
     def receipts(self) -> list[Receipt]:
         with translate_errors(self.path):
@@ -383,7 +383,7 @@ class SqliteStore:
                     connection.execute("ROLLBACK")
                 log.info("use of %s not recorded yet: %s", self.path, problem)
             finally:
-                connection.set_busy_timeout(BUSY_MILLISECONDS)
+                wait_for_lock(connection)
 
     def change_count(self) -> int | None:
         return None
