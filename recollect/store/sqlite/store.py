@@ -39,6 +39,7 @@ from recollect.store.sqlite.postings import ENTRY
 from recollect.store.sqlite.snapshot import SqliteSnapshot, read_relations
 from recollect.store.sqlite.statements import bound_condition, select_columns
 from recollect.store.sqlite.transaction import SqliteTransaction
+from recollect.store.sqlite.unsynced import UnsyncedConnections
 from recollect.store.sqlite.versions import FileVersion, active_space, read_change_token, read_version
 from recollect.store.sqlite.write_turns import WriteTurns
 from recollect.store.use_days import DAILY_DAYS, USES, day_number, month_day
@@ -83,7 +84,7 @@ class SqliteFile:
     @cached_property
     def unsynced(self) -> Connections:
         """Connections whose commits do not wait for the disk."""
-        return Connections(self.path, readonly=False, durable=False)
+        return UnsyncedConnections(self.path)
 
     def close(self) -> None:
         self.connections.close()
