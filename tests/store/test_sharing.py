@@ -38,13 +38,15 @@ def test_use_that_recalls_count_gets_from_the_log_into_the_file_in_a_thread(
 ) -> None:
     monkeypatch.setattr(unsynced, "PAGES", 10)
     mind.remember_many([f"cup {number}" for number in range(50)])
-    mind.store.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    connection = apsw.Connection(str(path))
+    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     end = time.monotonic() + 60
     logged = written = 0
     while not written:
         assert time.monotonic() < end, f"none of {logged} pages"
         mind.recall("cup", k=50)
-        logged, written = mind.store.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        logged, written = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    connection.close()
     mind.close()
     assert not Path(f"{path}-wal").exists()
 
