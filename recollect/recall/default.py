@@ -64,6 +64,7 @@ def default(
 ) -> Recipe:
     """The recipe that is used when none is named."""
     factors = _check_factors(words=words, vectors=vectors, tokens=tokens)
+    by_meaning = vectors or tokens  # by words alone, nothing is embedded; one of the two needs what the other one finds
     return Recipe(
         name="default",
         about="Words and meaning together, with the memories just before and after.",
@@ -84,9 +85,9 @@ def default(
             AllCues(
                 WordsCue(depth=paged(PAGE)),
                 TrigramsCue(of="words", depth=paged(PAGE)),
-                VectorsCue(depth=paged(PAGE)),
+                *([VectorsCue(depth=paged(PAGE))] if by_meaning else []),
                 HistoryCue(),
-                TokensCue(depth=paged(PAGE)),
+                *([TokensCue(depth=paged(PAGE))] if by_meaning else []),
             ),
         ),
         fuse=BlendByTextKind(

@@ -18,7 +18,7 @@ from recollect.serve.metrics import Metrics, cpu_seconds, resident_bytes
 from recollect.serve.processes import WRITERS, OpenServices, WorkerProcesses
 from recollect.serve.settings import ServerSettings
 from recollect.serve.tokens import Access, TokenFile
-from recollect.serve.work import Answer, Services, run_operation
+from recollect.serve.work import Answer, Services, run_in_turn
 from recollect.service import Operation, Service
 from recollect.store.erasing import receipt_from_dict
 
@@ -90,7 +90,7 @@ class Backend:
             answer = await self.processes.run(request_id, access, operation, arguments, known_tags)
         else:
             pool = self.pool if operation.read_only else self.writers
-            answer = await pool.run(run_operation, self.services, access, operation, arguments, known_tags)
+            answer = await pool.run(run_in_turn, self.services, access, operation, arguments, known_tags)
         if operation.name == "erase":
             self._forget_erased(json.loads(answer.body or b"{}"))
         return answer

@@ -26,7 +26,7 @@ from typing import Any, BinaryIO, NamedTuple
 from recollect.errors import LimitExceeded, RecollectError, ServerUnavailable
 from recollect.model import JsonObject
 from recollect.serve.tokens import Access
-from recollect.serve.work import Answer, OutcomeUnknown, Services, run_operation
+from recollect.serve.work import Answer, OutcomeUnknown, Services, run_operation, turn_of
 from recollect.service import Operation, find_operation
 from recollect.service.errors import error_from_json, error_json
 
@@ -77,6 +77,10 @@ def work(open_services: OpenServices, channel: socket.socket, threads: int) -> N
         with sending, contextlib.suppress(OSError):  # the server ended
             channel.sendall(LENGTH.pack(len(content)) + content)
 
+    def answer(job: Job, operation: Operation) -> None:
+        with turn_of(operation):  # sent before the next read begins to compute, as it would have to wait for that
+            send(_done(services, job))
+
     try:
         with open_services() as services:
             with services.mind.store.snapshot():  # the index is ready before the first recall
@@ -84,8 +88,8 @@ def work(open_services: OpenServices, channel: socket.socket, threads: int) -> N
             readers, writers = ThreadPoolExecutor(threads), ThreadPoolExecutor(WRITERS)
             with readers, writers, channel.makefile("rb") as stream:
                 while (job := _receive(stream)) is not None:
-                    pool = readers if find_operation(job.operation).read_only else writers
-                    pool.submit(lambda job: send(_done(services, job)), job)
+                    operation = find_operation(job.operation)
+                    (readers if operation.read_only else writers).submit(answer, job, operation)
     except RecollectError as problem:
         send(error_json(problem))
 

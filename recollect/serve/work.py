@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -48,11 +48,15 @@ _turn = Lock()
 
 
 @contextmanager
-def one_at_a_time() -> Iterator[None]:
-    """Threads of one interpreter that compute at once only interrupt each other: reads take turns.
+def turn_of(operation: Operation) -> Iterator[None]:
+    """Around an operation and the sending of its answer: threads of one interpreter that compute at once only interrupt
+    each other, so reads take turns.
 
     A read that takes longer than a moment, or waits for another server, does not keep the next one waiting.
     """
+    if operation.long or not operation.read_only:
+        yield
+        return
     has_turn = _turn.acquire(timeout=TURN_SECONDS)
     try:
         yield
@@ -106,8 +110,7 @@ def run_operation(
     """Call an operation, in a thread or in another process. ``known_tags`` is the header If-None-Match."""
     service = services.of(access)
     service.require(operation)
-    takes_turns = operation.read_only and not operation.long
-    with one_at_a_time() if takes_turns else nullcontext(), logged_messages() as messages:
+    with logged_messages() as messages:
         output = operation.run(service, arguments)
     headers: list[tuple[str, str]] = []
     is_memory = operation.returns == ref("Memory")
@@ -120,6 +123,14 @@ def run_operation(
     memory = output["id"] if is_memory else ""
     status = 201 if operation.creates else 200
     return Answer(status, to_bytes(output), tuple(headers), memory, storable, tuple(messages))
+
+
+def run_in_turn(
+    services: Services, access: Access, operation: Operation, arguments: JsonObject, known_tags: str
+) -> Answer:
+    """Call an operation in a thread of the server."""
+    with turn_of(operation):
+        return run_operation(services, access, operation, arguments, known_tags)
 
 
 def to_bytes(value: Any) -> bytes:

@@ -93,6 +93,27 @@ def test_the_box_shows_the_query_of_an_address_and_of_the_way_back(page: Page) -
     page.page.wait_for_function("() => document.querySelector('#query').value === 'blue cup'")
 
 
+def test_another_address_counts_more_than_what_is_being_typed(page: Page) -> None:
+    ask(page, "rent")
+    page.page.evaluate("""() => {
+        const box = document.querySelector("#query");
+        box.value = "blue cup";
+        box.dispatchEvent(new Event("input"));
+        location.hash = "#/search?q=peanuts";
+    }""")
+    page.page.wait_for_timeout(600)  # longer than the page waits for further keys
+    assert page.page.input_value("#query") == "peanuts"
+    assert page.page.url.endswith("q=peanuts")
+
+
+def test_where_filters_leave_nothing_one_can_search_without_them(page: Page) -> None:
+    page.open("#/search?q=blue+cup&user=nobody")
+    page.page.click("text=Search without filters")
+    page.page.wait_for_selector(".result")
+    assert "blue cup" in page.page.inner_text(".result >> nth=0")
+    assert "same words" in page.page.inner_text(".summary .legend")
+
+
 def test_why_not_names_the_step_and_the_numbers(page: Page) -> None:
     ask(page, "blue cup")
     page.page.keyboard.press("Escape")
@@ -371,3 +392,5 @@ def test_pictures_for_the_docs(page: Page, world: list[Any]) -> None:
         page.page.evaluate("document.activeElement.blur()")
         page.page.wait_for_timeout(400)
         page.page.screenshot(path=folder / f"{name}.png")
+        if name == "steps":
+            page.page.click(button)  # or they would stay open

@@ -83,6 +83,14 @@ def test_a_recipe_of_tokens_alone_still_answers_what_they_cannot(tmp_path: Path)
         assert recall[0].score > recall[1].score
 
 
+def test_a_recall_by_words_alone_embeds_nothing(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "memory.db", BAG) as mind:
+        mind.remember_many(["the blue cup is on the shelf", "the dock is in the hallway"])
+        recall = mind.recall("blue cup", vectors=0, tokens=0)
+    assert [result.text for result in recall] == ["the blue cup is on the shelf"]
+    assert not {"vectors", "tokens"} & {each.name for each in recall.trace.steps}
+
+
 def test_an_embedder_that_does_not_say_what_it_reads_is_taken_to_read_everything(tmp_path: Path) -> None:
     with open_mind(tmp_path / "memory.db", BAG) as mind:
         mind.remember_many(["苹果 在 桌子 上", "a cup"])

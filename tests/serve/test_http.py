@@ -18,6 +18,7 @@ from recollect.serve.access import LOCAL_ID
 from recollect.serve.server import open_socket
 from recollect.serve.settings import ServerSettings
 from recollect.serve.tokens import Access
+from recollect.service import all_operations
 from tests.serve.http_server import RunningServer, start
 
 pytestmark = pytest.mark.contract("B20")
@@ -344,8 +345,6 @@ def test_the_description_is_complete(client: httpx2.Client, server: RunningServe
     described = server.client_with(None).get("/v1/openapi.json").json()
     assert described["openapi"] == "3.1.0"
     names = {method["operationId"] for path in described["paths"].values() for method in path.values()}
-    from recollect.service import all_operations
-
     assert names >= all_operations().keys()
     targets = json.dumps(described).split('"$ref": "')[1:]
     for target in (each.split('"')[0] for each in targets):
@@ -357,20 +356,21 @@ def test_the_description_is_complete(client: httpx2.Client, server: RunningServe
 def test_a_read_that_takes_long_does_not_keep_others_waiting() -> None:
     """Reads of one process take turns, but only for a moment (``TURN_SECONDS``)."""
     entered, done = threading.Event(), threading.Event()
+    recall = all_operations()["recall"]
 
     def slow() -> None:
-        with work.one_at_a_time():
+        with work.turn_of(recall):
             entered.set()
             done.wait(30)
 
     thread = threading.Thread(target=slow)
     thread.start()
     entered.wait(30)
-    with work.one_at_a_time():
+    with work.turn_of(recall):
         assert thread.is_alive()  # it still has the turn
     done.set()
     thread.join(30)
-    with work.one_at_a_time():  # a turn that nobody gave back is not returned twice
+    with work.turn_of(recall):  # a turn that nobody gave back is not returned twice
         assert work._turn.locked()
     assert not work._turn.locked()
 

@@ -11,9 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from recollect import InvalidInput, Mind, StoreError
+from recollect.store.sqlite import checkpoints
 from recollect.store.sqlite.checksums import connect
 from tests.store import programs
 from tests.store.looking import assert_whole, held, rare_word, texts
@@ -30,6 +32,24 @@ def go(*processes: subprocess.Popen[str]) -> None:
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
+
+
+def test_use_that_recalls_count_gets_from_the_log_into_the_file_in_a_thread(
+    path: Path, mind: Mind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "COPIED_PAGES", 10)
+    mind.remember_many([f"cup {number}" for number in range(50)])
+    connection = apsw.Connection(str(path))
+    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    end = time.monotonic() + 60
+    logged = written = 0
+    while not written:
+        assert time.monotonic() < end, f"none of {logged} pages"
+        mind.recall("cup", k=50)
+        logged, written = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    connection.close()
+    mind.close()
+    assert not Path(f"{path}-wal").exists()
 
 
 def test_two_processes_that_write_at_once_both_write_everything(path: Path, mind: Mind) -> None:

@@ -1,45 +1,83 @@
 """Checkpoints: what is in the write-ahead log of a file is copied into it, and the log begins anew.
 
-SQLite copies a log of a thousand pages after each commit, but it writes over what it has copied only if it meets a
-moment in which nobody reads from the log. Where others recall all the time there is none, and the log would grow for as
-long as they do. So a log of several thousand pages makes a writer wait for such a moment: others cannot write
-meanwhile, and recalls that begin then read from the file.
+SQLite itself copies a log of a thousand pages within a commit, which then waits for two syncs; recalls commit their use
+dozens of times a second, and others would wait for them. Here a thread copies it. SQLite writes over what it has
+copied only if it meets a moment in which nobody reads from the log; where others recall all the time there is none. So
+a log of several thousand pages makes that thread wait for such a moment: others cannot write meanwhile, and recalls that
+begin then read from the file.
 """
 
 from __future__ import annotations
 
-import contextlib
+import logging
+import os
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager
+from functools import partial
 from random import random
 
 import apsw
 
+from recollect.errors import StoreError
 from recollect.store.sqlite.write_turns import wait_for_lock
+from recollect.threads import run_in_thread
 
-COPIED_PAGES = 1_000  # in the log, from which on they are copied
+log = logging.getLogger("recollect")
+COPIED_PAGES = 1_000  # of the log, between two checkpoints: SQLite's own number
 RESTARTED_PAGES = 4_000  # after which the log begins anew; 16 MB
-ATTEMPTED_SHARE = 1 / 32  # of the commits to a longer log: not all writers one after the other
-WAIT_SECONDS = 0.1  # for readers
+ATTEMPTED_SHARE = 1 / 4  # of the checkpoints of a longer log: not all processes one after the other
+RESTART_SECONDS = 0.1  # to wait for readers
 LATER = 1.25  # times as many pages before the next attempt, after somebody read for longer than that
+CLOSE_SECONDS = 10.0  # to wait for a checkpoint that is under way
 
 
-def keep_log_short(connection: apsw.Connection) -> None:
-    """Let a connection check the log after each of its commits."""
-    limit = RESTARTED_PAGES
+class Checkpoints:
+    """The checkpoints of a file that this process has open: one at a time, in a thread with a connection of its own."""
 
-    def after_commit(connection: apsw.Connection, database: str, pages: int) -> int:
-        nonlocal limit
-        if pages < COPIED_PAGES:
-            limit = RESTARTED_PAGES
-            return apsw.SQLITE_OK
-        with contextlib.suppress(apsw.Error):  # a commit is durable without its checkpoint
-            connection.wal_checkpoint(database, apsw.SQLITE_CHECKPOINT_PASSIVE)
-            if pages >= limit and random() < ATTEMPTED_SHARE:
-                limit = int(pages * LATER)
-                wait_for_lock(connection, WAIT_SECONDS)
-                try:
-                    connection.wal_checkpoint(database, apsw.SQLITE_CHECKPOINT_RESTART)
-                finally:
-                    wait_for_lock(connection)
+    def __init__(self, path: str, connect: Callable[[], AbstractContextManager[apsw.Connection]]) -> None:
+        self.path = path
+        self._connect = weakref.WeakMethod(connect)  # connections know this object, and must not keep themselves alive
+        self._copied = 0  # pages of the log, when the last checkpoint began
+        self._limit = 0  # pages, from which on the log may begin anew
+        self._last: Future[None] | None = None
+        self._process = 0  # that began the last one: a forked child does not have its thread
+
+    def watch(self, connection: apsw.Connection) -> None:
+        """Look at the log after each commit of a connection, instead of SQLite."""
+        connection.set_wal_hook(self._after_commit)
+
+    def wait(self) -> None:
+        """Before the file is closed: wait for the checkpoint that is under way."""
+        if (running := self._running()) is not None:
+            wait([running], CLOSE_SECONDS)
+
+    def _after_commit(self, connection: apsw.Connection, database: str, pages: int) -> int:
+        if pages < self._copied:  # the log has begun anew
+            self._copied = self._limit = 0
+        if pages - self._copied >= COPIED_PAGES and self._running() is None:
+            self._copied, self._process = pages, os.getpid()
+            self._last = run_in_thread(partial(self._copy, pages))
         return apsw.SQLITE_OK
 
-    connection.set_wal_hook(after_commit)
+    def _running(self) -> Future[None] | None:
+        last = self._last
+        return None if last is None or last.done() or self._process != os.getpid() else last
+
+    def _copy(self, pages: int) -> None:
+        connect = self._connect()
+        if connect is None:  # nobody has the file open any more: SQLite has copied the log
+            return
+        try:
+            with connect() as connection:
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                if pages >= max(self._limit, RESTARTED_PAGES) and random() < ATTEMPTED_SHARE:
+                    self._limit = int(pages * LATER)
+                    wait_for_lock(connection, RESTART_SECONDS)
+                    try:
+                        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+                    finally:
+                        wait_for_lock(connection)
+        except (apsw.Error, StoreError) as problem:  # commits are durable without it, and a later one may succeed
+            log.info("no checkpoint of %s: %s", self.path, problem)

@@ -18,7 +18,7 @@ import apsw
 
 from recollect.errors import DamagedFile, InvalidInput, StoreError
 from recollect.store.disk import create_private
-from recollect.store.sqlite.checkpoints import keep_log_short
+from recollect.store.sqlite.checkpoints import Checkpoints
 from recollect.store.sqlite.checksums import checksum_state, connect
 from recollect.store.sqlite.lineage import OTHER, Lineage, is_overwritten, read_lineage
 from recollect.store.sqlite.migrations import APPLICATION_ID, is_up_to_date, migrate
@@ -52,6 +52,7 @@ class Connections:
         self._bytes = self._modified = 0  # of the file, when it was last looked at
         self._lineage: Lineage | None = None  # what it contained then
         self._overwritten = False
+        self._checkpoints = Checkpoints(path, self._held)
         self._verifies = True  # False for a file that is getting its checksums
         with translate_errors(path):
             self._open_first()
@@ -68,6 +69,12 @@ class Connections:
             with translate_errors(self.path):
                 connection = self._local.connection = self._open(self._uri)
         return connection
+
+    @contextmanager
+    def _held(self) -> Iterator[apsw.Connection]:
+        """This thread's connection; no fork happens until the block ends."""
+        with fork_gate.hold():
+            yield self.get()
 
     @contextmanager
     def syncing(self, durable: bool) -> Iterator[None]:
@@ -160,6 +167,7 @@ class Connections:
         self._local.log = identity
 
     def close(self) -> None:
+        self._checkpoints.wait()
         with self._lock:
             self._closed = True
             self._close_all()
@@ -239,7 +247,7 @@ class Connections:
             connection.pragma("checksum_verification", 0)
         wait_for_lock(connection)
         if not self.readonly:
-            keep_log_short(connection)
+            self._checkpoints.watch(connection)
             connection.pragma("synchronous", "FULL" if self.durable else "NORMAL")
         connection.pragma("temp_store", "memory")
         connection.pragma("secure_delete", True)

@@ -4,6 +4,7 @@ import { ask, byId, h, replace, svg, toast } from "./dom.js";
 import { plural } from "./format.js";
 import { closePanel, showPanel } from "./panel.js";
 import { change, go, read } from "./route.js";
+import { applyTheme, themeButton } from "./theme.js";
 
 const VIEWS = {
   search: ["Search", "M7 12a5 5 0 1 0 0-10 5 5 0 0 0 0 10Zm4-1 4 4"],
@@ -58,7 +59,7 @@ export function failure(error) {
 function sidebar() {
   const links = Object.entries(VIEWS).map(([name, [title, path]]) =>
     h("a", { class: "view", href: `#/${name}`, "data-view": name, title }, svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: path })), h("span", { class: "label" }, title)));
-  const theme = h("button", { type: "button", class: "plain", onclick: switchTheme, title: "Light, dark, or as the system" }, "Theme");
+  const theme = themeButton("plain");
   const help = h("button", { type: "button", class: "plain", onclick: showHelp, title: "Keys (?)" }, "Keys");
   replace(byId("sidebar"), h("a", { class: "brand", href: "#/search" }, h("img", { src: "icon.svg", alt: "" }), h("span", { class: "label" }, "Recollect")),
     links, h("div", { class: "grow" }), h("div", { class: "row label" }, theme, help), h("div", { class: "foot", id: "foot" }));
@@ -75,20 +76,6 @@ async function footer() {
   } catch (error) {
     if (error.status === 401) replace(byId("main"), failure(error));
   }
-}
-
-function switchTheme() {
-  const order = ["", "light", "dark"];
-  const next = order[(order.indexOf(localStorage.getItem("theme") || "") + 1) % 3];
-  localStorage.setItem("theme", next);
-  applyTheme();
-  toast(next ? `Theme: ${next}` : "Theme: as the system");
-}
-
-function applyTheme() {
-  const theme = localStorage.getItem("theme");
-  if (theme) document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
 }
 
 const KEYS = [["/", "search"], ["j k", "next, previous"], ["Enter", "open"], ["w", "why"], ["n", "why not another memory"], ["c", "compare recipes"], ["e", "edit"], ["a", "add a memory"], ["z", "undo"], ["Esc", "close"], ["?", "these keys"]];

@@ -21,8 +21,10 @@ export function stackedBar(shares, value, best, width = 140) {
   return svg("svg", { class: "bar", width, height: 8, viewBox: `0 0 ${width} 8`, role: "img", "aria-label": label || "score" }, parts);
 }
 
+const place = (name) => (CUES.indexOf(name) + CUES.length + 1) % (CUES.length + 1); // other names come last
+
 export function legend(names) {
-  return h("div", { class: "legend" }, [...new Set(names)].map((name) => h("span", null, h("i", { class: colour(name) }), meaning(name))));
+  return h("div", { class: "legend" }, [...new Set(names)].sort((a, b) => place(a) - place(b)).map((name) => h("span", null, h("i", { class: colour(name) }), meaning(name))));
 }
 
 const components = (node) => (node.parts || []).filter((part) => part.role === "component");

@@ -1,7 +1,7 @@
 // The panel of one memory: why it came, why not, the memory itself, and what is around it.
 import { api } from "./api.js";
 import { ask, byId, h, replace, svg, toast } from "./dom.js";
-import { cueValues, legend, meaning, stageValues, steps, tree, waterfall } from "./explain.js";
+import { cueValues, meaning, stageValues, tree, waterfall } from "./explain.js";
 import { count, day, difference, moment, plural, score, shorten } from "./format.js";
 import { change, filterOf, read } from "./route.js";
 
@@ -62,8 +62,7 @@ async function why(memory, values, query) {
   }
   const arithmetic = h("div", { class: "tree" });
   const open = (row) => replace(arithmetic, h("h3", null, row.label), h("ul", null, tree(row.node, 0, row.skip)));
-  const cues = steps(explained.explanation).filter((row) => row.cue).map((row) => row.cue);
-  return [quote(memory), h("p", { class: "sentence" }, explained.summary), legend(cues), waterfall(explained.explanation, open),
+  return [quote(memory), h("p", { class: "sentence" }, explained.summary), waterfall(explained.explanation, open),
     h("p", { class: "dim small" }, "The parts add up to the score. Select one to see its arithmetic."), arithmetic,
     h("details", { class: "tree" }, h("summary", null, "The whole calculation"), h("ul", null, tree(explained.explanation)))];
 }
@@ -92,19 +91,21 @@ async function path(memory, values, query) {
   return [quote(memory), table(true), others > 0 && h("details", { class: "small" }, h("summary", null, `${plural(others, "step")} that changed nothing for it`), table(false))];
 }
 
+const figure = (value) => (Number.isInteger(value) ? count(value) : score(value)); // ranks and counts are whole
+
 async function whyNot(values, query) {
   const chosen = values.open === "-" ? "" : values.open;
   const input = h("input", { name: "id", placeholder: "id, or words of the memory", value: chosen, "aria-label": "Memory", required: true });
   const found = h("div");
   const form = h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); pick(input.value.trim(), found); } }, input, h("button", null, "Why not?"));
-  const head = [h("p", null, query ? ["Why is a memory not among the answers to ", h("b", null, shorten(query, 60)), "?"] : "Search for something first, then ask why a memory is not among the answers."), form, found];
+  const head = [h("p", null, query ? ["Why is a memory not among the answers to “", h("b", null, shorten(query, 60)), "”?"] : "Search for something first, then ask why a memory is not among the answers."), form, found];
   if (!chosen || !query) return head;
   const verdict = await api.whyNot({ ...question(values, query), k: 10, id: chosen });
   const { value: memory } = await api.show(chosen);
-  const rows = Object.entries(verdict.cues || {}).map(([cue, text]) => h("tr", null, h("td", null, cue), h("td", null, text)));
-  const compared = !verdict.returned && verdict.value !== null && verdict.value !== undefined && h("p", { class: "num" }, `value ${score(verdict.value)}`, verdict.threshold === null ? "" : `, needed ${score(verdict.threshold)}`);
+  const rows = Object.entries(verdict.cues || {}).map(([cue, text]) => h("tr", null, h("th", { scope: "row" }, meaning(cue)), h("td", null, text)));
+  const compared = !verdict.returned && verdict.value !== null && verdict.value !== undefined && h("p", { class: "num" }, `value ${figure(verdict.value)}`, verdict.threshold === null ? "" : `, needed ${figure(verdict.threshold)}`);
   return [...head, h("h2", null, verdict.returned ? "It is among the answers" : `Left out by: ${verdict.step}`), quote(memory), h("p", null, verdict.reason), compared,
-    rows.length > 0 && [h("h3", null, "What each cue says"), h("table", null, rows)]];
+    rows.length > 0 && [h("h3", null, "What each cue says"), h("table", { class: "path" }, rows)]];
 }
 
 async function pick(text, place) {

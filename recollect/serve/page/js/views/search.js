@@ -12,13 +12,15 @@ let opened = "";
 const FIRST = 20; // results; further ones are asked for
 let wanted = FIRST;
 let typing = false; // is there something in the box that was not asked yet?
+let addressed = ""; // the query in the address
 
 export function open(main) {
   last = "";
   typing = false;
+  addressed = read().values.q || "";
   wanted = FIRST;
   const input = h("input", { id: "query", type: "search", placeholder: "Ask your memory…", "aria-label": "Query", autocomplete: "off", spellcheck: "false", value: read().values.q || "" });
-  const submit = () => { typing = false; if ((read().values.q || "") !== input.value) change({ q: input.value, open: "", tab: "" }, true); };
+  const submit = () => { if (!typing) return; typing = false; if ((read().values.q || "") !== input.value) change({ q: input.value, open: "", tab: "" }, true); };
   const later = debounced(TYPING, submit);
   input.addEventListener("input", () => { typing = true; quick(input.value); later(); });
   input.addEventListener("keydown", (event) => { if (event.key === "Enter") submit(); });
@@ -35,7 +37,9 @@ export function open(main) {
 
 export async function update(main, values) {
   const input = byId("query");
-  if (!typing) input.value = values.q || "";
+  if ((values.q || "") !== addressed) typing = false; // another address counts more than what was being typed
+  addressed = values.q || "";
+  if (!typing) input.value = addressed;
   byId("recipe").value = values.recipe || "default";
   showFilters(values);
   select(values.open);
@@ -126,9 +130,17 @@ function render(found, values) {
   const further = found.trace && found.results.length === wanted && button("Show more", () => { wanted += 40; last = ""; return update(byId("main"), values); });
   const more = found.confidence === null ? "" : `, confidence ${found.confidence.toFixed(2)}`;
   replace(byId("answer"), found.trace && strip(found), found.low_confidence && found.results.length > 0 && h("p", { class: "notice", role: "status" }, `Nothing here seems to be about this${found.low_confidence_reason ? ` (${found.low_confidence_reason})` : ""}; nearest:`),
-    found.results.length ? list : h("p", { class: "empty" }, "Nothing was found. Why not? Press ", h("kbd", null, "n"), " and name a memory."),
-    further, h("p", { class: "dim small", role: "status" }, `${plural(found.results.length, "result")} in ${Math.round(found.milliseconds)} ms${more}`), legend(names));
+    h("div", { class: "row summary" }, h("span", { class: "dim small", role: "status" }, `${plural(found.results.length, "result")} in ${Math.round(found.milliseconds)} ms${more}`), legend(names)),
+    found.results.length ? list : nothing(values), further);
   select(values.open);
+}
+
+/** What one can do when nothing was found. */
+function nothing(values) {
+  const none = Object.fromEntries(FILTERS.map((name) => [name, ""]));
+  return h("div", { class: "empty" }, h("p", null, filterOf(values) ? "No memory that passes the filters was found." : "Nothing was found."),
+    h("div", { class: "row" }, filterOf(values) && h("button", { type: "button", onclick: () => change(none) }, "Search without filters"),
+      h("button", { type: "button", title: "n", onclick: () => change({ open: "-", tab: "whynot" }) }, "Why not a memory that I know of?")));
 }
 
 function row({ memory, rank, score: value, why, shares, notes, explanation }, best) {
