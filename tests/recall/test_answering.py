@@ -52,7 +52,7 @@ def test_to_a_question_for_a_time_what_names_none_comes_after(plain: Mind) -> No
     plain.remember("we swam in the lake yesterday", id="timely")
     assert ids(plain.recall("when did we swim in the lake?")) == ["timely", "timeless"]
     asked = labels(plain, "when did we swim in the lake?", "timeless")
-    assert asked["the text names no time"] == pytest.approx(0.9)
+    assert asked["the text names no time"] == pytest.approx(0.8)
 
 
 def test_where_nobody_speaks_and_no_time_is_asked_for_the_stage_says_so(mind: Mind) -> None:

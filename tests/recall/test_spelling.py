@@ -97,4 +97,4 @@ def test_without_a_judge_of_words_none_is_exchanged(tmp_path: Path, embedder: Em
         assert corrected(mind, "where did I leave the boat?") == ""
         found = mind.recall("what activitites are there for her?", track=False)
     assert "activities" in step(found, "trigrams")["detail"]["instead"], "what is like it is still looked up"
-    assert MEMORIES[0] in [each.text for each in found[:3]]
+    assert MEMORIES[0] in [each.text for each in found[:5]]

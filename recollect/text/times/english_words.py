@@ -162,7 +162,7 @@ FUTURE = (
     r"\b(?:i'm|we're|they're|you're|"
     r"will|won't|shall|going\s+to|gonna|is|are|am|isn't|aren't|has\s+to|have\s+to|must|needs?\s+to|should|"
     r"would\s+like|want\s+to|plans?|planning|due|deadline|appointment|remind|reminder|coming|comes|come|starts|begins|"
-    r"opens|closes|ends|leaves?|arrives?|returns?|flies|fly|goes|go|travels?|sails?|retires?|graduates?|marr(?:y|ies)|"
+    r"opens|closes|ends|leaves?|arrives?|returns?|flies|fly|goes|travels?|sails?|retires?|graduates?|marr(?:y|ies)|"
     r"launch(?:es)?|takes?\s+place|departs|meets|meeting|expires|moves|let's|until|by|next|can|"
     r"may|might|could|visits?)\b"
 )
