@@ -31,7 +31,7 @@ UNLIKE = 0.45  # token similarity below which nothing resembles a word
 COMMON_TRIGRAMS, LONG_WORD = 0.4, 6  # the share of 3-grams, and the letters of a word in which two edits are a typo
 MAX_FOUND, MAX_MISSING, MAX_STATEMENTS = 4, 5, 3
 SOME_WORDS = 0.3  # of the query, weighted by idf
-MAX_SIZE = 1000  # memories
+MIN_SIZE, MAX_SIZE = 10, 1000  # memories
 MAX_SPELLINGS = 12  # words that are compared by their spelling; the trigrams cue looks up no more
 CAPITALISED_NOUNS = frozenset({"de"})  # languages in which a capital letter does not tell a name
 CANNOT_TELL = 0.5
@@ -140,7 +140,7 @@ class Confidence:
             "in time": _in_time(run, rows, whole),
             **_missing_value(run, rows, whole, asked),
             "statements": min(max(count_statements(run.query.text) - 1, 0), MAX_STATEMENTS),
-            "size": math.log(min(run.scope.count, MAX_SIZE)),
+            "size": math.log(min(max(run.scope.count, MIN_SIZE), MAX_SIZE)),
         }
         coefficients = self._coefficients(run, cosine)
         x = coefficients["bias"]
