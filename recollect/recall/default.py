@@ -91,7 +91,7 @@ def default(
             ),
         ),
         fuse=BlendByTextKind(
-            short=_blend(factors, words=0.16, vectors=0.34, tokens=0.50),
+            short=_blend(factors, words=0.13, vectors=0.30, tokens=0.57),
             long=_blend(factors, words=0.30, vectors=0.45, tokens=0.25),
             code=_blend(factors, words=0.10, vectors=0.65, tokens=0.25),
             lookup=_blend(factors, words=0.40, vectors=0.25, tokens=0.35),

@@ -3,8 +3,8 @@
 SQLite itself copies a log of a thousand pages within a commit, which then waits for two syncs; recalls commit their use
 dozens of times a second, and others would wait for them. Here a thread copies it. SQLite writes over what it has
 copied only if it meets a moment in which nobody reads from the log; where others recall all the time there is none. So
-a log of several thousand pages makes that thread wait for such a moment: others cannot write meanwhile, and recalls that
-begin then read from the file.
+a log of several thousand pages makes that thread wait for such a moment: others cannot write meanwhile, and recalls
+that begin then read from the file.
 """
 
 from __future__ import annotations
