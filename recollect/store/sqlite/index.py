@@ -45,6 +45,7 @@ class IndexLimits:
     max_tail: int = 2000  # so many in memory are written to a file
     max_segment: int = 1 << 17  # larger parts are not made by merging
     merge_ratio: int = 2  # a part is merged with another that is at most so many times as large
+    memory_merge_ratio: int = 8  # the same in memory, where few parts are worth more than few merges
     max_exact: float = 20_000  # vectors in scope: more are searched approximately (see nearest.py)
 
 
@@ -384,12 +385,12 @@ class Saver:
         self.views.append(View(part, np.ones(part.size, np.bool_)))
 
     def _merge_in_memory(self) -> None:
-        """Merge parts of equal size: a change costs what it adds, and there are few parts."""
+        """Merge parts of similar size: a change costs what it adds, and there are few parts."""
         files = [view for view in self.views if view.part.file]
         memory = [view for view in self.views if not view.part.file]
         while len(memory) > 1:
             first, second = memory[-2].living, memory[-1].living
-            if first > self._limits.merge_ratio * second or first + second > self._limits.max_segment:
+            if first > self._limits.memory_merge_ratio * second or first + second > self._limits.max_segment:
                 break
             joined = merge_parts([view.part for view in memory[-2:]], [view.alive for view in memory[-2:]])
             memory[-2:] = [View(joined, np.ones(joined.size, np.bool_))]
