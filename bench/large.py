@@ -81,11 +81,20 @@ def _session(name: str, memory: Any) -> str:
 
 def _exhaustive(recipe: "Recipe") -> "Recipe":
     """The recipe with every memory compared word by word."""
+    import numpy as np
+
     from bench.baselines import with_cues
     from recollect.recall.cues import TokensCue
+    from recollect.recall.run import Run
+    from recollect.store.base import Rows
+
+    class AllTokensCue(TokensCue):
+        def compared_rows(self, run: Run) -> tuple[Rows, Rows]:
+            rows = run.snapshot.page(run.scope, "stored", EVERYTHING)
+            return rows, np.zeros(len(rows), dtype=np.int64)
 
     def widen(cue: Any) -> Any:
-        return replace(cue, scan=EVERYTHING) if isinstance(cue, TokensCue) else cue
+        return AllTokensCue(depth=cue.depth) if isinstance(cue, TokensCue) else cue
 
     return recipe.but(cues=with_cues(recipe.cues, widen))
 

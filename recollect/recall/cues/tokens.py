@@ -32,14 +32,13 @@ class TokensCue:
     may only echo it. What an assistant said counts ``concluded`` as much for what follows: it ends an exchange. A
     memory without a token sketch (an older version wrote it) has no score, NaN, rather than a low one.
 
-    Up to ``scan`` memories all are compared; of more, what other cues have found and its neighbours, ordered by the
-    page of those cues, so that requesting more results never changes the first ones.
+    What other cues have found and its neighbours are compared, ordered by the page of those cues, so that requesting
+    more results never changes the first ones. Comparing all memories finds no more (``bench/large.py``).
     """
 
     needs_vector: ClassVar[bool] = True
     name: str = "tokens"
     depth: Depth = fixed(100)
-    scan: int = 1000
     before: tuple[float, ...] = (0.98, 0.85)
     after: tuple[float, ...] = (0.8, 0.6)
     concluded: float = 0.7
@@ -50,18 +49,14 @@ class TokensCue:
 
     def find(self, run: Run) -> Candidates:
         self._check(run)
-        everything = run.scope.count <= self.scan
-        rows, pages = self._all_rows(run) if everything else self._found_by_other_cues(run)
+        rows, pages = self.compared_rows(run)
         if not len(rows):
             raise Skip("there are no memories to compare")
         score = self.score(run, rows)
-        known = score.values > 0
-        if not known.any():
+        if not (score.values > 0).any():
             raise Skip("no memory here has token vectors")
-        best = ordered(run.snapshot, rows, pages, -score.values)
-        if everything:  # otherwise those without a score keep their place, or later pages would move up
-            best = best[known[best]]
-        best = best[: self.depth(run.k)]
+        # Those without a score keep their place, or later pages would move up.
+        best = ordered(run.snapshot, rows, pages, -score.values)[: self.depth(run.k)]
         return Candidates(self.name, rows[best], score.take(best), len(rows))
 
     def score(self, run: Run, rows: Rows) -> Expression:
@@ -145,12 +140,7 @@ class TokensCue:
         similarity[:, compared] = best
         return similarity
 
-    def _all_rows(self, run: Run) -> tuple[Rows, NDArray[np.int64]]:
-        """All memories in scope, as one page."""
-        rows = run.snapshot.page(run.scope, "stored", self.scan)
-        return rows, np.zeros(len(rows), dtype=np.int64)
-
-    def _found_by_other_cues(self, run: Run) -> tuple[Rows, NDArray[np.int64]]:
+    def compared_rows(self, run: Run) -> tuple[Rows, NDArray[np.int64]]:
         """What other cues found and its neighbours, each with the first page that led to it."""
         keys = np.concatenate([NO_ROWS, *(found.keys for found in run.found.values())])
         ranks = np.concatenate([NO_ROWS, *(np.arange(len(found.keys)) for found in run.found.values())])
