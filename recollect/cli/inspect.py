@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from recollect.client import Client
-    from recollect.config.apply import IndexedFolder, StatusReport
+    from recollect.config.status_report import IndexedFolder, StatusReport
     from recollect.mind import Mind
     from recollect.model import Edge, Memory
     from recollect.store.base import StoreStatus
@@ -278,7 +278,7 @@ def status(
     probe: Annotated[bool, typer.Option("--probe", help="Also test embedding and searching.")] = False,
 ) -> None:
     """Show what the file contains, which recipe and embedder are used, and what is missing."""
-    from recollect.config.apply import build_status_report
+    from recollect.config.status_report import build_status_report
     from recollect.upkeep.probes import probe as run_probes
 
     config = options.checked_config
