@@ -27,7 +27,7 @@ def run_in_thread(work: Callable[[], T]) -> Future[T]:
         queue = _idle.pop()
     except IndexError:
         queue = SimpleQueue()
-        Thread(target=_serve, args=(queue,), name="recollect-model", daemon=True).start()
+        Thread(target=_serve, args=(queue,), name="recollect-worker", daemon=True).start()
     _running.add(future)
     queue.put((work, future))
     return future

@@ -112,6 +112,7 @@ class Confidence:
         """Between 0 and 1; 0 when nothing was found."""
         rows = keys[keys > 0][: self.first]
         if not len(rows):
+            run.log(WHY_LOW, "nothing was found")
             return 0.0
         if run.query.only_time:
             return 1.0

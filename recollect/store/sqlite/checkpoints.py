@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from random import random
+from threading import Lock
 
 import apsw
 
@@ -31,6 +33,35 @@ ATTEMPTED_SHARE = 1 / 4  # of the checkpoints of a longer log: not all processes
 RESTART_SECONDS = 0.1  # to wait for readers
 LATER = 1.25  # times as many pages before the next attempt, after somebody read for longer than that
 CLOSE_SECONDS = 10.0  # to wait for a checkpoint that is under way
+PAUSE_SECONDS = 0.01  # between two attempts to empty the log
+
+_paused: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
+
+
+@contextmanager
+def paused(connection: apsw.Connection) -> Iterator[None]:
+    """No checkpoint because of what this connection commits: it will empty the log itself."""
+    _paused.add(connection)
+    try:
+        yield
+    finally:
+        _paused.discard(connection)
+
+
+def empty_log(connection: apsw.Connection, seconds: float) -> None:
+    """Copy the whole log and truncate it; a BusyError if others keep it in use for so long.
+
+    While another checkpoint is under way SQLite says so at once, whatever the timeout is.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            return
+        except apsw.BusyError:
+            if time.monotonic() >= end:
+                raise
+        time.sleep(PAUSE_SECONDS)
 
 
 class Checkpoints:
@@ -43,6 +74,7 @@ class Checkpoints:
         self._limit = 0  # pages, from which on the log may begin anew
         self._last: Future[None] | None = None
         self._process = 0  # that began the last one: a forked child does not have its thread
+        self._starting = Lock()
 
     def watch(self, connection: apsw.Connection) -> None:
         """Look at the log after each commit of a connection, instead of SQLite."""
@@ -53,17 +85,30 @@ class Checkpoints:
         if (running := self._running()) is not None:
             wait([running], CLOSE_SECONDS)
 
+    def after_fork(self) -> None:
+        """In a forked child: its parent's checkpoint is none of its own, and may have left a lock behind."""
+        self._last, self._starting = None, Lock()
+
     def _after_commit(self, connection: apsw.Connection, database: str, pages: int) -> int:
+        if connection not in _paused and self._starting.acquire(blocking=False):
+            try:
+                self._start_if_due(pages)
+            except Exception as problem:  # the commit has happened: it must not look as if it had failed
+                log.info("no checkpoint of %s: %s", self.path, problem)
+            finally:
+                self._starting.release()
+        return apsw.SQLITE_OK
+
+    def _start_if_due(self, pages: int) -> None:
         if pages < self._copied:  # the log has begun anew
             self._copied = self._limit = 0
         if pages - self._copied >= COPIED_PAGES and self._running() is None:
-            self._copied, self._process = pages, os.getpid()
             self._last = run_in_thread(partial(self._copy, pages))
-        return apsw.SQLITE_OK
+            self._copied, self._process = pages, os.getpid()
 
     def _running(self) -> Future[None] | None:
-        last = self._last
-        return None if last is None or last.done() or self._process != os.getpid() else last
+        last = self._last if self._process == os.getpid() else None
+        return None if last is None or last.done() else last
 
     def _copy(self, pages: int) -> None:
         connect = self._connect()

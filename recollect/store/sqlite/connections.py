@@ -68,7 +68,12 @@ class Connections:
         if connection is None:
             with translate_errors(self.path):
                 connection = self._local.connection = self._open(self._uri)
+                self._watch_log(connection)
         return connection
+
+    def _watch_log(self, connection: apsw.Connection) -> None:
+        if not self.readonly:
+            self._checkpoints.watch(connection)
 
     @contextmanager
     def _held(self) -> Iterator[apsw.Connection]:
@@ -77,23 +82,34 @@ class Connections:
             yield self.get()
 
     @contextmanager
-    def syncing(self, durable: bool) -> Iterator[None]:
-        """Whether commits of this thread wait for the disk until the block ends, if they do at all.
+    def syncing(self, durable: bool) -> Iterator[apsw.Connection]:
+        """This thread's connection, and whether its commits wait for the disk until the block ends, if they do at all.
 
-        One connection writes both kinds: another one's commit would make it read its pages again."""
-        if durable or not self.durable:
-            yield
+        One connection writes both kinds: another one's commit would make it read its pages again. Whatever interrupts
+        the change back (Ctrl-C), the next durable use makes it.
+        """
+        if not self.durable:
+            yield self.get()
+            return
+        if durable:
+            if getattr(self._local, "relaxed", False):
+                self._sync_fully(self.get())
+            yield self.get()
             return
         connection = self.get()
-        connection.execute("PRAGMA synchronous = NORMAL")
         try:
-            yield
+            self._local.relaxed = True
+            connection.execute("PRAGMA synchronous = NORMAL")
+            yield connection
         finally:
-            try:
-                connection.execute("PRAGMA synchronous = FULL")
-            except apsw.Error:  # the next use gets a new one
-                self._local.connection = None
-                raise
+            self._sync_fully(connection)
+
+    def _sync_fully(self, connection: apsw.Connection) -> None:
+        try:
+            connection.execute("PRAGMA synchronous = FULL")
+        except apsw.Error:  # as inside a transaction; the next use gets a new connection
+            self._local.connection = None
+        self._local.relaxed = False
 
     def check_file(self) -> None:
         """Refuse to go on when the file was deleted, replaced, overwritten, emptied or cut off.
@@ -167,14 +183,15 @@ class Connections:
         self._local.log = identity
 
     def close(self) -> None:
+        self._closed = True  # no checkpoint begins any more
         self._checkpoints.wait()
         with self._lock:
-            self._closed = True
             self._close_all()
 
     def after_fork(self) -> None:
         """In a forked child: connections must not cross a fork, so inherited ones are closed and new ones opened."""
         self._lock = Lock()
+        self._checkpoints.after_fork()
         for connection in list(self._all):
             with contextlib.suppress(apsw.Error):  # it is closed already: the others must not stay open for that
                 if connection.in_transaction:  # closing it would write to what the parent uses
@@ -204,6 +221,7 @@ class Connections:
                     migrate(connection, self.path)
                     switch_to_wal(connection)
                     self._local.connection = connection
+                    self._watch_log(connection)
                     return
                 connection.close()
             except READONLY_ERRORS:
@@ -247,7 +265,6 @@ class Connections:
             connection.pragma("checksum_verification", 0)
         wait_for_lock(connection)
         if not self.readonly:
-            self._checkpoints.watch(connection)
             connection.pragma("synchronous", "FULL" if self.durable else "NORMAL")
         connection.pragma("temp_store", "memory")
         connection.pragma("secure_delete", True)

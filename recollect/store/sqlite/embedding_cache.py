@@ -18,6 +18,7 @@ import apsw
 from recollect.errors import StoreError
 from recollect.model import validation as check
 from recollect.store.disk import create_private, is_foreign
+from recollect.store.sqlite.checkpoints import paused
 from recollect.store.sqlite.checksums import add_checksums, checksum_state, mark_complete, reserve_room
 from recollect.store.sqlite.connections import (
     Connections,
@@ -199,6 +200,7 @@ class _CacheConnections(Connections):
         connection.execute("COMMIT")
         switch_to_wal(connection)
         self._local.connection = connection
+        self._watch_log(connection)
         _clean(connection, self.path, wait=0)
 
 
@@ -206,7 +208,8 @@ def _clean(connection: apsw.Connection, path: str, wait: int = WAIT_MILLISECONDS
     if not connection.pragma("user_version") & TO_CLEAN:
         return ()
     try:
-        write_anew(connection, path, wait)
+        with paused(connection):
+            write_anew(connection, path, wait)
         connection.pragma("user_version", connection.pragma("user_version") & ~TO_CLEAN)
     except apsw.Error as error:
         return (f"the embedding cache {path} still has the erased bytes ({error})",)

@@ -15,6 +15,7 @@ from recollect.model.validation import from_micros, micros
 from recollect.store.base import Bound
 from recollect.store.bounds import NAMES, contains_folder, is_disjoint, is_inside
 from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id, receipt_from_dict
+from recollect.store.sqlite.checkpoints import empty_log, paused
 from recollect.store.sqlite.connections import fetch, fetch_value
 from recollect.store.sqlite.index_folder import IndexFolder
 from recollect.store.sqlite.postings import ENTRY
@@ -290,6 +291,11 @@ def finish(connection: apsw.Connection, path: str, wait: int = WAIT_MILLISECONDS
     if not is_pending(connection):
         return ()
     problem = IndexFolder(path).drop(wait / 1000)
+    with paused(connection):
+        return _finish(connection, path, wait, problem)
+
+
+def _finish(connection: apsw.Connection, path: str, wait: int, problem: str) -> tuple[str, ...]:
     try:
         compacted = connection.execute("SELECT max(pending) FROM erasures").get < TO_COMPACT
         if not compacted:
@@ -325,4 +331,4 @@ def write_anew(connection: apsw.Connection, path: str, wait: int, truncate: bool
 
 def _empty_log(connection: apsw.Connection, wait: int) -> None:
     connection.set_busy_timeout(wait)
-    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    empty_log(connection, wait / 1000)

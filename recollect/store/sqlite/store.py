@@ -157,8 +157,7 @@ class SqliteStore:
         if self.readonly:
             raise StoreError(f"{self.path} is read-only; nothing was written.")
         file = self._file
-        connection = file.connections.get()
-        with translate_errors(self.path), fork_gate.hold(), file.connections.syncing(durable):
+        with translate_errors(self.path), fork_gate.hold(), file.connections.syncing(durable) as connection:
             with file.turns.turn():
                 connection.execute("BEGIN IMMEDIATE")
             try:
@@ -367,20 +366,21 @@ class SqliteStore:
         """Write what is pending. While another process is writing it waits for the next call; while this thread is
         reading, for the end of the snapshot."""
         file = self._file
-        connection = file.connections.get()
-        if connection.in_transaction:
+        if file.connections.get().in_transaction:
             return
-        connection.set_busy_timeout(2000 if wait else 0)
-        with file.connections.syncing(False):
+        with file.connections.syncing(False) as connection:
             try:
+                connection.set_busy_timeout(2000 if wait else 0)
                 connection.execute("BEGIN IMMEDIATE")
                 for use, bound in file.pending_use:
                     _record_use(connection, use, bound)
                 connection.execute("COMMIT")
                 file.pending_use.clear()
-            except apsw.Error as problem:
+            except BaseException as problem:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+                if not isinstance(problem, apsw.Error):
+                    raise
                 log.info("use of %s not recorded yet: %s", self.path, problem)
             finally:
                 wait_for_lock(connection)

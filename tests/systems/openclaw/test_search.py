@@ -147,7 +147,7 @@ def test_keywords_are_looked_up_while_the_question_is_embedded(tmp_path: Path) -
     with Mind(tmp_path / "memory.db", embedder=Noting()) as mind:
         mind.remember("the cup")
         mind.recall("cup", recipe="openclaw")
-    assert threads == ["recollect-model"]
+    assert threads == ["recollect-worker"]
 
 
 @pytest.mark.contract("O10")
