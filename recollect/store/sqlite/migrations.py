@@ -333,9 +333,11 @@ def is_up_to_date(connection: apsw.Connection, path: str) -> bool:
 
 
 def _applied(connection: apsw.Connection, path: str) -> set[str]:
+    # In this order: another process may be creating the file, its tables and this number in one transaction.
+    has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
     if connection.pragma("application_id") == APPLICATION_ID:
         return {str(name) for (name,) in connection.execute("SELECT name FROM migrations")}
-    if connection.execute("SELECT count(*) FROM sqlite_schema").get:
+    if has_tables:
         raise StoreError(f"{path} is the database of another program. Choose another file; nothing was changed.")
     return set()
 
