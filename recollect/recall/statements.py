@@ -87,6 +87,7 @@ class Statements:
     near_end: float = 0.1  # where one tells the end of what the other names
     correction_minutes: float = 30.0
     _values: dict[int, tuple[frozenset[str], frozenset[str], frozenset[str]]] = field(default_factory=dict)
+    _homes: dict[int, bool] = field(default_factory=dict)
 
     @classmethod
     def of(

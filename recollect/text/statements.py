@@ -38,7 +38,8 @@ CHANGE = lazy_pattern(
     r"|改[到成为為了]|[换換][了成到]|搬[到完进進]|现在|現在|不再|[涨漲升降调調]到|加量|减量|減量|又|其实|其實|戒了|重新",
 )
 ENDING = lazy_pattern(
-    r"\b(?:quit|left|leaving|resigned|sold|g(?:ave|iven) (?:up|away)|got rid of|broke up with|cancell?ed|stopped"
+    r"\b(?:quit|(?<!my )(?<!your )(?<!his )(?<!her )(?<!its )(?<!our )(?<!their )(?<!the )(?<!is )(?<!are )left(?= \w)"
+    r"|leaving|resigned|sold|g(?:ave|iven) (?:up|away)|got rid of|broke up with|cancell?ed|stopped"
     r"|dropped|ended|swapped|traded|no longer|not? .{1,40}any ?more|t(?:ook|aken|akes) over|migrated|replaced"
     r"|(?:moved|switched|changed) (?:away )?from)\b"
     r"|\b(?:gekündigt|verlassen|verkauft|aufgegeben|aufgehört|abgemeldet|getrennt|(?:nicht|kein\w{0,2}) .{0,40}mehr"
@@ -90,6 +91,8 @@ def tells_end(text: str) -> bool:
 
     >>> [tells_end(each) for each in ("I quit Acme.", "Den Golf habe ich verkauft.", "I like Acme.")]
     [True, True, False]
+    >>> [tells_end(each) for each in ("She left Acme in May.", "He broke his left wrist.")]
+    [True, False]
     """
     return ENDING.search(text[:MAX_CHARACTERS].lower()) is not None
 

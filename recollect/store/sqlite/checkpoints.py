@@ -30,7 +30,7 @@ log = logging.getLogger("recollect")
 COPIED_PAGES = 1_000  # of the log, between two checkpoints: SQLite's own number
 RESTARTED_PAGES = 4_000  # after which the log begins anew; 16 MB
 ATTEMPTED_SHARE = 1 / 4  # of the checkpoints of a longer log: not all processes one after the other
-RESTART_SECONDS = 0.1  # to wait for readers
+RESTART_SECONDS, MAX_RESTART_SECONDS = 0.1, 0.5  # to wait for readers
 LATER = 1.25  # times as many pages before the next attempt, after somebody read for longer than that
 CLOSE_SECONDS = 10.0  # to wait for a checkpoint that is under way
 PAUSE_SECONDS = 0.01  # between two attempts to empty the log
@@ -119,7 +119,8 @@ class Checkpoints:
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
                 if pages >= max(self._limit, RESTARTED_PAGES) and random() < ATTEMPTED_SHARE:
                     self._limit = int(pages * LATER)
-                    wait_for_lock(connection, RESTART_SECONDS)
+                    # The longer the log, the longer it may wait: many readers in turn leave few such moments.
+                    wait_for_lock(connection, min(MAX_RESTART_SECONDS, RESTART_SECONDS * pages / RESTARTED_PAGES))
                     try:
                         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
                     finally:

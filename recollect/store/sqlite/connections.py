@@ -151,8 +151,21 @@ class Connections:
                 "what the file contained before), and open it again to use what is there now."
             )
         found = read_lineage(self._file_uri)
-        if found not in (None, OTHER):
+        if found is not None and found != OTHER and self._knows(found):
             self._lineage, self._modified = found, modified
+
+    def _knows(self, lineage: Lineage) -> bool:
+        """Is what was read from the file alone also in its history, read with the log?
+
+        In the middle of a checkpoint of a file that was written anew, pages of different versions are side by side, and
+        what is read from them may be nothing that ever was."""
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection is None or not lineage.version:
+            return True
+        sql = "SELECT 1 FROM changes WHERE version = ? AND token = ?"
+        with contextlib.suppress(apsw.Error):
+            return connection.execute(sql, (lineage.version, lineage.token)).get is not None
+        return False
 
     def _check_shrunk(self, size: int) -> None:
         """A file shrinks when another process vacuums it; otherwise its end is missing."""
