@@ -151,6 +151,8 @@ class Statements:
         (values, names, content), (other_values, other_names, other_content) = self._parts(at), self._parts(other)
         if content.isdisjoint(other_content) and near < self.very_near:
             return None
+        if self._states_home(at) != self._states_home(other):  # “Ana moved to York” is no newer job of hers
+            return None
         if values != other_values and not _comparable_kinds(values).isdisjoint(_comparable_kinds(other_values)):
             return "value"
         if names - other_names and other_names - names:
@@ -226,6 +228,8 @@ class Statements:
             return "correction"
         if not self._comparable(newer, older) or (near := self.nearness[newer, older]) < self.near:
             return None
+        if self._states_home(newer) != self._states_home(older):
+            return None
         (values, names, content), (old_values, old_names, old_content) = self._parts(newer), self._parts(older)
         common = len((content & old_content) - values - old_values - DAY_WORDS)
         other_value = bool(value_kinds(values - old_values) & value_kinds(old_values))
@@ -240,7 +244,8 @@ class Statements:
             return "value"
         opinions = is_opinion(self.texts[newer]) and is_opinion(self.texts[older])
         opposite = is_negative(self.texts[newer]) != is_negative(self.texts[older])
-        return "polarity" if common and near >= 0.5 and opinions and opposite else None
+        same = not self.other_subject(newer, older)
+        return "polarity" if common and near >= 0.5 and opinions and opposite and same else None
 
     def conflicts(self) -> Iterator[tuple[int, int, ConflictRule]]:
         """The pairs among these that may conflict: the older, the newer, and the rule."""
@@ -249,6 +254,22 @@ class Statements:
             rule = self.conflict(newer, older)
             if rule is not None:
                 yield older, newer, rule
+
+    def other_subject(self, at: int, other: int) -> bool:
+        """Does each begin with a name or noun that the other does not have? (“Tom likes …”, “Priya likes …”)"""
+        first, other_first = ([*words(self.texts[each])[:1], ""][0] for each in (at, other))
+        return (
+            first not in STOP
+            and other_first not in STOP
+            and first not in words(self.texts[other])
+            and other_first not in words(self.texts[at])
+        )
+
+    def _states_home(self, at: int) -> bool:
+        """Does it tell where somebody lives?"""
+        if at not in self._homes:
+            self._homes[at] = find_residence(self.texts[at]) is not None
+        return self._homes[at]
 
     def _parts(self, at: int) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
         """The values, the names and the content words of a text."""

@@ -119,6 +119,7 @@ class StatementTime:
                 and not formats.isdisjoint(number_formats(statements.texts[at]))
             )
             other = opinion and share >= self.opinion and statements.may_differ(at, leader)
+            other = other and not statements.other_subject(at, leader)
             if at != leader and (same or (other and _same_terms(run, keys[[leader, at]]))):
                 yield at
 
@@ -212,12 +213,12 @@ def _has_words_of(run: Run, rows: Rows, terms: Sequence[Term]) -> bool:
 
 
 def _same_terms(run: Run, rows: Rows) -> bool:
-    """Does the second match all words of a question for an opinion that the first does, which matches some?"""
+    """Does the second match all words of a question for an opinion that the first does, which matches most of them?"""
     terms = tuple(term for term in run.query.terms if term.word not in OPINION_WORDS)
     if not terms:
         return False
     has = run.snapshot.term_frequencies(terms, ALL_FIELDS, rows[:1]) > 0
-    return bool(has.any()) and _has_words_of(run, rows, terms)
+    return bool(has.any() and 2 * has.sum() > has.size) and _has_words_of(run, rows, terms)
 
 
 def _only(hits: Hits, at: int, value: float, others: float) -> NDArray[np.float64]:
