@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: pictures demo test test-all test-page test-postgres test-cluster test-integrations contract mutants check format speed quality everyday clean docs man test-gguf check-supply fuzz
 
-demo: $(INSTALLED)  ## fill a memory from examples/ and ask it three questions
+demo: $(INSTALLED)  ## fill a memory from examples/ and ask it five questions
 	@$(BIN)/python examples/demo.py
 
 test: check  ## format, lint, types, import arrows and the fast tests
