@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import threading
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from recollect import Mind
-from recollect.store.sqlite import checkpoints
+from recollect.store.sqlite import checkpoints, connections
 from recollect.store.sqlite.connections import Connections
+from recollect.store.sqlite.lineage import Lineage, read_lineage
 from tests.store.looking import rare_word
 
 PAGES = 3_000  # of 4 KB: more than a checkpoint waits for
@@ -56,8 +58,19 @@ def test_after_ctrl_c_while_a_use_is_counted_the_next_write_is_durable(
         assert level == 2, "FULL"
 
 
-def test_minds_that_are_dropped_leave_no_thread_waiting(path: Path) -> None:
-    before = threading.active_count()
-    for number in range(20):
-        Mind(path.with_name(f"{number}.db"), embedder=None).remember("A fact.")
-    assert threading.active_count() <= before + 1
+def test_what_is_read_in_the_middle_of_a_checkpoint_is_not_taken_for_the_history_of_the_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def torn(uri: str) -> Lineage | None:
+        found = read_lineage(uri)
+        return found and replace(found, version=99_999, token=0)
+
+    with Mind(path, embedder=None) as mind:
+        mind.remember("The cup is on the shelf.")
+        with monkeypatch.context() as patch:
+            patch.setattr(connections, "read_lineage", torn)
+            os.utime(path, (1, 1))  # as if a checkpoint wrote to it
+            mind.remember("The lamp is on the desk.")
+        os.utime(path, (2, 2))
+        mind.remember("The spoon is in the drawer.")
+        assert len(mind.list()) == 3
