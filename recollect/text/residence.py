@@ -55,26 +55,31 @@ OWN = lazy_pattern(
 )
 PLACE = r"(?P<place>(?:the\s+|der\s+|dem\s+)?[A-ZÄÖÜ0-9][\w.’'-]*)"
 ADVERBS = r"(?:(?:back|over|house|home|again|recently|in|out|up|down|together|now)\s+){0,2}"
+FROM = r"(?:from\s+(?:[\w’'.-]+,?\s+){1,4}?)?"  # “moved from Hull to York”
+VON = r"(?:(?:aus|von)\s+(?:[\w’'.-]+,?\s+){1,4}?)?"
 STATEMENT = lazy_pattern(
     rf"\b(?P<subject>[\w’']+)\s+(?:(?:have|has|had|just|now|will|am|are|is|'m|'re)\s+){{0,3}}"
-    rf"(?:live[sd]?|living|mov(?:e|es|ed|ing)|relocat(?:e|es|ed|ing)|settled)\s+{ADVERBS}(?:at|in|on|to|into)\s+{PLACE}"
-    rf"|(?:^|[.!?]\s+)(?:Just\s+)?(?P<implied>Moved)\s+{ADVERBS}(?:to|into)\s+(?P<to>[A-ZÄÖÜ0-9][\w.’'-]*)"
+    rf"(?:live[sd]?|living|mov(?:e|es|ed|ing)|relocat(?:e|es|ed|ing)|settled)\s+{ADVERBS}{FROM}(?:at|in|on|to|into)\s+{PLACE}"
+    rf"|(?:^|[.!?]\s+)(?:Just\s+)?(?P<implied>Moved)\s+{ADVERBS}{FROM}(?:to|into)\s+(?P<to>[A-ZÄÖÜ0-9][\w.’'-]*)"
     rf"|\b(?P<owner>my|our|his|her|their|[A-Z]\w+[’']s)\s+(?:new\s+)?(?:home\s+)?address\s+(?:is|was|:)\s*(?:now\s+)?(?P<at>\S+)"
-    rf"|\b(?P<person>ich|wir|er|sie|[A-ZÄÖÜ]\w+)\s+(?:(?:bin|sind|ist)\s+)?(?:\w+\s+){{0,3}}?(?:wohn\w*|ziehe[nt]?)\s+(?:\w+\s+)"
+    rf"|\b(?P<person>ich|wir|er|sie|[A-ZÄÖÜ]\w+)\s+(?:(?:bin|sind|ist)\s+)?(?:\w+\s+){{0,3}}?(?:wohn\w*|ziehe[nt]?|zieht|zog(?:en)?)\s+(?:\w+\s+)"
     r"{0,3}?(?:in|im|am|an|auf|nach|bei)\s+(?:der\s+|dem\s+|die\s+)?(?P<ort>[A-ZÄÖÜ0-9]\S*)"
-    r"|\b(?P<wer>ich|wir|er|sie|[A-ZÄÖÜ]\w+)\s+(?:bin|sind|ist)\s+(?:\w+\s+){0,3}?(?:in|im|am|an|auf|nach)\s+(?:der\s+|dem\s+|die\s+)?"
+    rf"|\b(?P<wer>ich|wir|er|sie|[A-ZÄÖÜ]\w+)\s+(?:bin|sind|ist)\s+(?:\w+\s+){{0,3}}?{VON}(?:in|im|am|an|auf|nach)\s+(?:der\s+|dem\s+|die\s+)?"
     r"(?P<wohin>[A-ZÄÖÜ0-9]\S*)\s+(?:\w+\s+){0,2}?(?:um)?gezogen"
     r"|(?P<shei>我们|我們|我|他|她)?[^，。]{0,6}?(?:住在?|搬到了?|搬进了?|搬進了?|地址是)(?P<nali>(?!哪|在哪|得|了|的)[^，。,.\s]{2,})"
 )
 # The subject of an earlier clause of the sentence: “周姐是我同事，就住楼上”
 CHINESE_OTHER = lazy_pattern(r"(?:^|[。！？!?\s])([^我，。！？!?\s]{1,4})(?:是|叫|说|說)[^。！？!?]*$")
+CONJUNCTIONS = frozenset("and but then who und aber dann".split())
+FIRST_WORD = lazy_pattern(r"(?:^|[.!?]\s+)([\w’']+)[^.!?]*$")  # of the last sentence
 DAY = lazy_pattern(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch", re.IGNORECASE
 )
 FIRST_PERSON = frozenset("i we i've we've i'm we're my our ich wir 我 我们 我們 i’ve we’ve i’m we’re".split())
-FIRST_PERSON_QUESTION = lazy_pattern(r"\b(?:i|we|my|our|me|us|ich|wir|mein\w*|unser\w*|mir|uns)\b|我", re.IGNORECASE)
-QUESTION_WORD = lazy_pattern(r"(?:live|living|reside|home|address|wohn|gewohn|adress|anschrift|wo$)|住|地址")
+FIRST_PERSON_WORD = lazy_pattern(r"\b(?:i|we|my|our|me|us|ich|wir|mein\w*|unser\w*|mir|uns)\b|我", re.IGNORECASE)
+QUESTION_WORD = lazy_pattern(r"(?:live|living|reside|home|address|wohn|gewohn|adress|anschrift|wo$)|.*[住址哪]")
 OTHER_PERSONS = ("she", "he", "they", "er", "sie", "他", "她")
+PRONOUNS = frozenset(("i", "we", "ich", "wir", *OTHER_PERSONS))
 
 PlaceKind = Literal["home", "work", ""]
 
@@ -105,10 +110,13 @@ class ResidenceQuestion:
             return None
         if self.first_person:
             return None if home.subject else ""
-        if home.subject in OTHER_PERSONS:
-            return min(self.words.intersection(words(text)), default=None)
         person = home.subject or speaker.lower()
-        return person if person in self.words else None
+        if person in self.words:
+            return person
+        unnamed = not home.subject and FIRST_PERSON_WORD.search(text) is None  # “莉娜从汉堡搬到了莱比锡”
+        if home.subject in OTHER_PERSONS or unnamed:
+            return min(self.words.intersection(words(text)), default=None)
+        return None
 
 
 def residence_question(question: str, subject: Iterable[str] = ()) -> ResidenceQuestion | None:
@@ -124,7 +132,7 @@ def residence_question(question: str, subject: Iterable[str] = ()) -> ResidenceQ
         return None
     kind: PlaceKind = "work" if WORK.search(text) else "home"
     named = frozenset(word for word in (*words(text), *subject) if word not in STOP and not QUESTION_WORD.match(word))
-    return ResidenceQuestion(named, FIRST_PERSON_QUESTION.search(text) is not None, kind)
+    return ResidenceQuestion(named, FIRST_PERSON_WORD.search(text) is not None, kind)
 
 
 def find_residence(text: str) -> Residence | None:
@@ -134,6 +142,10 @@ def find_residence(text: str) -> Residence | None:
     Residence(subject='', place='12 harbour road', kind='')
     >>> find_residence("Ida lives in York.")
     Residence(subject='ida', place='york', kind='home')
+    >>> find_residence("Lena moved out of Hull and lives in York now.")
+    Residence(subject='lena', place='york', kind='home')
+    >>> find_residence("Lena ist von Hamburg nach Leipzig gezogen.")
+    Residence(subject='lena', place='leipzig', kind='')
     >>> find_residence("Ab sofort also Lindenallee 27.")
     Residence(subject='', place='lindenallee 27', kind='')
     >>> find_residence("周姐是我同事，就住楼上。").subject
@@ -157,10 +169,14 @@ def find_residence(text: str) -> Residence | None:
             continue
         if not subject and "nali" in found and (other := CHINESE_OTHER.search(text[: match.end()])):
             subject = other[1]
-        subject = re.sub(r"[’']s$", "", subject)
+        subject, named = re.sub(r"[’']s$", "", subject), match.group(0)[:1].isupper()
+        if subject in CONJUNCTIONS and (first := FIRST_WORD.search(text[: match.start()])):
+            subject, named = first[1].lower(), True  # “Lena left Hull and lives in York”
+            if subject in STOP and subject not in PRONOUNS:  # “My brother left Hull and lives in York”
+                continue
         place = addresses[-1] if addresses else place.rstrip(".,!")
         if subject in FIRST_PERSON or not subject:
             return Residence("", place, kind)
-        if match.group(0)[:1].isupper() or subject in OTHER_PERSONS or "nali" in found:
+        if named or subject in OTHER_PERSONS or "nali" in found:
             return Residence(subject, place, kind)
     return Residence("", addresses[-1], kind) if addresses and OWN.search(text) else None

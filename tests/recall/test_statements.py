@@ -143,6 +143,24 @@ def test_of_an_assistants_turns_the_advice_comes_before_the_confirmation(mind: M
 
 
 @pytest.mark.contract("B14")
+@pytest.mark.parametrize(
+    ("question", "before", "move"),
+    [
+        ("Where does Lena live?", "Lena lives in Hamburg, near the harbour.", "Lena moved from Hamburg to Leipzig."),
+        ("Where does Lena live?", "Lena lives in Hamburg.", "Lena gave up her flat and lives in Leipzig."),
+        ("Wo wohnt Lena?", "Lena wohnt in Hamburg am Hafen.", "Lena ist von Hamburg nach Leipzig gezogen."),
+        ("Wo wohnt Lena?", "Lena wohnt in Hamburg am Hafen.", "Lena zog im Mai von Hamburg nach Leipzig."),
+        ("莉娜住在哪里？", "莉娜住在汉堡港口附近。", "莉娜从汉堡搬到了莱比锡。"),
+    ],
+)
+def test_a_move_from_one_place_to_another_is_where_somebody_lives(
+    mind: Mind, question: str, before: str, move: str
+) -> None:
+    tell(mind, ("before", "2025-02-01T10:00", before), ("move", "2026-01-10T10:00", move))
+    assert ids(mind.recall(question))[0] == "move"
+
+
+@pytest.mark.contract("B14")
 def test_a_move_told_with_a_pronoun_is_of_the_person_it_names(mind: Mind) -> None:
     mind.remember("Ana lives at 12 Mill Lane.", id="old", created="2024-02-01")
     mind.remember("Ana likes the bakery on Mill Lane.", id="bakery", created="2024-02-02")
