@@ -21,6 +21,7 @@ from recollect.text.entity_names import find_names
 from recollect.text.polarity import is_negative
 from recollect.text.residence import ResidenceQuestion, find_residence
 from recollect.text.statements import (
+    find_places,
     find_values,
     is_correction,
     is_opinion,
@@ -163,7 +164,8 @@ class Statements:
             return "end"
         if values & other_values and tells_end(self.texts[newer]) and not tells_end(self.texts[older]):
             return "value"
-        return "word" if self._other_word(at, other) else None
+        changed = self._other_word(at, other) or self._tells_change_of(newer, older) or self._other_place(newer, older)
+        return "word" if changed else None
 
     def share_a_topic(self, at: int, other: int, names: frozenset[str]) -> bool:
         """Have two statements a word in common that is none of these names, none of theirs, and not what both begin
@@ -195,6 +197,26 @@ class Statements:
             and not tells_end(self.texts[older])
             and not names.isdisjoint(self.name_words(newer))
             and self.nearness[newer, older] >= self.near_end
+        )
+
+    def _tells_change_of(self, newer: int, older: int) -> bool:
+        """Does the newer tell of a change or an end, with a word of the older and very near to it in meaning?"""
+        return (
+            self.nearness[newer, older] >= self.very_near
+            and (tells_change(self.texts[newer]) or tells_end(self.texts[newer]))
+            and not self._parts(newer)[2].isdisjoint(self._parts(older)[2])
+        )
+
+    def _other_place(self, newer: int, older: int) -> bool:
+        """Does the newer name another place, in the words of the older but for one? (where the cup was, and is)"""
+        places, old_places = ({stem(word) for word in find_places(self.texts[at])} for at in (newer, older))
+        content, old_content = self._parts(newer)[2] - places, self._parts(older)[2] - old_places
+        return (
+            bool(places and old_places)
+            and places.isdisjoint(old_places)
+            and self.nearness[newer, older] >= self.very_near
+            and not content.isdisjoint(old_content)
+            and len(old_content - content) <= 1
         )
 
     def _other_word(self, at: int, other: int) -> bool:

@@ -9,6 +9,7 @@ import re
 
 from recollect.text.entity_names import find_names
 from recollect.text.patterns import lazy_pattern
+from recollect.text.words import words
 
 MAX_CHARACTERS = 2_000  # of a text that are read
 MAX_CONFIRMATION = 300  # characters of a confirmation, and of what it confirms
@@ -24,7 +25,7 @@ VALUE = lazy_pattern(
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|once|twice|half)\b"
     r"|\b(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|einmal|zweimal|dreimal|halb)\b",
 )
-LONG_NUMBER = lazy_pattern(r"(?<![\w.,:/-])\+?(?:\d ?){6,}\d(?![\w.,:/-]\d)")
+LONG_NUMBER = lazy_pattern(r"(?<![0-9A-Za-z.,:/-])\+?(?:\d ?){6,}\d(?![\w.,:/-]\d)")
 DIGIT = lazy_pattern(r"\d")
 DAY = lazy_pattern(
     r"周|星期|礼拜|禮拜|.*(?:day|tag|mittwoch|sonnabend|abend)$|.*(?:ry|ril|mber|ber|uar|jun|jul|mai|märz|august).*"
@@ -32,19 +33,34 @@ DAY = lazy_pattern(
 CHANGE = lazy_pattern(
     r"\b(?:now|new|mov(?:es?|ed|ing)|changed|instead|from (?:today|tomorrow|now)|no longer|any ?more|switched|updated"
     r"|again|back (?:to|on|up|down)|(?:up|down) to|raised?|lowered|increased|reduced|doubled|halved|renewed|replaced"
-    r"|postponed|cancelled|after all|since (?:yesterday|today|this|last))\b"
+    r"|postponed|extended|cancelled|after all|these days|nowadays|since (?:yesterday|today|this|last))\b"
     r"|\b(?:jetzt|neue?[rsnm]?|ab (?:sofort|heute|morgen)|verschoben|geändert|umgezogen|inzwischen|statt(?:dessen)?"
-    r"|wieder|erhöht|gesenkt|verdoppelt|halbiert|verlängert|ersetzt|abgesagt|doch)\b"
-    r"|改[到成为為了]|[换換][了成到]|搬[到完进進]|现在|現在|不再|[涨漲升降调調]到|加量|减量|減量|又|其实|其實|戒了|重新",
+    r"|wieder|erhöht|gesenkt|verdoppelt|halbiert|verlängert|verlegt|ersetzt|abgesagt|mittlerweile|neuerdings|doch)\b"
+    r"|改[到成为為了]|[换換][了成到]|搬[到完进進]|现在|現在|不再|[涨漲升降调調]到|加量|减量|減量|又|其实|其實|戒了|重新|跳槽|[转轉][到去]|如今",
 )
 ENDING = lazy_pattern(
     r"\b(?:quit|(?<!my )(?<!your )(?<!his )(?<!her )(?<!its )(?<!our )(?<!their )(?<!the )(?<!is )(?<!are )left(?= \w)"
-    r"|leaving|resigned|sold|g(?:ave|iven) (?:up|away)|got rid of|broke up with|cancell?ed|stopped"
+    r"|leaving|resigned|sold|g(?:ave|iven) (?:up|away)|got rid of|(?:broke|split) up|divorced|retired|died|passed away"
+    r"|cancell?ed|stopped"
     r"|dropped|ended|swapped|traded|no longer|not? .{1,40}any ?more|t(?:ook|aken|akes) over|migrated|replaced"
     r"|(?:moved|switched|changed) (?:away )?from)\b"
     r"|\b(?:gekündigt|verlassen|verkauft|aufgegeben|aufgehört|abgemeldet|getrennt|(?:nicht|kein\w{0,2}) .{0,40}mehr"
-    r"|übernommen|abgelöst|ersetzt|umgestiegen|gewechselt)\b"
-    r"|辞[了掉职職]|離開|离开|[卖賣][了掉]|不再|退[了出掉]|停了|接替|接手|取代|[换換]成",
+    r"|übernommen|abgelöst|ersetzt|umgestiegen|gewechselt|geschieden|gestorben|in rente|im ruhestand)\b"
+    r"|辞[了掉职職]|離開|离开|[卖賣][了掉]|不再|退[了出掉]|停了|接替|接手|取代|[换換]成|跳槽|分手|离婚|離婚|去世|退休",
+)
+# “in the kitchen”, “auf dem Regal”, “放在厨房”: a noun after a preposition of place, which may be of a time, too.
+PLACE = lazy_pattern(
+    r"\b(?:in|into|inside|on|onto|at|under|behind|beside|above|below|near|next to)\s+"
+    r"(?:(?:the|a|an|my|our|his|her|their|your)\s+)?((?:[^\W\d_]+\s+)?[^\W\d_]{3,})"
+    r"|\b(?:in|ins|im|am|an|ans|auf|aufs|unter|neben|hinter|vor|bei|beim)\s+"
+    r"(?:(?:de[rmn]|die|das|meine?[rmn]?|unsere?[rmn]?)\s+)?([^\W\d_]{3,})"
+    r"|[在到进進]([\u4e00-\u9fff]{2,6})",
+)
+TIME_WORD = lazy_pattern(
+    r"(?:morning|afternoon|evening|night|noon|midnight|weekend|week|month|year|time|moment|(?:mon|tues|wednes|thurs|fri|satur"
+    r"|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn"
+    r"|winter|morgen|abend|mittag|nachmittag|wochenende|\w*tags?|januar|februar|märz|mai|juni|juli|oktober|dezember"
+    r"|[上下]午|早上|晚上|周.|星期.)$",
 )
 CORRECTION = lazy_pattern(
     r"^\W*(?:(?:oh|ah|uh|um|hm|ach|äh)\b[\s,.:;!–-]*)?(?:(?:sorry|oops|whoops|no|nope|wait|hang on|hold on|actually"
@@ -67,6 +83,16 @@ def find_values(text: str) -> frozenset[str]:
     ['4', '9:30', 'tuesday']
     """
     return frozenset([found.rstrip("s") for found in VALUE.findall(text[:MAX_CHARACTERS].lower())])
+
+
+def find_places(text: str) -> frozenset[str]:
+    """The words by which it names a place, as far as prepositions tell.
+
+    >>> sorted(find_places("The cup is on the top shelf in the kitchen.")), find_places("We meet in the morning.")
+    (['kitchen', 'shelf', 'top'], frozenset())
+    """
+    phrases = (match[match.lastindex or 0] for match in PLACE.finditer(text[:MAX_CHARACTERS].lower()))
+    return frozenset(word for phrase in phrases if not TIME_WORD.search(phrase) for word in words(phrase))
 
 
 def number_formats(text: str) -> frozenset[str]:

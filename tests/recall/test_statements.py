@@ -161,6 +161,45 @@ def test_a_move_from_one_place_to_another_is_where_somebody_lives(
 
 
 @pytest.mark.contract("B14")
+@pytest.mark.parametrize(
+    ("question", "before", "after"),
+    [
+        (
+            "Where is the charging dock?",
+            "The charging dock is in the hallway.",
+            "I put the charging dock into the kitchen.",
+        ),
+        ("Wo sind die Schlüssel?", "Die Schlüssel liegen auf dem Regal.", "Die Schlüssel hängen im Flur."),
+        ("Who is Sofia dating?", "Sofia is dating Ben.", "Sofia and Ben broke up; she is seeing Karim."),
+        (
+            "Is Marco allergic to penicillin?",
+            "Marco is allergic to penicillin.",
+            "Marco can take penicillin after all.",
+        ),
+        ("Wer ist mein Zahnarzt?", "Mein Zahnarzt ist Dr. Weber.", "Ich bin bei Dr. Yilmaz, Dr. Weber ist in Rente."),
+        ("我的手机号是多少？", "我的手机号是13800001111。", "我换号码了，现在是13922223333。"),
+    ],
+)
+def test_a_later_statement_that_tells_of_a_change_comes_first(
+    tmp_path: Path, question: str, before: str, after: str
+) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        tell(mind, ("before", "2025-02-01T10:00", before), ("after", "2026-01-10T10:00", after))
+        tell(mind, ("bus", "2026-02-01T10:00", "The bus was late."), ("cat", "2026-02-02T10:00", "The cat sleeps."))
+        found = mind.recall(question)
+    assert ids(found)[0] == "after"
+    assert "before" in ids(found)
+
+
+@pytest.mark.contract("B14")
+def test_two_places_of_different_things_are_no_change(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        tell(mind, ("blue", "2025-02-01T10:00", "The blue cup is on the top shelf."))
+        tell(mind, ("red", "2026-01-10T10:00", "The red plate is in the dishwasher."))
+        assert ids(mind.recall("Where is the blue cup?"))[0] == "blue"
+
+
+@pytest.mark.contract("B14")
 def test_a_move_told_with_a_pronoun_is_of_the_person_it_names(mind: Mind) -> None:
     mind.remember("Ana lives at 12 Mill Lane.", id="old", created="2024-02-01")
     mind.remember("Ana likes the bakery on Mill Lane.", id="bakery", created="2024-02-02")
