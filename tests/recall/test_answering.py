@@ -109,3 +109,11 @@ def test_asking_for_more_never_changes_the_first(talk: Mind) -> None:
     most = [(result.memory.id, result.score) for result in talk.recall(ASKED, 70, track=False)]
     for k in (1, 5, 20, 39, 40, 41, 50, 51):
         assert [(result.memory.id, result.score) for result in talk.recall(ASKED, k, track=False)] == most[:k]
+
+
+def test_a_text_that_names_nobody_is_unlikely_to_tell_who(mind: Mind) -> None:
+    mind.remember("The oven hinge broke on Tuesday.", id="broken")
+    mind.remember("Samir fixed the oven hinge.", id="fixed")
+    assert labels(mind, "Who fixed the oven?", "broken")["the text names nobody"] == 0.8
+    assert "the text names nobody" not in labels(mind, "Who fixed the oven?", "fixed")
+    assert "the text names nobody" not in labels(mind, "When did the oven break?", "broken")
