@@ -58,7 +58,7 @@ def test_to_a_question_for_a_time_what_names_none_comes_after(plain: Mind) -> No
 def test_where_nobody_speaks_and_no_time_is_asked_for_the_stage_says_so(mind: Mind) -> None:
     mind.remember("where is the lake?")
     told = step(mind.recall("where is the lake?"), "answering")
-    reason = "no candidate has a speaker, and the query asks for no time or amount"
+    reason = "no candidate has a speaker, and the query asks for no time, amount or person"
     assert (told["outcome"], told["reason"]) == ("skipped", reason)
 
 
