@@ -2,7 +2,7 @@
 
 ``python bench/everyday.py`` prints the table and the goals; ``--misses`` lists the questions that were not answered
 within five, with what came first. ``--history no`` ignores the turns before a question. ``--data bench/worlds --sets
-own_en,own_de,own_zh,harbour_en,marsh_de`` measures smaller worlds of our own.
+own_en,own_de,own_zh,harbour_en,marsh_de,supper_en,chor_de,qiudui_zh`` measures smaller worlds of our own.
 """
 
 import argparse

@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.text.asked_value import AskedValue
-from recollect.text.words import is_spaceless, stems
+from recollect.text.patterns import lazy_pattern
+from recollect.text.words import is_spaceless, stems, words
 
 UNLIKE, ALIKE = 0.45, 0.85  # token similarity: nothing resembles a word up to the one, it is found from the other on
 KNOWN = 0.4  # the share of the subject's words in a hit below which the subject may have another name here
 ABOUT = 0.8  # of the best share of the subject's words: hits that have it are about the subject
+
+PRONOUN = lazy_pattern(r"(?i)\b(?:s?he|they|hers?|his|him|theirs?|them|er|ihn|ihm|sein\w*|sie|ihr\w*)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,9 @@ class WordMatch:
         return np.maximum(similar, self.hits)
 
 
-def missing_value(asked: AskedValue, matches: Sequence[WordMatch], texts: Sequence[str], language: str) -> float:
+def missing_value(
+    asked: AskedValue, matches: Sequence[WordMatch], texts: Sequence[str], speakers: Sequence[str], language: str
+) -> float:
     """How well the hits know the subject, × how little of the asked value is in those that are about it; from 0 to 1.
 
     “What did Kevin charge for the sink?” asks for an amount: 1 if a hit has Kevin and the sink, and no such hit has an
@@ -41,6 +46,8 @@ def missing_value(asked: AskedValue, matches: Sequence[WordMatch], texts: Sequen
     van, and no such hit has anything like “registration” or “number”. 0 if the subject is not found: then the value may
     be in other words.
     """
+    if asked.kind == "fact":
+        return _missing_fact(asked, matches, texts, speakers, language)
     value_forms = {form for word in asked.words for form in stems(word, language)}
     value = [match for match in matches if not value_forms.isdisjoint(stems(match.word, language))]
     subject = [match for match in matches if match not in value]
@@ -60,3 +67,22 @@ def missing_value(asked: AskedValue, matches: Sequence[WordMatch], texts: Sequen
     else:
         found = max(float(match.strength()[about].max()) for match in value)
     return known * (1.0 - found)
+
+
+def _missing_fact(
+    asked: AskedValue, matches: Sequence[WordMatch], texts: Sequence[str], speakers: Sequence[str], language: str
+) -> float:
+    """1 if a hit names the person, and neither such a hit, nor one by that person or about “her” or “him”, has anything
+    like what is asked, or of its form: a place for where, a number for how many, another person for who."""
+    named = [match.hits for match in matches if match.word in asked.names]
+    if not named or not np.logical_and.reduce(named).any():
+        return 0.0  # then the person may have another name here
+    subject = np.logical_and.reduce(named)
+    spoken = [not asked.names.isdisjoint(words(speaker)) for speaker in speakers]
+    about = [at for at, text in enumerate(texts) if subject[at] or spoken[at] or PRONOUN.search(text)]
+    if any(asked.may_be_in(texts[at]) for at in about):
+        return 0.0
+    value_forms = {form for word in asked.words for form in stems(word, language)}
+    value = [match for match in matches if not value_forms.isdisjoint(stems(match.word, language))]
+    found = max((float(match.strength()[about].max()) for match in value), default=0.0)
+    return 1.0 - found

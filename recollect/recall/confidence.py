@@ -21,7 +21,7 @@ from recollect.recall.trace import WHY_LOW
 from recollect.store.base import Rows, Term
 from recollect.text.asked_value import AskedValue, asked_value
 from recollect.text.classify import count_statements
-from recollect.text.entity_names import MAX_NAME_CHARACTERS, find_names
+from recollect.text.entity_names import CAPITALISED_NOUNS, MAX_NAME_CHARACTERS, find_names
 from recollect.text.patterns import lazy_pattern
 from recollect.text.trigrams import edit_distance, word_trigrams
 from recollect.text.words import SPACELESS, is_spaceless, stems, words
@@ -33,7 +33,6 @@ MAX_FOUND, MAX_MISSING, MAX_STATEMENTS = 4, 5, 3
 SOME_WORDS = 0.3  # of the query, weighted by idf
 MIN_SIZE, MAX_SIZE = 10, 1000  # memories
 MAX_SPELLINGS = 12  # words that are compared by their spelling; the trigrams cue looks up no more
-CAPITALISED_NOUNS = frozenset({"de"})  # languages in which a capital letter does not tell a name
 CANNOT_TELL = 0.5
 MIN_CONSONANTS = 3  # of a name that is recognised in another spelling
 VOWELS = lazy_pattern("[aeiouyäöüáéíóúàèìòùâêîôû]")
@@ -56,6 +55,7 @@ WITH_VECTORS: Mapping[str, float] = {
     # From 0 to 1: the subject is known, and nothing that is about it has what is asked for (``missing_value``).
     "no amount": -8.5,  # of money, or of years where an age is asked for
     "no attribute": -4.2,  # “the registration number of the van”
+    "no fact": -7.0,  # “where does Priya work?”
     "no choice": -2.6,  # “which hotel”: a memory with the answer may have its name alone
     "bias": 1.2,
 }
@@ -66,6 +66,7 @@ WORDS_ALONE: Mapping[str, float] = {
     "statements": 0.1,
     "no amount": -6.0,
     "no attribute": -3.5,
+    "no fact": -5.0,
     "no choice": -1.8,
     "bias": 0.65,
 }
@@ -316,17 +317,19 @@ def _in_time(run: Run, rows: Rows, matches: Sequence[WordMatch]) -> float:
 
 def _missing_value(run: Run, rows: Rows, matches: Sequence[WordMatch], asked: AskedValue | None) -> dict[str, float]:
     """By the kind of value that the query asks for, as one of its words: how much speaks against a hit that has it."""
-    missing = dict.fromkeys(("no amount", "no attribute", "no choice"), 0.0)
+    missing = dict.fromkeys(("no amount", "no attribute", "no choice", "no fact"), 0.0)
     if asked is not None and matches:
         kind = "amount" if asked.is_figure else asked.kind
-        missing[f"no {kind}"] = missing_value(asked, matches, run.texts(rows), run.query.language)
+        missing[f"no {kind}"] = missing_value(
+            asked, matches, run.texts(rows), run.snapshot.strings("speaker", rows), run.query.language
+        )
     return missing
 
 
 def _why_low(missing: Sequence[str], asked: AskedValue | None, evidence: Mapping[str, float]) -> str:
     """What speaks most against the first hits, in words."""
     reasons = []
-    if asked is not None and any(evidence[f"no {kind}"] for kind in ("amount", "attribute", "choice")):
+    if asked is not None and any(evidence[f"no {kind}"] for kind in ("amount", "attribute", "choice", "fact")):
         words_of_value = " or ".join(f"“{word}”" for word in sorted(asked.words))
         value = {"amount": "an amount of money", "age": "an age"}.get(asked.kind, f"anything like {words_of_value}")
         reasons.append(f"no memory about this has {value}")

@@ -98,6 +98,7 @@ class Annotate:
     """Notes about some hits: a warning, a timeline, why a stage moved them. They change no score and no rank."""
 
     notes: dict[int, list[str]]  # by key
+    second_to: dict[int, int] = field(default_factory=dict)  # by key: the hit that states the same for the asked time
 
 
 HitOperation = Rescore | Drop | Reorder | Add | Annotate

@@ -49,14 +49,25 @@ class TokenBudget:
         return True
 
 
-def pack(texts: Sequence[str], scores: Sequence[float], budget: int) -> list[int]:
-    """The positions of the texts with the highest value that fit into the budget, ascending."""
+def pack(
+    texts: Sequence[str], scores: Sequence[float], budget: int, leaders: Sequence[int | None] | None = None
+) -> list[int]:
+    """The positions of the texts with the highest value that fit into the budget, ascending. A text with a leader is
+    taken only after that one, however much shorter it is."""
     values = [
         max(0.0, score) / tokens(text + "\n") ** LENGTH_EXPONENT for text, score in zip(texts, scores, strict=True)
     ]
     room, lowest = TokenBudget(budget), max(scores, default=0.0) * MIN_SHARE_OF_BEST
-    by_value = sorted(range(len(texts)), key=lambda at: (-values[at], at))
-    return sorted(at for at in by_value if scores[at] > lowest and room.add(texts[at]))
+    waiting = sorted(range(len(texts)), key=lambda at: (-values[at], at))
+    leader = leaders or [None] * len(texts)
+    chosen: dict[int, bool] = {}
+    for at in waiting:
+        for each in (leader[at], at):
+            if each is not None and each not in chosen:
+                led = leader[at] if each == at else None
+                allowed = led is None or chosen[led]
+                chosen[each] = allowed and scores[each] > lowest and room.add(texts[each])
+    return sorted(at for at, fits in chosen.items() if fits)
 
 
 def _is_duplicate(one: set[str], other: set[str]) -> bool:

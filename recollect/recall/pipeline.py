@@ -87,8 +87,16 @@ def build_recall(store: Store, request: Request, outcome: SearchOutcome, start: 
         record_use(store, run, shown.keys[shown.keys > 0].tolist())
     run.trace.milliseconds = (time.perf_counter() - start) * 1e3
     scores = shown.score.values.tolist()
+    ids = {key: memory.id for key, memory in zip(shown.keys.tolist(), outcome.memories, strict=True)}
     results = [
-        Result(rank, score, memory, tuple(run.notes.get(key, ())), lambda at=rank - 1: shown.score.at(at))  # type: ignore[misc]
+        Result(
+            rank,
+            score,
+            memory,
+            tuple(run.notes.get(key, ())),
+            lambda at=rank - 1: shown.score.at(at),  # type: ignore[misc]
+            ids.get(run.second_to.get(key, 0), ""),
+        )
         for rank, (key, score, memory) in enumerate(zip(shown.keys.tolist(), scores, outcome.memories, strict=True), 1)
     ]
     measure, confidence = run.recipe.confidence, outcome.confidence
@@ -194,13 +202,14 @@ def _apply_stage(run: Run, stage: Stage, hits: Hits, step: Step) -> Hits:
         if dropped is not None:
             all_dropped.append(dropped)
         if isinstance(operation, Annotate):
-            all_notes.append(operation.notes)
+            all_notes.append(operation)
         if isinstance(operation, Add) and not hits.ordered:  # ties of added hits: by creation and id, as of all others
             hits = hits.take(ordered(run.snapshot, hits.keys, hits.page, -hits.score.values))
     hits = hits.sorted()
     step.dropped += all_dropped
-    for notes in all_notes:
-        run.add_notes(notes)
+    for annotation in all_notes:
+        run.add_notes(annotation.notes)
+        run.second_to |= annotation.second_to
     return hits
 
 

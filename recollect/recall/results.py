@@ -23,6 +23,7 @@ class Result:
     memory: Memory
     notes: tuple[str, ...]  # from stages: a conflict, a timeline, why one was moved
     _explain: Callable[[], Explanation] = field(repr=False, compare=False)
+    second_to: str = ""  # the id of the result that states the same thing for the time that the query asks for
 
     @property
     def why(self) -> Explanation:
@@ -85,12 +86,16 @@ class Recall(Sequence[Result]):
         self.confidence = confidence  # that a result is about the query, 0–1; None where the recipe has no measure
 
     def packed(self, budget: int, line: Callable[[Memory], str] = attrgetter("text")) -> list[Result]:
-        """The results with the most value for a budget of tokens, in their order, without near duplicates.
+        """The results with the most value for a budget of tokens, in their order, without near duplicates. An outdated
+        statement is only among them if the current one is.
 
         Ask for many (``k=100``), then pack. ``line`` is how a memory will be written, by which tokens are counted.
         """
         lines = [line(result.memory) for result in self._results]
-        chosen = pack(lines, [result.score for result in self._results], check_budget(budget, "budget"))
+        places = {result.id: at for at, result in enumerate(self._results)}
+        leaders = [places.get(result.second_to) for result in self._results]
+        scores = [result.score for result in self._results]
+        chosen = pack(lines, scores, check_budget(budget, "budget"), leaders)
         return [self._results[at] for at in chosen]
 
     def why(self, id: str) -> Explanation:

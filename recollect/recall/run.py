@@ -101,6 +101,7 @@ class Run:
     excluded: list[tuple[QueryTree, Mapping[str, float]]] = field(default_factory=list)  # see exclude
     found: dict[str, Candidates] = field(default_factory=dict)  # by the name of the cue
     notes: dict[int, list[str]] = field(default_factory=dict)  # by key: what stages say about a hit
+    second_to: dict[int, int] = field(default_factory=dict)  # by key: the hit that states the same for the asked time
     external: list[Memory] = field(default_factory=list)  # results that are not stored memories
     cache: dict[str, Any] = field(default_factory=dict)  # values that a step computes once
     current_step: Step | None = None

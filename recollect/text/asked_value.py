@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from recollect.text.classify import asks_about_assistant
+from recollect.text.entity_names import find_names
 from recollect.text.patterns import lazy_pattern
 from recollect.text.question_kinds import PLURAL, asks_for_all, asks_for_opinion
 from recollect.text.question_time import asks_for_change
@@ -114,6 +116,12 @@ DERIVED = lazy_pattern(
     r"|总数|總數|总共|總共|一共|总和|總和|平均|顺序|順序",
     re.IGNORECASE,
 )
+FactForm = Literal["place", "person", "count", "measure", "job"]
+MAX_FACT_WORDS = (
+    1  # beside the names: a longer question may be about another thing, too (“where does Ida keep the cup?”)
+)
+FACT_WORDS = frozenset("many has have got wo woher wohin viele hat haben".split())
+POSSESSIVE = lazy_pattern(r"['’]s?$")
 PLURAL_WORD = lazy_pattern(PLURAL)  # “which tools”: those of a memory with the answer have names of their own
 CHINESE_VALUE = lazy_pattern(r"(?:是|要|有)?(?:多少|什么|什麼|哪天|哪年|[几幾])")  # after an attribute
 CHINESE_WHICH = lazy_pattern(r"什么|什麼|哪[个個家种種条條位间間本部]")  # before a choice
@@ -138,16 +146,64 @@ GENERAL_WORDS = frozenset(
 )
 
 
+# A fact about somebody who is named: “Where does Priya work?”, “Who is Tom's boss?”, “How many children has Ida?”
+FACT_QUESTIONS: Mapping[FactForm, re.Pattern[str]] = {
+    "place": lazy_pattern(
+        r"^\W*(?:and |so )?where(?:['’]s| (?:does|is|was)) |^\W*(?:und )?(?:wo|woher|wohin) ", re.IGNORECASE
+    ),
+    "person": lazy_pattern(r"^\W*(?:and |so )?who(?:['’]s| is| was) |^\W*(?:und )?wer (?:ist|war) ", re.IGNORECASE),
+    "count": lazy_pattern(r"^\W*(?:and |so )?how many |^\W*(?:und )?wie ?viele ", re.IGNORECASE),
+    "measure": lazy_pattern(
+        r"^\W*(?:and |so )?how (?:tall|heavy|big|long|high|fast) |^\W*(?:und )?wie (?:groß|schwer|lang|hoch|schnell) ",
+        re.IGNORECASE,
+    ),
+    "job": lazy_pattern(
+        r"^\W*what(?:['’]s| is| was) [\w ]{1,40}['’]s? (?:job|profession|occupation|trade|work)\b"
+        r"|^\W*what (?:does|did) [\w ]{1,40} do for (?:a living|work)\b|^\W*was ist [\w ]{1,40} von beruf\b"
+        r"|^\W*als was arbeitet ",
+        re.IGNORECASE,
+    ),
+}
+# What a memory that has such a fact may look like, in whatever words.
+PLACE_PREPOSITION = (
+    r"\b(?:at|in|into|near|by|from|to|on|under|behind|opposite|outside|inside|around|above|below|beside|between|for|"
+    r"here|there|home|abroad|bei|beim|im|ins|am|an (?:de[mnr]|die|das)|auf|aus|nach|zu[mr]?|hinter|neben|hier|dort)\b"
+)
+FACT_FORMS: Mapping[FactForm, re.Pattern[str]] = {
+    # Before a time, a preposition tells of no place: “in May”, “on Tuesday”, “for ten years”.
+    "place": lazy_pattern(
+        rf"{PLACE_PREPOSITION}(?! (?:the |an? |last |next |every |de[mnr] )?"
+        r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|"
+        r"october|november|december|januar|februar|märz|mai|juni|juli|oktober|dezember|least|all|weekends?|times?|now|"
+        r"\d|(?:\w+ )?(?:days|weeks|months|years|hours))\b)",
+        re.IGNORECASE,
+    ),
+    "count": lazy_pattern(  # no phone number, and no time of day
+        rf"(?<![\d.,:/-])\d{{1,3}}(?![\d:/-]|[.,]\d| \d)|\b{NUMBER_WORD}\b"
+        r"|\b(?:no|none|both|couple|twins?|keine?n?|paar)\b",
+        re.IGNORECASE,
+    ),
+    "measure": lazy_pattern(rf"\d|\b{NUMBER_WORD}\b", re.IGNORECASE),
+    "job": lazy_pattern(
+        r"\b(?:is|was|as|be|became) (?:an? |the )\w+|\b(?:work|teach|run|job)s?\b|\bat\b"
+        r"|\b(?:als|arbeitet|wurde|wird)\b|\bist (?!ein)\w+",
+        re.IGNORECASE,
+    ),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class AskedValue:
     """What is asked for, and the words of the question that name it rather than its subject.
 
-    An ``amount`` of money; an ``age``; an ``attribute`` (“the registration number of the van”); or a ``choice`` (“which
-    hotel”).
+    An ``amount`` of money; an ``age``; an ``attribute`` (“the registration number of the van”); a ``choice`` (“which
+    hotel”); or a ``fact`` about ``names`` (“where does Priya work?”), which has a form.
     """
 
-    kind: Literal["amount", "age", "attribute", "choice"]
+    kind: Literal["amount", "age", "attribute", "choice", "fact"]
     words: frozenset[str]
+    names: frozenset[str] = frozenset()
+    form: FactForm | None = None
 
     @property
     def is_figure(self) -> bool:
@@ -155,7 +211,11 @@ class AskedValue:
         return self.kind in ("amount", "age")
 
     def may_be_in(self, text: str) -> bool:
-        """Does a text have a figure that may be the value?"""
+        """Does a text have something of the form of the value: a figure, a place, another person?"""
+        if self.form == "person":
+            return any(self.names.isdisjoint(words(name)) for name in find_names(text[:MAX_CHARACTERS]))
+        if self.form is not None:
+            return FACT_FORMS[self.form].search(text[:MAX_CHARACTERS]) is not None
         return mentions_age(text) if self.kind == "age" else mentions_amount(text)
 
 
@@ -167,6 +227,8 @@ def asked_value(question: str, language: str = "en") -> AskedValue | None:
     >>> asked_value("What did Kevin charge?").kind, asked_value("Which town did we see?")
     ('amount', None)
     >>> asked_value("What is the total number of courses I took?")
+    >>> asked_value("Where does Priya work?").form
+    'place'
     """
     text = question[:MAX_CHARACTERS]
     if asks_about_assistant(text) or asks_for_opinion(text) or asks_for_all(text) or asks_for_change(text):
@@ -181,6 +243,8 @@ def asked_value(question: str, language: str = "en") -> AskedValue | None:
         return _asked_in_chinese(text)
     if language not in CHOICE:
         return None
+    if fact := _asked_fact(text, language):
+        return fact
     if match := CHOICE[language].search(text):
         named = words(match["words"])
         if not named:  # a dash is no word
@@ -189,6 +253,18 @@ def asked_value(question: str, language: str = "en") -> AskedValue | None:
     if match := ATTRIBUTE[language].search(text):
         return _specific("attribute", words(match["event"] or PHRASE_END.sub("", match["words"])))
     return None
+
+
+def _asked_fact(text: str, language: str) -> AskedValue | None:
+    """A question about somebody who is named, with one more word."""
+    form = next((form for form, pattern in FACT_QUESTIONS.items() if pattern.search(text)), None)
+    names = frozenset(word for name in find_names(text) for word in words(POSSESSIVE.sub("", name))) if form else None
+    if not names:
+        return None
+    told = [word for word in words(text) if word not in stop_words(language) | names | FACT_WORDS]
+    if form != "job" and not 0 < len(told) <= MAX_FACT_WORDS:
+        return None
+    return AskedValue("fact", frozenset(told), names, form)
 
 
 def mentions_amount(text: str) -> bool:

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 
 from recollect.text.patterns import lazy_pattern
-from recollect.text.stopwords import stop_words
+from recollect.text.stopwords import ENGLISH, stop_words
 from recollect.text.words import COMPOUND, SPACELESS, words
 
 # Stripped lines of programs, which end or begin like statements. A word is tried from its beginning only, so that one
@@ -90,6 +90,12 @@ ASSISTANT_SAID = lazy_pattern(
     r"|助手|助理",
     re.IGNORECASE,
 )
+CAPITALISED = lazy_pattern(r"(?<![\w'’])[A-Z][a-z]+")
+PERSON = lazy_pattern(
+    r"(?i)\b(?:s?he|they|him|her|them|mum|mom|dad|mother|father|parents|sister|brother|aunt|uncle|cousin|grand\w+|son|"
+    r"daughter|wife|husband|partner|friend|neighbour|neighbor|colleague|boss|doctor|teacher|somebody|someone|nobody|"
+    r"everyone|everybody|guy|bloke|lad|man|woman|girl|boy|kid)(?:['’]?s)?\b"
+)
 
 
 def is_code(text: str) -> bool:
@@ -157,6 +163,18 @@ def asks_how_much(question: str) -> bool:
 
 def mentions_number(text: str) -> bool:
     return NUMBER.search(text.lower()) is not None
+
+
+def mentions_person(text: str) -> bool:
+    """Does an English text have a word that may be a name, or a pronoun, or a word for a relative, friend or colleague?
+
+    >>> [mentions_person(each) for each in ("Kevin came.", "she came", "my uncle came", "The boiler died on Tuesday.")]
+    [True, True, True, False]
+    """
+    text = text[:MAX_CHARACTERS]
+    capitalised = (found[0].lower() for found in CAPITALISED.finditer(text))
+    named = any(word not in ENGLISH and not TIME_WORD.match(word) for word in capitalised)
+    return named or PERSON.search(text) is not None
 
 
 @lru_cache(maxsize=64)  # several steps ask about one query

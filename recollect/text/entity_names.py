@@ -14,6 +14,7 @@ from recollect.text.words import words as split_words
 WORD = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|Hr|Fr|St|Rev)\.(?=[ \t]*[A-Z])|[A-Z][\w’'&-]*)"
 RUN = lazy_pattern(rf"\b{WORD}(?:[ \t]*(?<=[.\s])(?:(?:of|de|van|von|da|del|la)[ \t]+)?{WORD})*")
 SENTENCE_SEPARATORS = frozenset('.!?:;\n“”"(—–-')
+CAPITALISED_NOUNS = frozenset({"de"})  # languages in which a capital letter does not tell a name
 MAX_NAME_CHARACTERS = 2_000  # of a query in which names are looked for
 PUNCTUATION = string.punctuation + "“”‘’«»„¿¡…–—"
 POSSESSIVE = lazy_pattern(r"[’']s?$")

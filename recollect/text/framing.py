@@ -18,9 +18,11 @@ SPEECH = """
 OTHERS = """
     happen happened happens happening going went note noted report reported remember recall remind list name show give
     everything anything something things thing stuff lately recently new news
-    passieren passierte passiert geschehen los gab gibt gemacht machen tun getan notiert erinnere erinnern nenne nennen
-    liste alles etwas neues
+    passieren passierte passiert geschehen geschah ereignet los lief läuft
+    gelaufen gab gibt gemacht machen tun getan notiert
+    erinnere erinnern nenne nennen liste alles etwas neues
     发生 發生 做 做了 干 干了 事 事情 什么事 记得 过 了 吗 呢 有什么 些 那天 当时 干什么 什么样
+    干嘛 如何 过得 出 出了 情况
 """
 # Who asks what must be done asks for tasks and deadlines, not for all that is of a time.
 OBLIGATION = """
@@ -29,6 +31,13 @@ OBLIGATION = """
     必须 必須 需要 应该 應該 要
 """
 HAVE_TO = lazy_pattern(r"\b(?:have|has|had|got) to\b|\bzu (?:tun|erledigen|machen)\b|得(?:做|办|辦|交)", re.IGNORECASE)
+# How a time was. “Was war” is German, even if a time is all that is left of the question to tell its language.
+HOW_IT_WAS = lazy_pattern(
+    r"\bhow (?:did|does|has|have|is) (?:(?:it|things|everything|that|all|the day|my day) )?(?:go|gone|going|been)\b"
+    r"|\bhow was (?:my|your|our|the|his|her|their) day\b|\bwhat (?:was|is|were) (?:(?:it|things|the day) )?like\b"
+    r"|^\W*(?:was|wie|wer|wo) war(?:en|st)?\b(?: (?:der|mein|dein|unser) tag\b)?|^\W*was stand an\b",
+    re.IGNORECASE,
+)
 SPEECH_WORDS = frozenset(SPEECH.split())
 OBLIGATION_WORDS = frozenset(OBLIGATION.split())
 FRAMING_WORDS = SPEECH_WORDS | frozenset(OTHERS.split())
@@ -41,9 +50,11 @@ def frames_only(text: str, language: str = "en") -> bool:
     [True, False]
     >>> [frames_only(each) for each in ("What must I do?", "What do I have to do?")]
     [False, False]
+    >>> [frames_only(each) for each in ("How did it go?", "Was war los?", "How did the interview go?")]
+    [True, True, False]
     """
     frame = STOP | stop_words(language) | FRAMING_WORDS
-    every = words(text, whole=True)
+    every = words(HOW_IT_WAS.sub(" ", text), whole=True)
     obliged = not OBLIGATION_WORDS.isdisjoint(every) or HAVE_TO.search(text) is not None
     return not obliged and all(word in frame for word in every)
 

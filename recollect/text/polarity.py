@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from recollect.text.patterns import lazy_pattern
+from recollect.text.words import is_spaceless, stems, words
 
 MAX_CHARACTERS = 2_000  # of a text that are read
 
@@ -25,6 +26,24 @@ ASKS_FOR_NEGATIVE_IN_CHINESE = lazy_pattern(
     r"該|应|應|会|會|怎么样|"
     r"怎麼樣|满意|滿意)|没(?!有?多久)|沒|讨厌|討厭|拒绝|拒絕|最差|避免)",
 )
+# Who or which: several may be so, and others not. “Which plumber did I call?” is about one event, and harmless here.
+WHO_OR_WHICH = lazy_pattern(
+    r"^\W*(?:\w+\W+){0,3}?(?:who|whose|which|wer|wem|wen|welche[mnrs]?)\b"
+    r"|\bwhat\b.{0,60}\b(?:like|love|enjoy|eat|drink|prefer)\b|\bwas\b.{0,60}\b(?:mag|mögen|isst|esse|trinkt?)\b"
+    r"|谁|誰|哪",
+    re.IGNORECASE,
+)
+WHO = lazy_pattern(r"^\W*(?:(?:and|und|so|also)\W+)?(?:who|wer|whom?|wen|wem)\b|谁|誰", re.IGNORECASE)
+# Of a clause in lower case. “Not only” and “can't get enough” deny nothing.
+DENIAL = lazy_pattern(
+    r"\b(?:no|not(?! only)|never|none|nobody|neither|nor|without|cannot|(?:ca|wo|do|does|did|is|are|was|were|have|has|"
+    r"had|would|could|should)n['’]?t(?! get enough)|hate[ds]?|dislike[ds]?|avoids?|avoided|refuse[ds]?|detests?|"
+    r"loathes?|(?:gave|gives?|given) up|stopped|quit|allergic)\b"
+    r"|\b(?:nicht(?! nur)|nie|niemals|niemand|keine?[mnrs]?|ohne|hass(?:t|e|en)|meidet|vermeidet|aufgehört|"
+    r"allergisch)\b"
+    r"|不(?!错|錯|仅|僅|但|只|光)|没|沒|从未|從未|讨厌|討厭|拒绝|拒絕|戒"
+)
+CLAUSE_END = lazy_pattern(r"[.!?;:,\n。！？；，、：]+\s*|\s(?:but|although|though|aber|obwohl|doch)\s|但是?|不过|不過")
 NEGATIVE = lazy_pattern(
     r"\b(?:no|not|never|none|nothing|nobody|neither|nor|without|(?:ca|wo|do|does|did|is|are|was|were|have|has|had|"
     r"would|"
@@ -57,3 +76,39 @@ def is_negative(text: str) -> bool:
     [True, True, False]
     """
     return NEGATIVE.search(text[:MAX_CHARACTERS].lower()) is not None
+
+
+def asks_who_or_which(question: str) -> bool:
+    """
+    >>> [asks_who_or_which(each) for each in ("Who likes olives?", "In which room is it?", "Where is it?")]
+    [True, True, False]
+    """
+    return WHO_OR_WHICH.search(question[:MAX_CHARACTERS]) is not None
+
+
+def asks_who(question: str) -> bool:
+    """
+    >>> [asks_who(each) for each in ("Who likes olives?", "Which olives do I like?", "What about those who left?")]
+    [True, False, False]
+    """
+    return WHO.search(question[:MAX_CHARACTERS]) is not None
+
+
+def denies(text: str, word: str, language: str = "en") -> bool:
+    """Do all clauses of a text with a word, in any of its forms, negate something?
+
+    >>> [denies(each, "olives") for each in ("I don't eat an olive.", "I like olives, not capers.", "Not for me.")]
+    [True, False, False]
+    """
+    forms = set(stems(word, language))
+    clauses = [
+        clause
+        for clause in CLAUSE_END.split(text[:MAX_CHARACTERS].lower())
+        if clause
+        and (
+            word in clause
+            if is_spaceless(word)
+            else any(not forms.isdisjoint(stems(each, language)) for each in words(clause))
+        )
+    ]
+    return bool(clauses) and all(DENIAL.search(clause) for clause in clauses)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from recollect.text.patterns import lazy_pattern
+from recollect.text.words import is_spaceless, stems
 
 MAX_CHARACTERS = 1_000  # of a question that are read
 
@@ -73,6 +75,7 @@ OPINION_WORDS = frozenset(  # by which an opinion is asked for; another opinion 
     ansicht haltung 看法 态度 態度 印象 喜欢 喜歡 讨厌 討厭
     """.split()
 )
+OPINION_CHARACTERS = lazy_pattern("[喜欢歡爱愛吃喝有会會想最讨討厌厭]+")
 ASKS_FOR_OPINION = lazy_pattern(
     r"\b(?:what|how) (?:do|does|did) \w+ (?:now |currently |really )?(?:think|feel|make) (?:of|about)\b"
     r"|\bwhat(?:['’]?s| is) (?:my|our|his|her|their|\w+['’]s) (?:\w+ )?"
@@ -87,6 +90,22 @@ ASKS_FOR_OPINION = lazy_pattern(
     r"|(?:喜欢|喜歡|爱|愛|讨厌|討厭|吃|喝).{0,8}(?:吗|嗎|还是|還是)",
     re.IGNORECASE,
 )
+
+
+def names_opinion_only(word: str, language: str = "en") -> bool:
+    """Does a word of a question say how something is taken, and not what?
+
+    >>> [names_opinion_only(each) for each in ("likes", "eat", "olives")]
+    [True, True, False]
+    """
+    if is_spaceless(word):
+        return OPINION_CHARACTERS.fullmatch(word) is not None
+    return word in OPINION_WORDS or not _opinion_stems(language).isdisjoint(stems(word, language))
+
+
+@lru_cache(maxsize=4)
+def _opinion_stems(language: str) -> frozenset[str]:
+    return frozenset(form for word in OPINION_WORDS for form in stems(word, language))
 
 
 def asks_for_opinion(question: str) -> bool:

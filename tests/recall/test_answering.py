@@ -58,7 +58,7 @@ def test_to_a_question_for_a_time_what_names_none_comes_after(plain: Mind) -> No
 def test_where_nobody_speaks_and_no_time_is_asked_for_the_stage_says_so(mind: Mind) -> None:
     mind.remember("where is the lake?")
     told = step(mind.recall("where is the lake?"), "answering")
-    reason = "no candidate has a speaker, and the query asks for no time or amount"
+    reason = "no candidate has a speaker, and the query asks for no time, amount or person"
     assert (told["outcome"], told["reason"]) == ("skipped", reason)
 
 
@@ -109,3 +109,11 @@ def test_asking_for_more_never_changes_the_first(talk: Mind) -> None:
     most = [(result.memory.id, result.score) for result in talk.recall(ASKED, 70, track=False)]
     for k in (1, 5, 20, 39, 40, 41, 50, 51):
         assert [(result.memory.id, result.score) for result in talk.recall(ASKED, k, track=False)] == most[:k]
+
+
+def test_a_text_that_names_nobody_is_unlikely_to_tell_who(mind: Mind) -> None:
+    mind.remember("The oven hinge broke on Tuesday.", id="broken")
+    mind.remember("Samir fixed the oven hinge.", id="fixed")
+    assert labels(mind, "Who fixed the oven?", "broken")["the text names nobody"] == 0.8
+    assert "the text names nobody" not in labels(mind, "Who fixed the oven?", "fixed")
+    assert "the text names nobody" not in labels(mind, "When did the oven break?", "broken")

@@ -306,3 +306,26 @@ def test_no_budget_is_ever_exceeded_and_nothing_said_twice(
 def alike(one: Result, other: Result) -> bool:
     mine, theirs = set(words(one.text)), set(words(other.text))
     return len(mine & theirs) >= 0.9 * len(mine | theirs)
+
+
+# Statements of the same thing.
+
+
+@pytest.mark.parametrize(
+    ("question", "budget", "given"),
+    [
+        ("Where does Ida live?", 20, []),  # the old address alone would be wrong
+        ("Where does Ida live?", 30, ["new"]),
+        ("Where does Ida live?", 60, ["old", "new"]),
+        ("Where did Ida live before?", 20, ["old"]),
+    ],
+)
+def test_an_outdated_statement_never_takes_the_place_of_the_current_one(
+    tmp_path: Path, question: str, budget: int, given: list[str]
+) -> None:
+    with Mind(tmp_path / "homes.db") as mind:
+        mind.remember("Ida lives at 4 Mill Lane.", id="old", created="2025-03-01")
+        moved = "Ida has moved again: she lives at 12 Harbour Road now, second floor, the blue door on the left."
+        mind.remember(moved, id="new", created="2026-05-04")
+        assert [memory.id for memory in mind.context(question, budget).memories] == given
+        assert {result.id for result in mind.recall(question, 100).packed(budget)} == set(given)

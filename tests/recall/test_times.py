@@ -317,3 +317,35 @@ def test_the_name_of_a_holiday_is_also_a_word(mind: Mind) -> None:
     recall = mind.recall("who cooked at Easter?")
     assert step(recall, "ContentWords")["detail"]["words"] == "cooked, easter"
     assert recall[0].id == "Easter"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Was war gestern?",
+        "Was war gestern los?",
+        "Wie war es gestern?",
+        "Wie war der Tag gestern?",
+        "Was lief gestern?",
+        "Was geschah gestern?",
+        "Was gab es gestern?",
+        "How did yesterday go?",
+        "What was yesterday like?",
+        "What was I up to yesterday?",
+        "昨天发生了什么？",
+        "昨天怎么样？",
+        "昨天过得怎么样？",
+        "昨天出了什么事？",
+    ],
+)
+def test_a_question_how_a_day_was_is_only_a_time(mind: Mind, question: str) -> None:
+    mind.remember("We saw a film about the war.", id="war", created="2025-06-10")
+    mind.remember("The printer delivered 400 flyers.", id="flyers", created="2025-06-17")
+    mind.remember("Lunch with Ida at the harbour.", id="lunch", created="2025-06-17")
+    assert sorted(ids(mind.recall(question))) == ["flyers", "lunch"]
+
+
+def test_a_question_how_something_went_on_a_day_is_about_that(mind: Mind) -> None:
+    mind.remember("Lunch with Ida at the harbour.", id="lunch", created="2025-06-17")
+    mind.remember("The interview was a mess.", id="interview", created="2025-06-17")
+    assert "a time and nothing else" not in str(mind.recall("How did the interview go yesterday?").trace)

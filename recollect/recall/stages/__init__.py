@@ -12,7 +12,7 @@ from recollect.recall.stages.conversation import (
 from recollect.recall.stages.coverage import Coverage
 from recollect.recall.stages.factors import ConditionalStage, RecencyFactor, RecordUse, StatusFactor
 from recollect.recall.stages.links import ConfidenceStrengthFactor, Contradictions, RelatedNames, SpreadingActivation
-from recollect.recall.stages.polarity import NegativeQuestionFactor
+from recollect.recall.stages.polarity import PolarityFactor
 from recollect.recall.stages.statements import StatementTime
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "ContinuedConversation",
     "Contradictions",
     "Coverage",
-    "NegativeQuestionFactor",
+    "PolarityFactor",
     "RecencyFactor",
     "RecordUse",
     "RelatedNames",

@@ -23,9 +23,11 @@ from recollect.text.classify import (
     asks_when,
     is_message,
     mentions_number,
+    mentions_person,
     mentions_time,
     question_share,
 )
+from recollect.text.polarity import asks_who
 from recollect.text.statements import confirms
 from recollect.text.words import fold, words
 
@@ -197,13 +199,16 @@ class AnswerLikelihood:
 
     Between people: × (1 − asking × the share of the text that is questions); requests to an assistant stay as they
     are. Where the query asks for a time, × (1 − timeless) for a text that names none; where it asks for an amount,
-    × (1 − numberless) for a text without a number. Where it asks what an assistant advised, a turn of fewer than
-    ``full`` words is more likely a confirmation: × (1 − brief × the missing share of these words).
+    × (1 − numberless) for a text without a number; where it asks who, × (1 − nobody) for a text without a name, a
+    pronoun or a relative (in English, where names have capital letters and nouns have not). Where it asks what an
+    assistant advised, a turn of fewer than ``full`` words is more likely a confirmation: × (1 − brief × the missing
+    share of these words).
     """
 
     asking: float = 0.4
     timeless: float = 0.2
     numberless: float = 0.2
+    nobody: float = 0.2
     brief: float = 0.5
     full: int = 12  # words
     head: int = 40
@@ -214,8 +219,9 @@ class AnswerLikelihood:
         people = [bool(speaker) for speaker in run.snapshot.strings("speaker", head)]
         when, amount = asks_when(run.query.text), asks_how_much(run.query.text)
         advice = asks_about_assistant(run.trace.query)
-        if not when and not amount and not advice and not any(people):
-            raise Skip("no candidate has a speaker, and the query asks for no time or amount")
+        who = run.query.language == "en" and asks_who(run.trace.query)
+        if not when and not amount and not advice and not who and not any(people):
+            raise Skip("no candidate has a speaker, and the query asks for no time, amount or person")
         replies = _are_assistants(run, head) & advice
         factor, reasons = np.ones(len(hits)), {}
         for at, (text, person, reply) in enumerate(zip(run.texts(head), people, replies.tolist(), strict=True)):
@@ -226,6 +232,8 @@ class AnswerLikelihood:
                 parts.append((1 - self.timeless, "the text names no time"))
             if amount and not mentions_number(text):
                 parts.append((1 - self.numberless, "the text has no number"))
+            if who and not mentions_person(text):
+                parts.append((1 - self.nobody, "the text names nobody"))
             if reply and (length := len(words(text, whole=True))) < self.full:
                 parts.append((1 - self.brief * (1 - length / self.full), f"a reply of {length} words"))
             factor[at] = math.prod(share for share, _ in parts)

@@ -1,31 +1,96 @@
-"""A stage for questions about what was not liked, taken or done: texts that say so come first."""
+"""A stage for polarity: of memories about the same thing, those that affirm or deny it first, as the query asks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import leaf, product
 from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
-from recollect.text.polarity import asks_for_negative, is_negative
+from recollect.store.base import Term
+from recollect.text.entity_names import CAPITALISED_NOUNS, MAX_NAME_CHARACTERS, find_names
+from recollect.text.polarity import asks_for_negative, asks_who, asks_who_or_which, denies, is_negative
+from recollect.text.question_kinds import names_opinion_only
+from recollect.text.statements import is_question
+from recollect.text.words import words
 
 
 @dataclass(frozen=True, slots=True)
-class NegativeQuestionFactor:
-    """× factor for texts that deny, refuse or dislike nothing, when the query asks for what was not liked or done."""
+class PolarityFactor:
+    """Statements of the polarity that the query asks for come first.
+
+    A query for what was not liked or done: × ``factor`` for texts that deny, refuse or dislike nothing. Of two among
+    the first ``head`` hits that match the same words, the one that denies what these name comes before the one that
+    affirms it, if it has at least ``ratio`` of its score. For a query for who or which is so, it comes after it.
+    """
 
     factor: float = 0.7
+    ratio: float = 0.5
+    below: float = 0.98  # × the score of the one that comes first, for the other one
+    head: int = 40
     name: str = "polarity"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        if not asks_for_negative(run.query.text):
-            raise Skip("the query does not ask for what is not so")
-        negative = np.array([is_negative(text) for text in run.texts(hits.keys)], dtype=np.bool_)
-        factor = leaf(
-            np.where(negative, 1.0, self.factor),
-            lambda at: "polarity: says what is not so" if negative[at] else "polarity: nothing negative in it",
-        )
-        return [Rescore(product("after polarity", hits.score, factor))]
+        negative = asks_for_negative(run.query.text)
+        if not negative and not asks_who_or_which(run.trace.query):
+            raise Skip("the query does not ask who or which is so, or is not so")
+        factor, reasons = np.ones(len(hits)), ["polarity"] * len(hits)
+        if negative:
+            says_so = [is_negative(text) for text in run.texts(hits.keys)]
+            factor = np.where(says_so, 1.0, self.factor)
+            reasons = [f"polarity: {'says what is not so' if each else 'nothing negative in it'}" for each in says_so]
+        for second, first in self._opposites(run, hits, hits.score.values * factor, negative):
+            lowered = self.below * hits.score.values[first] * factor[first] / hits.score.values[second]
+            if lowered < factor[second]:
+                factor[second] = lowered
+                reasons[second] = f"polarity: {'does not deny' if negative else 'denies'} what is asked about"
+        if (factor == 1.0).all():
+            raise Skip("the first hits do not differ in polarity")
+        return [Rescore(product("after polarity", hits.score, leaf(factor, reasons.__getitem__)))]
+
+    def _opposites(self, run: Run, hits: Hits, scores: NDArray[np.float64], negative: bool) -> list[tuple[int, int]]:
+        """Pairs of hits on the same things, of which the second has the polarity that the query asks for, and the first
+        has not. A person who does not eat fish is no answer to who does not eat meat, if another hit denies meat."""
+        things = _things(run)
+        first_page = np.flatnonzero((hits.keys > 0) & (hits.page == hits.page.min(initial=0)))
+        head = first_page[np.argsort(-scores[first_page], kind="stable")][: self.head]
+        if not things or not len(head):
+            return []
+        texts, scores = run.texts(hits.keys[head]), scores[head]
+        has = run.snapshot.term_frequencies(things, ALL_FIELDS, hits.keys[head]) > 0
+        denied = [_denies(text, things, has[:, at]) for at, text in enumerate(texts)]
+        who = asks_who(run.trace.query)
+        pairs = []
+        for second, first in permutations(range(len(head)), 2):
+            if denied[first] != negative or not has[:, first].any() or is_question(texts[first]):
+                continue
+            same = bool(has[:, second].any() and (has[:, first] >= has[:, second]).all())
+            if negative:
+                opposite = (same and not is_negative(texts[second])) or (who and not has[:, second].any())
+            else:
+                opposite = same and denied[second]
+            if opposite and scores[first] >= self.ratio * scores[second] > 0:
+                pairs.append((int(head[second]), int(head[first])))
+        return pairs
+
+
+def _things(run: Run) -> tuple[Term, ...]:
+    """The words of the query for what is liked or done: no names, and no words for liking it."""
+    language, names = run.query.language, frozenset[str]()
+    if language not in CAPITALISED_NOUNS:
+        names = frozenset(part for name in find_names(run.trace.query[:MAX_NAME_CHARACTERS]) for part in words(name))
+    return tuple(
+        term
+        for term in run.query.terms
+        if not term.part_of and term.word not in names and not names_opinion_only(term.word, language)
+    )
+
+
+def _denies(text: str, things: Sequence[Term], has: NDArray[np.bool_]) -> bool:
+    return any(denies(text, term.word, term.language) for term, found in zip(things, has, strict=True) if found)

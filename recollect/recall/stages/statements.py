@@ -174,7 +174,9 @@ class StatementTime:
             score = product("after statements", hits.score, leaf(_only(hits, lifted, target / own, 1.0), describe))
         else:  # nothing in common with the query but what the statement is about
             score = total("after statements", hits.score, leaf(_only(hits, lifted, target - own, 0.0), describe))
-        return [Rescore(score), Annotate(_notes(run, hits.keys[first], statements, newest))]
+        keys = hits.keys[first]
+        others = {int(keys[at]): int(keys[chosen]) for at in members if at != chosen}
+        return [Rescore(score), Annotate(_notes(run, keys, statements, newest), others)]
 
 
 def _until(statements: Statements, members: list[int], start: float, end: float, lasts: bool) -> list[int]:

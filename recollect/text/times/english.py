@@ -409,7 +409,10 @@ GRAMMAR = Grammar(
         r"\b(?:in|on|during|over|at|around|about|throughout|of|for|within|towards|from|to|that|and|or|not|year|back\s+in|as\s+(?:early|late|far\s+back)\s+as)\s+"
         r"(?:the\s+)?(?:year\s+)?$"
     ),
-    relations_before=rf"\b(?P<relation>{alternatives(RELATIONS)})\s+(?:the\s+)?$",
+    # “What was I up to yesterday?” names no end.
+    relations_before=r"\b(?:(?<!\bI\s)(?<!\bwe\s)(?<!\byou\s)(?<!\bhe\s)(?<!\bshe\s)(?<!\bthey\s)(?<!\bbeen\s)(?<!\bget\s)"
+    r"|(?!up\s+to\b))"
+    rf"(?P<relation>{alternatives(RELATIONS)})\s+(?:the\s+)?$",
     relations_after=(
         r"\s+(?P<relation>onwards?|forward|(?:and|or)\s+later|(?:and|or)\s+earlier|(?:and|or)\s+before|on(?=\s*[?.!,;]|\s*$))\b"
     ),
