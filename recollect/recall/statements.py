@@ -187,6 +187,11 @@ class Statements:
         """The words of the names in a text."""
         return frozenset(word for name in self._parts(at)[1] for word in words(name))
 
+    def _capitalised(self, at: int) -> frozenset[str]:
+        """The words that may be names, also at the beginning of a sentence (“Bello died.”)."""
+        begun = (word for word in self.texts[at].split() if word[:1].isupper())
+        return self.name_words(at) | {word for each in begun for word in words(each) if word not in STOP}
+
     def tells_end(self, newer: int, older: int, names: frozenset[str]) -> bool:
         """Does the newer tell that something of these names is over, which the older does not? (“I quit Acme”)"""
         return (  # what is decided quickly comes first
@@ -195,7 +200,7 @@ class Statements:
             and any(map(self.texts[newer].lower().__contains__, names))
             and tells_end(self.texts[newer])
             and not tells_end(self.texts[older])
-            and not names.isdisjoint(self.name_words(newer))
+            and not names.isdisjoint(self._capitalised(newer))
             and self.nearness[newer, older] >= self.near_end
         )
 

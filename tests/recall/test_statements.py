@@ -177,6 +177,11 @@ def test_a_move_from_one_place_to_another_is_where_somebody_lives(
             "Marco can take penicillin after all.",
         ),
         ("Wer ist mein Zahnarzt?", "Mein Zahnarzt ist Dr. Weber.", "Ich bin bei Dr. Yilmaz, Dr. Weber ist in Rente."),
+        (
+            "Wie heißt unser Hund?",
+            "Unser Hund heißt Bello.",
+            "Bello ist gestorben. Wir haben einen Welpen namens Fips.",
+        ),
         ("我的手机号是多少？", "我的手机号是13800001111。", "我换号码了，现在是13922223333。"),
     ],
 )
