@@ -47,7 +47,10 @@ def serve(
         typer.Option(help="The address of the proxy that terminates TLS for this server.", show_default=False),
     ] = None,
     allowed_host: Annotated[
-        list[str] | None, typer.Option(help="A host name that clients use for this server; may be given several times.")
+        list[str] | None,
+        typer.Option(
+            help="A host name that clients use for this server, NAME or NAME:PORT; may be given several times."
+        ),
     ] = None,
     max_body: Annotated[int, typer.Option(help="The maximum size of a request, in bytes.")] = 16 << 20,
     rate: Annotated[float, typer.Option(help="Requests per second for each token.")] = 500.0,

@@ -125,7 +125,7 @@ class Guard:
         if len(hosts) != 1 or not settings.accepts_host(hosts[0]):
             named = hosts[0] if hosts else ""
             problem = errors.AccessDenied(f"This server is not {named[:200]!r}.")
-            hint = "Call it by a name that it accepts, or start it with --allowed-host and this name."
+            hint = "Call it by its own name and port, or start it with --allowed-host and this name and port."
             raise Refusal(421, problem.advise(hint))
         origin = headers.get("origin")
         if origin is not None and not settings.accepts_origin(origin, hosts[0]):

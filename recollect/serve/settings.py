@@ -12,6 +12,8 @@ from recollect.errors import InvalidInput
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 DEFAULT_PORT = 8765
+DEFAULT_PORTS = {"http": 80, "https": 443}  # which clients leave out
+HOST = re.compile(r"(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::(?P<port>[0-9]{1,5}))?")
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class ServerSettings:
     tls_cert: str | None = None
     tls_key: str | None = None
     trusted_proxy: str | None = None  # the address of the proxy that does TLS; its X-Forwarded headers are believed
-    allowed_hosts: tuple[str, ...] = ()  # names under which it is reached, beside the address that it listens on
+    allowed_hosts: tuple[str, ...] = ()  # names under which it is reached, also with a port, beside its own address
     max_body_bytes: int = 16 << 20
     max_upload_bytes: int = 1 << 30  # of a file to import
     body_seconds: float = 30.0  # for sending a request
@@ -50,6 +52,7 @@ class ServerSettings:
                 raise InvalidInput(f"{name} must be between 1 and 64, not {getattr(self, name)}.")
         if not 0 <= self.port <= 65535:
             raise InvalidInput(f"port must be between 0 and 65535, not {self.port}.")
+        _ = self._allowed
 
     @cached_property
     def is_loopback(self) -> bool:
@@ -65,12 +68,31 @@ class ServerSettings:
     @cached_property
     def host_names(self) -> frozenset[str]:
         """The names that a Host header may have, without a port."""
-        own = LOOPBACK_NAMES if self.is_loopback else (self.host,)
-        return frozenset(name.lower() for name in (*own, *self.allowed_hosts))
+        own = LOOPBACK_NAMES if self.is_loopback else (self.host.lower(),)
+        return frozenset((*own, *self._allowed))
+
+    @cached_property
+    def _allowed(self) -> dict[str, set[int | None]]:
+        """The names of ``allowed_hosts``, with the ports that were given with them."""
+        names: dict[str, set[int | None]] = {}
+        for given in self.allowed_hosts:
+            name, port = _split_host(f"[{given}]" if given.count(":") > 1 and given[0] != "[" else given)
+            if not name:
+                raise InvalidInput(f"allowed host {given!r} must be a name or address, with or without a port.")
+            names.setdefault(name, set()).add(port)
+        return names
 
     def accepts_host(self, header: str) -> bool:
-        """Does a Host header name this server? Another name means that a foreign page has been pointed at it."""
-        return _host_name(header) in self.host_names
+        """Does a Host header name this server? Another name means that a foreign page has been pointed at it.
+
+        The port is the one that it listens on. It is not known behind a proxy; and under an allowed name the server may
+        be reached by the usual port, which is not named, or by the port that was allowed with it."""
+        name, port = _split_host(header)
+        if name not in self.host_names or self.trusted_proxy is not None:
+            return name in self.host_names
+        if port == self.port or (port is None and self.port == DEFAULT_PORTS[self.scheme]):
+            return True
+        return name in self._allowed and (port is None or port in self._allowed[name])
 
     def accepts_origin(self, origin: str, host_header: str) -> bool:
         """Is a page of this origin one of this server's?"""
@@ -79,9 +101,9 @@ class ServerSettings:
         return same and scheme in ("http", "https") and self.accepts_host(authority)
 
 
-def _host_name(header: str) -> str:
-    """The name in a Host header: ``[::1]:8765`` is ``::1``."""
-    if header.startswith("["):
-        name, _, port = header[1:].partition("]")
-        return name.lower() if not port or re.fullmatch(r":\d{1,5}", port) else ""
-    return header.rpartition(":")[0].lower() if header.count(":") == 1 else header.lower()
+def _split_host(header: str) -> tuple[str, int | None]:
+    """The name and the port in a Host header: ``[::1]:8765`` is ``::1`` and 8765. No name if it is none."""
+    found = HOST.fullmatch(header)
+    if found is None:
+        return "", None
+    return (found["name"] or found["address"]).lower(), int(found["port"]) if found["port"] else None

@@ -27,7 +27,7 @@ class Disk:
 
     def write(self, path: Path, content: bytes, sync: bool = True) -> None:
         """Write a file. Without ``sync`` a power cut may damage it until ``sync_all`` was called."""
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         self.write_with(path, lambda file: self.put(file, content), sync)
 
     def write_with(
@@ -83,6 +83,13 @@ class Disk:
         path.unlink(missing_ok=True)
 
 
+def make_private_folder(path: Path) -> None:
+    """Create a folder, and the missing ones above it, that only their owner may use. One that exists stays as it is."""
+    if not path.is_dir():
+        make_private_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
 def create_private(path: str, like: str | None = None) -> None:
     """Create an empty file that only its owner may read and write, or whoever may do so with another file.
 
@@ -131,7 +138,7 @@ def replace_private(path: Path, content: bytes) -> None:
 @contextmanager
 def try_lock(path: Path, mode: int = 0o600) -> Iterator[bool]:
     """Hold a lock file if nobody else does; whether that is so. It is free when its holder ends."""
-    with open(os.open(path, os.O_RDWR | os.O_CREAT, mode), "r+b") as file:
+    with _open_lock(path, mode) as file:
         try:
             _lock(file)
         except OSError:
@@ -167,7 +174,7 @@ def remove_leftovers(parent: Path) -> None:
     """Remove the temporary folders of processes that were killed: those that nobody has locked."""
     for folder in parent.glob(f"{COPIES}*"):
         with contextlib.suppress(OSError, StoreError):
-            if time.time() - folder.stat().st_mtime > BEGINNING_SECONDS:
+            if not folder.is_symlink() and time.time() - folder.stat().st_mtime > BEGINNING_SECONDS:
                 with locked(folder / IN_USE, ""):
                     shutil.rmtree(folder, ignore_errors=True)
 
@@ -175,13 +182,18 @@ def remove_leftovers(parent: Path) -> None:
 @contextmanager
 def locked(path: Path, message: str) -> Iterator[None]:
     """Hold a lock file; a StoreError with this message if another process holds it. It is free when that one ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "ab") as file:
+    make_private_folder(path.parent)
+    with _open_lock(path) as file:
         try:
             _lock(file)
         except OSError:
             raise StoreError(message) from None
         yield
+
+
+def _open_lock(path: Path, mode: int = 0o600) -> BinaryIO:
+    """A link in place of the lock is an error: the file would be created elsewhere."""
+    return open(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), mode), "r+b")
 
 
 def _lock(file: BinaryIO) -> None:

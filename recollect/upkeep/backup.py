@@ -29,7 +29,7 @@ from recollect.store.sqlite.copies import (
     undo_after,
 )
 from recollect.store.sqlite.salvage import salvage_receipts
-from recollect.upkeep.backup_folder import BLOCK_BYTES, HASH_BYTES, LOCK, BackupFolder, Manifest
+from recollect.upkeep.backup_folder import BLOCK_BYTES, HASH_BYTES, LOCK, BackupFolder, Manifest, refuse_link
 from recollect.upkeep.erasing import apply_receipts
 
 log = logging.getLogger("recollect")
@@ -107,6 +107,7 @@ def backup(
     if keep_days is not None:
         check.number(keep_days, "keep_days", low=0)
     path, now = Path(folder), clock()
+    refuse_link(path / LOCK)
     with locked(path / LOCK, BUSY.format(path)):
         target = BackupFolder(path, passphrase, disk, create=True)
         earlier, problems = target.manifests()
@@ -269,6 +270,7 @@ def restore(
 def _reading(source: BackupFolder) -> Iterator[None]:
     """Keep the backups from being removed meanwhile; a folder that cannot be written, such as a CD, needs no lock."""
     if os.access(source.path, os.W_OK):
+        refuse_link(source.path / LOCK)
         with locked(source.path / LOCK, BUSY.format(source.path)):
             yield
     else:

@@ -8,6 +8,8 @@ other one has.
 With a passphrase (the extra ``encryption``), scrypt makes the keys. Blocks are named by a keyed hash and encrypted by
 AES-256-GCM together with their name, and so are manifests, which contain the order of the blocks: nothing can be read,
 exchanged or left out without the passphrase.
+
+A folder may come from anywhere, so links in it are refused: what they lead to would be read, written or deleted.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import json
 import os
 import re
 import secrets
+import stat
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -36,6 +39,8 @@ HASH_BYTES, SALT_BYTES, NONCE_BYTES = 32, 16, 12
 SCRYPT = {"n": 1 << 16, "r": 8, "p": 1}  # 64 MB and about 0.2 s for each try of a passphrase
 MAX_SCRYPT = {"n": 1 << 20, "r": 16, "p": 4}  # of a folder that somebody else may have written
 PROOF = b"recollect backup"
+MAX_HEADER_BYTES = 64 << 10
+MAX_BLOCK_BYTES = BLOCK_BYTES + 1024  # packed and sealed
 MAX_MANIFEST_BYTES = 1 << 30  # unpacked: a file of 100 GB has one of 430 MB
 BLOCK_NAME = re.compile(rf"[0-9a-f]{{{2 * HASH_BYTES}}}")
 MANIFEST_NAME = re.compile(r"[0-9A-Za-z.-]{1,100}")
@@ -134,6 +139,8 @@ class BackupFolder:
         if passphrase == "":
             raise InvalidInput("The passphrase is empty; give one, or none for backups that are not encrypted.")
         header = path / HEADER
+        for each in (header, path / MANIFESTS, path / BLOCKS, *sorted((path / BLOCKS).glob("[0-9a-f][0-9a-f]"))):
+            refuse_link(each)
         if not header.exists():
             if not create:
                 raise NotFound(f"There are no backups in {path} (no {HEADER}).")
@@ -156,9 +163,11 @@ class BackupFolder:
 
     def _open(self, header: Path, passphrase: str | None) -> Seal:
         try:
-            record = json.loads(self.disk.read(header))
+            record = json.loads(_read(header, MAX_HEADER_BYTES, self.disk))
             newer, encryption = record["format"] > FORMAT, record["encryption"]
-        except (ValueError, KeyError, TypeError):
+        except StoreError as error:
+            raise StoreError(f"{header} cannot be read: {error}.") from None
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise StoreError(f"{header} cannot be read: it is damaged, or of another program.") from None
         if newer:
             raise StoreError(f"{self.path} was written by a newer version of Recollect; upgrade to read it.")
@@ -204,7 +213,7 @@ class BackupFolder:
     def read_block(self, name: str) -> bytes:
         path = self._block(name)
         try:
-            content = _unpack(self.seal.open(name, self.disk.read(path)), BLOCK_BYTES)
+            content = _unpack(self.seal.open(name, _read(path, MAX_BLOCK_BYTES, self.disk)), BLOCK_BYTES)
             if self.seal.name(content) != name:
                 raise StoreError("it is another block")
             return content
@@ -240,7 +249,7 @@ class BackupFolder:
     def manifest(self, name: str) -> Manifest:
         path = self.path / MANIFESTS / name
         try:
-            content = _unpack(self.seal.open(name, self.disk.read(path)), MAX_MANIFEST_BYTES)
+            content = _unpack(self.seal.open(name, _read(path, MAX_MANIFEST_BYTES, self.disk)), MAX_MANIFEST_BYTES)
             manifest = Manifest(**json.loads(content))
             _ = manifest.moment
             if (
@@ -270,8 +279,6 @@ class BackupFolder:
             return 0
         used = {block for manifest in manifests for block in manifest.blocks}
         freed = 0
-        if (self.path / BLOCKS).is_symlink():
-            return 0
         for folder in sorted((self.path / BLOCKS).glob("*")):
             for path in sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else ():
                 ours = path.name.startswith(TEMPORARY) or BLOCK_NAME.fullmatch(path.name)
@@ -279,6 +286,25 @@ class BackupFolder:
                     freed += path.stat().st_size
                     self.disk.delete(path)
         return freed
+
+
+def refuse_link(path: Path) -> None:
+    """A StoreError if something in a folder of backups is a link."""
+    if path.is_symlink():
+        raise StoreError(
+            f"{path} is a link, which is not followed in a folder of backups: others may have put it there. "
+            "Put what it leads to in its place, or choose another folder."
+        )
+
+
+def _read(path: Path, max_bytes: int, disk: Disk) -> bytes:
+    """Read a file that somebody else may have put there."""
+    found = path.lstat()
+    if not stat.S_ISREG(found.st_mode):
+        raise StoreError("it is a link, or something else that is no file")
+    if found.st_size > max_bytes:
+        raise StoreError(f"it has {found.st_size:,} bytes, and may have {max_bytes:,}")
+    return disk.read(path)
 
 
 def _unpack(content: bytes, max_bytes: int) -> bytes:
@@ -300,8 +326,8 @@ def _is_free(folder: Path) -> bool:
 def is_encrypted(folder: Path) -> bool | None:
     """Whether the backups in a folder are encrypted; None if there are none."""
     try:
-        return json.loads((folder / HEADER).read_bytes())["encryption"] is not None
+        return json.loads(_read(folder / HEADER, MAX_HEADER_BYTES, Disk()))["encryption"] is not None
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError, OSError):
+    except (StoreError, ValueError, KeyError, TypeError, OSError, RecursionError):
         return False  # opening it says what is wrong

@@ -12,7 +12,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from recollect import NotFound
+from recollect import InvalidInput, NotFound
+from recollect.serve.settings import ServerSettings
 from recollect.serve.tokens import TokenFile
 from recollect.service import all_operations
 from recollect.service.operations import Operation
@@ -279,10 +280,64 @@ def test_wrong_tokens_do_not_lock_out_a_valid_one_of_the_same_address(tmp_path: 
         assert valid.get("/v1/status").status_code == 200
 
 
-@pytest.mark.parametrize("host", ["[::1]x.evil", "[::1]:99x", "evil", "127.0.0.1.evil"])
-def test_a_host_that_only_begins_like_this_one_is_refused(tmp_path: Path, host: str) -> None:
-    with start(tmp_path) as server, server.client_with(server.token(), host=host) as client:
-        assert client.get("/v1/status").status_code in (400, 421)
+HOSTS_OF_OTHERS = [
+    "[::1]x.evil",
+    "[::1]:99x",
+    "evil",
+    "127.0.0.1.evil",
+    "user@localhost:{port}",
+    "user:{port}@localhost",
+    "localhost:x@evil",
+    "localhost:@evil",
+    "localhost:1",
+    "localhost:",
+    "localhost",
+    "127.0.0.1:{port}0",
+    "localhost:{port}/",
+    "localhost :{port}",
+]
+
+
+@pytest.mark.parametrize("path", ["/v1/status", "/mcp"])
+@pytest.mark.parametrize("host", HOSTS_OF_OTHERS)
+def test_a_host_that_is_not_the_name_and_port_of_this_one_is_refused(tmp_path: Path, host: str, path: str) -> None:
+    with start(tmp_path) as server:
+        named = host.format(port=server.backend.settings.port)
+        with server.client_with(server.token(), host=named) as client:
+            assert client.get(path).status_code == 421
+
+
+@pytest.mark.parametrize("name", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
+def test_a_host_with_the_name_and_port_of_this_one_is_answered(tmp_path: Path, name: str) -> None:
+    with start(tmp_path) as server:
+        host = f"{name}:{server.backend.settings.port}"
+        with server.client_with(server.token(), host=host) as client:
+            assert client.get("/v1/status").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("settings", "host", "status"),
+    [
+        ({"allowed_hosts": ("memory.example",)}, "memory.example", 200),  # a port of a container that is mapped to 80
+        ({"allowed_hosts": ("memory.example",)}, "memory.example:9", 421),
+        ({"allowed_hosts": ("localhost:9000",)}, "localhost:9000", 200),  # a tunnel
+        ({"allowed_hosts": ("localhost:9000",)}, "localhost:9001", 421),
+        ({"allowed_hosts": ("[::2]:9000",)}, "[::2]:9000", 200),
+        ({"allowed_hosts": ("fe80::2",)}, "[fe80::2]", 200),
+        ({"trusted_proxy": "127.0.0.1", "allowed_hosts": ("memory.example",)}, "memory.example:8443", 200),
+        ({"trusted_proxy": "127.0.0.1", "allowed_hosts": ("memory.example",)}, "user@memory.example", 421),
+    ],
+)
+def test_a_port_of_its_own_is_allowed_with_a_name_or_behind_a_proxy(
+    tmp_path: Path, settings: dict[str, Any], host: str, status: int
+) -> None:
+    with start(tmp_path, **settings) as server, server.client_with(server.token(), host=host) as client:
+        assert client.get("/v1/status").status_code == status
+
+
+def test_an_allowed_host_that_is_no_name_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="allowed host 'https://memory"):
+        ServerSettings(allowed_hosts=("https://memory.example",))
 
 
 def test_tokens_belong_to_one_database_on_one_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

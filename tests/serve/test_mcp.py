@@ -299,6 +299,30 @@ def test_a_resource_that_is_no_memory_is_an_error(mind: Mind, uri: str) -> None:
 
 
 @pytest.mark.contract("O1")
+def test_what_a_client_sends_is_not_returned_whole_in_an_error(mind: Mind) -> None:
+    long = "x" * 100_000
+
+    async def conversation(client: Client) -> list[str]:
+        problems = []
+        for call in (client.call_tool, client.read_resource, client.get_prompt):
+            with pytest.raises(MCPError) as problem:
+                await call(long)
+            problems.append(str(problem.value))
+        return problems
+
+    assert all("xxx" in problem and len(problem) < 2_000 for problem in talk(mind, conversation))
+
+
+def test_an_unknown_argument_of_a_prompt_is_refused(mind: Mind) -> None:
+    mind.remember("Anna likes tea.", user="anna")
+
+    async def conversation(client: Client) -> None:
+        await client.get_prompt("recall", {"query": "tea", "user": "ben"})
+
+    with pytest.raises(MCPError, match="no argument 'user'"):
+        talk(mind, conversation)
+
+
 def test_the_prompt_section_about_notes_is_a_prompt(mind: Mind) -> None:
     async def conversation(client: Client) -> str:
         names = [prompt.name for prompt in (await client.list_prompts()).prompts]

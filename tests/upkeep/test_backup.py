@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import stat
 import sys
 import tempfile
 import threading
@@ -513,9 +514,80 @@ def test_removing_blocks_follows_no_link_and_leaves_other_files(mind: Mind, fold
     assert (folder / "blocks" / "notes.txt").exists()
 
 
+@pytest.mark.parametrize(
+    "name", ["blocks", "manifests", "lock", "recollect-backup.json", "one of the folders of blocks"]
+)
+@pytest.mark.parametrize("exists", [True, False], ids=["a link", "a link to nothing"])
+def test_a_link_in_a_folder_of_backups_is_refused_by_name(
+    mind: Mind, folder: Path, tmp_path: Path, name: str, exists: bool
+) -> None:
+    mind.backup(folder)
+    planted = next((folder / "blocks").iterdir()) if name.startswith("one") else folder / name
+    elsewhere = tmp_path / "elsewhere"
+    planted.rename(elsewhere)
+    planted.symlink_to(elsewhere if exists else tmp_path / "nowhere")
+    before = {each: each.stat() for each in [elsewhere, *elsewhere.rglob("*")]}
+    mind.remember_many(f"further {n} {rare_word(1000 + n)}" for n in range(100))
+    for use in (lambda: mind.backup(folder, keep=1), lambda: restore(folder, tmp_path / "restored.db")):
+        with pytest.raises(StoreError, match=f"{planted} is a link"):
+            use()
+    assert {each: each.stat() for each in [elsewhere, *elsewhere.rglob("*")]} == before
+    assert not (tmp_path / "nowhere").exists()
+    assert not (tmp_path / "restored.db").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
+@pytest.mark.parametrize("kind", ["a link", "a pipe", "too large"])
+def test_a_block_or_manifest_that_is_no_plain_file_is_not_read(
+    mind: Mind, folder: Path, tmp_path: Path, kind: str
+) -> None:
+    mind.backup(folder)
+    block = next(each for each in (folder / "blocks").rglob("*") if each.is_file())
+    (manifest,) = (folder / "manifests").iterdir()
+    for path in (block, manifest):
+        content = path.read_bytes()
+        path.unlink()
+        if kind == "a link":
+            path.symlink_to("/dev/zero")
+        elif kind == "a pipe":
+            os.mkfifo(path)
+        else:
+            with path.open("wb") as file:
+                file.truncate(2 << 30)
+        (problem,) = verify_backups(folder).problems
+        assert str(path) in problem
+        with pytest.raises(StoreError, match=str(path)):
+            restore(folder, tmp_path / "restored.db")
+        path.unlink()
+        path.write_bytes(content)
+    assert verify_backups(folder).problems == ()
+
+
+def test_a_planted_temporary_folder_that_is_a_link_is_left_alone(mind: Mind, folder: Path, path: Path) -> None:
+    elsewhere = path.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "precious").write_text("not yours")
+    os.utime(elsewhere, (0, 0))
+    (path.parent / f"{COPIES}planted").symlink_to(elsewhere)
+    mind.backup(folder)
+    assert [each.name for each in elsewhere.iterdir()] == ["precious"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no modes")
+def test_only_the_owner_may_use_what_a_backup_creates(mind: Mind, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        mind.backup(tmp_path / "new" / "backups")
+    finally:
+        os.umask(before)
+    created = [tmp_path / "new", *(tmp_path / "new").rglob("*")]
+    modes = {(each.is_dir(), stat.S_IMODE(each.stat().st_mode)) for each in created}
+    assert modes == {(True, 0o700), (False, 0o600)}
+
+
 def test_a_block_that_unpacks_to_more_than_a_block_is_refused(mind: Mind, folder: Path, tmp_path: Path) -> None:
     mind.backup(folder)
-    bomb, seal = b"\0" * (64 << 20), PlainSeal()
+    bomb, seal = b"\0" * (8 << 20), PlainSeal()
     name = seal.name(bomb)
     (folder / "blocks" / name[:2]).mkdir(exist_ok=True)
     (folder / "blocks" / name[:2] / name).write_bytes(seal.close(name, zlib.compress(bomb)))

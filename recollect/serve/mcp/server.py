@@ -34,6 +34,7 @@ OpenService = Callable[[RequestContext], Service]  # the service of the caller o
 AnswerCall = Callable[[RequestContext, Operation, dict[str, Any]], Awaitable[Answer]]
 SCHEME = "recollect://memory/"
 PAGE = 50  # resources of a page
+SHOWN = 200  # characters of what a client sent, in an error
 MAX_CALLS = 8  # at a time; further ones wait
 INSTRUCTIONS = f"""\
 This is a memory that lasts beyond the conversation.
@@ -66,7 +67,7 @@ class McpHandlers:
         operation = self.operations.get(params.name)
         if operation is None:
             known = ", ".join(self.operations)
-            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}; there are: {known}.")
+            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name[:SHOWN]!r}; there are: {known}.")
         if self.answer is not None and not operation.long:
             return await self._call_backend(ctx, operation, params.arguments or {})
         stop = Event()
@@ -129,7 +130,8 @@ class McpHandlers:
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         if not uri.startswith(SCHEME) or uri == SCHEME:
-            raise MCPError(types.INVALID_PARAMS, f"{uri} is not a memory; memories have URIs such as {SCHEME}ID.")
+            problem = f"{uri[:SHOWN]!r} is not a memory; memories have URIs such as {SCHEME}ID."
+            raise MCPError(types.INVALID_PARAMS, problem)
         memory = await self._read(ctx, "show", {"id": uri.removeprefix(SCHEME)})
         text = render_fenced([memory_from_json(memory)])
         contents = types.TextResourceContents(uri=SCHEME + memory["id"], mime_type="text/plain", text=text)
@@ -149,10 +151,14 @@ class McpHandlers:
             section = prompt_section(offered, "the notes") or prompt_section(["memory_search"], "the notes")
             return _prompt("When to search the notes.", section)
         if params.name != "recall":
-            raise MCPError(types.INVALID_PARAMS, f"There is no prompt {params.name!r}; there is recall.")
-        query = (params.arguments or {}).get("query", "")
+            raise MCPError(types.INVALID_PARAMS, f"There is no prompt {params.name[:SHOWN]!r}; there is recall.")
+        arguments = params.arguments or {}
+        query = arguments.get("query", "")
+        for name in arguments:
+            if name != "query":  # a limit that is not applied must not seem to be
+                raise MCPError(types.INVALID_PARAMS, f"recall has no argument {name[:SHOWN]!r}; it has: query.")
         found = await self._read(ctx, "recall", {"query": query})
-        return _prompt(f"What is remembered about {query!r}.", recall_text(found))
+        return _prompt(f"What is remembered about {_first_words(query)!r}.", recall_text(found))
 
     async def _read(self, ctx: RequestContext, name: str, arguments: dict[str, Any]) -> Any:
         """Call an operation for a resource or a prompt; its errors are those of the protocol."""
