@@ -13,7 +13,7 @@ from recollect import InvalidInput, Memory
 from recollect.model import EntityEdge
 from recollect.model.memory import make_edge
 from recollect.store.base import Bound, Space, Store, UseRecord
-from tests.conformance.kit import NOON
+from tests.conformance.kit import NOON, remember, undo
 
 SPACE = Space("toy", 4)
 
@@ -116,6 +116,22 @@ def test_undo_counts_what_was_erased_and_an_erasure_is_not_undone(store: Store) 
     assert undone is not None
     assert (undone.verb, undone.removed, undone.erased) == ("remember", 2, 1)
     assert store.get(["a", "b", "c"], missing_ok=True) == []
+
+
+def test_a_user_whose_last_memory_was_erased_has_nothing_left_to_undo(store: Store) -> None:
+    anna, ben = store.within(Bound(user="anna")), store.within(Bound(user="ben"))
+    for within, user, id in ((anna, "anna", "a"), (ben, "ben", "b"), (anna, "anna", "c")):
+        remember(within, f"A cup of {user}.", id, user=user)
+    anna.erase(["a"])
+    anna.erase(["c"])
+    assert undo(anna) is None  # the history no longer has her name
+    remember(anna, "Anna is back.", "d", user="anna")
+    assert undo(anna) is not None
+    assert undo(anna) is None
+    undone = undo(ben)
+    assert undone is not None
+    assert (undone.verb, undone.removed, undone.erasure) == ("remember", 1, None)
+    assert store.get(["a", "b", "c", "d"], missing_ok=True) == []
 
 
 def test_an_erased_id_can_be_used_again(store: Store) -> None:

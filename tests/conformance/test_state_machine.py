@@ -131,6 +131,8 @@ class TwoMinds(RuleBasedStateMachine):
             assert erased.receipt.matching([id, "other"]) == [id]
             for model in (self.model[user], *self.past[user]):
                 model.drop(id)
+            if not self.model[user].memories:  # the history no longer knows whose it was
+                self.past[user].clear()
 
     @rule(user=users)
     def undo(self, user: str) -> None:

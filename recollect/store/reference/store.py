@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -307,6 +307,7 @@ def _erase(
     state.changes = [each for each in state.changes if each.key not in relations]
     if ids is None:
         _delete_whole(state, bound)
+    _remove_names(state, places)
     removed["words"] = 0  # there is no vocabulary beside the texts
     hashes = tuple(sorted(hash_id(state.salt, id) for id in names))
     receipt = Receipt(transaction.now, removed, state.salt.hex(), hashes)
@@ -351,6 +352,19 @@ def _mark_operations(state: State, chosen: dict[int, Any]) -> None:
         if operation in state.operations:
             known = state.operations[operation]
             state.operations[operation] = replace(known, erased=known.erased + 1)
+
+
+def _remove_names(state: State, places: Iterable[Bound]) -> None:
+    """Remove the names of collections, users, agents and sessions that nothing has any more from the history."""
+    present = [place_of(memory).values for memory in state.memories.values()]
+    present += [{"collection": key[1], "user": key[2]} for key in state.relations]
+    present += [{"collection": name} for name in state.folders]
+    kept = {pair for values in present for pair in values.items()}
+    vanished = {(name, value) for place in places for name, value in place.values.items() if value} - kept
+    for number, operation in state.operations.items():
+        touched = {place: at for place, at in operation.touched.items() if not vanished & place.values.items()}
+        state.operations[number] = replace(operation, touched=touched)
+    state.decays = [decay for decay in state.decays if not vanished & decay[2].values.items()]
 
 
 def _delete_whole(state: State, bound: Bound) -> None:
