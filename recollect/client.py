@@ -246,7 +246,11 @@ class Client(ClosedOnExit):
             trace=True,
             left_out=0,
         )
-        return read_recall(shown, lambda id: self._verdict(query, id, k, {**options, "abstain": abstain}))
+        return read_recall(
+            shown,
+            lambda id: self._verdict(query, id, k, {**options, "abstain": abstain}),
+            lambda: self.call("recall", query=query, k=k, **options, track=False, abstain=abstain, matched_words=True),
+        )
 
     def context(
         self,

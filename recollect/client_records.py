@@ -11,7 +11,7 @@ from recollect.model import JsonObject, check, memory_from_json
 from recollect.recall.comparison import Comparison
 from recollect.recall.context import Context
 from recollect.recall.expressions import Explanation
-from recollect.recall.results import Recall, Result, Verdict
+from recollect.recall.results import MatchedWord, Recall, Result, Verdict
 from recollect.recall.trace import Step, Trace
 from recollect.store.base import StoreStatus
 from recollect.store.erasing import Erasure, Receipt, Remaining
@@ -51,9 +51,18 @@ def _result(shown: JsonObject) -> Result:
     return Result(shown["rank"], shown["score"], memory, tuple(shown["notes"]), lambda: explanation)
 
 
-def read_recall(shown: JsonObject, why_not: Callable[[str], Verdict]) -> Recall:
+def read_recall(
+    shown: JsonObject, why_not: Callable[[str], Verdict], recall_with_words: Callable[[], JsonObject]
+) -> Recall:
     results = [_result(each) for each in shown["results"]]
-    return Recall(results, read_trace(shown["trace"]), why_not, *_confidence(shown))
+
+    def matched_words() -> list[tuple[MatchedWord, ...]]:
+        """Asked for with a recall of its own; none for a result that it does not have any more."""
+        again = {(each["memory"]["id"], each["memory"]["text"]): each for each in recall_with_words()["results"]}
+        found = (again.get((result.id, result.text), {}).get("matched_words", ()) for result in results)
+        return [tuple(MatchedWord(**word) for word in words) for words in found]
+
+    return Recall(results, read_trace(shown["trace"]), why_not, *_confidence(shown), matched_words)
 
 
 def _confidence(shown: JsonObject) -> tuple[float | None, bool, str]:

@@ -13,6 +13,8 @@ from recollect.embed.base import (
     LanguageAwareEmbedder,
     ScriptAwareEmbedder,
     TokenEmbedder,
+    TokenSpan,
+    TokenSpanEmbedder,
     TokenVectors,
     VersionedEmbedder,
     VocabularyEmbedder,
@@ -26,7 +28,7 @@ from recollect.embed.base import (
 )
 from recollect.embed.cache import CachedEmbedder, cache_embeddings
 from recollect.embed.select import EmbedderChoice, choose_embedder, resolve_embedder
-from recollect.embed.token_sketch import embed_accepted, embed_with_sketches
+from recollect.embed.token_sketch import embed_accepted, embed_with_sketches, sketched_tokens
 
 if TYPE_CHECKING:
     from recollect.embed.gguf import GgufEmbedder
@@ -66,6 +68,8 @@ __all__ = [
     "RetryPolicy",
     "ScriptAwareEmbedder",
     "TokenEmbedder",
+    "TokenSpan",
+    "TokenSpanEmbedder",
     "TokenVectors",
     "VersionedEmbedder",
     "VocabularyEmbedder",
@@ -80,6 +84,7 @@ __all__ = [
     "preferred_batch_size",
     "provider_name",
     "resolve_embedder",
+    "sketched_tokens",
     "version_named",
 ]
 

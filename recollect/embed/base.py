@@ -69,6 +69,23 @@ class TokenEmbedder(Protocol):
         """The token vectors and the text's own vector, from one pass of the model."""
 
 
+@dataclass(frozen=True, slots=True)
+class TokenSpan:
+    """A token of a text, and the characters of the text that it stands for."""
+
+    token: str
+    start: int
+    end: int
+
+
+@runtime_checkable
+class TokenSpanEmbedder(Protocol):
+    """Says where the tokens of ``token_vectors`` are in a text, without running the model."""
+
+    def token_spans(self, texts: Sequence[str]) -> Sequence[Sequence[TokenSpan]]:
+        """The tokens of each text in order, without special tokens; none where it is not known."""
+
+
 @runtime_checkable
 class SketchEmbedder(Protocol):
     """Gives vectors together with token sketches, without computing them again for a text that it has seen."""

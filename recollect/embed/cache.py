@@ -18,6 +18,8 @@ from recollect.embed.base import (
     ScriptAwareEmbedder,
     TextsRejected,
     TokenEmbedder,
+    TokenSpan,
+    TokenSpanEmbedder,
     TokenVectors,
     Vectors,
     VocabularyEmbedder,
@@ -211,6 +213,10 @@ class CachedTokenEmbedder(CachedEmbedder):
 
         entries = self._entries(TOKEN_VECTORS, texts, TOKEN_BATCH, compute)
         return [_unpack_tokens(entry, self.dim) for entry in entries]
+
+    def token_spans(self, texts: Sequence[str]) -> Sequence[Sequence[TokenSpan]]:
+        embedder: object = self.embedder
+        return embedder.token_spans(texts) if isinstance(embedder, TokenSpanEmbedder) else [()] * len(texts)
 
 
 def _pack_tokens(embedder: Embedder, text: TokenVectors) -> bytes:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.embed.base import Embedder, TokenVectors, Vectors
+from recollect.embed.base import Embedder, TokenSpan, TokenVectors, Vectors
 from recollect.embed.minilm.build import TokenEmbeddings, build_model, packaged_model
 from recollect.embed.onnx import batches_by_length, hidden_states, mean_pooling, open_session
 
@@ -52,6 +52,16 @@ class _MiniLM:
             unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
             by_index[at] = TokenVectors(tokens, unit, text_vector)
         return [by_index[at] for at in range(len(texts))]
+
+    def token_spans(self, texts: Sequence[str]) -> list[list[TokenSpan]]:
+        skipped = [len(text) - len(text.lstrip()) for text in texts]  # by _tokenize
+        return [
+            [
+                TokenSpan(token, start + before, end + before)
+                for token, (start, end) in zip(each.tokens[1:-1], each.offsets[1:-1], strict=True)
+            ]
+            for before, each in zip(skipped, _tokenize(texts), strict=True)
+        ]
 
     def can_read(self, text: str) -> bool:
         """Is the text mostly in Latin letters? The model's vectors of other scripts mean little."""

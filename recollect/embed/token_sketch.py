@@ -64,9 +64,18 @@ def sketch_tokens(text: TokenVectors) -> bytes:
     """
     if not text.tokens:
         return np.packbits(np.asarray(text.text_vector) > 0).tobytes()
-    content = np.array([_is_content(token) for token in text.tokens], dtype=np.bool_)
-    vectors = text.vectors[content] if content.any() else text.vectors
+    vectors = text.vectors[_sketched(text.tokens)]
     return np.packbits(_merge_similar(vectors, MAX_TOKENS) > 0, axis=1).tobytes()
+
+
+def sketched_tokens(tokens: Sequence[str]) -> list[int] | None:
+    """Which tokens of a text its sketch has, in the order of the sketch; None where some were merged."""
+    places = _sketched(tokens)
+    return places if len(places) <= MAX_TOKENS else None
+
+
+def _sketched(tokens: Sequence[str]) -> list[int]:
+    return [at for at, token in enumerate(tokens) if _is_content(token)] or [*range(len(tokens))]
 
 
 def _is_content(token: str) -> bool:

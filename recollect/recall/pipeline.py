@@ -18,10 +18,11 @@ from recollect.model.limits import check_limit, limit
 from recollect.protocols import supports
 from recollect.recall.history import HistoryTurn
 from recollect.recall.hits import Add, Annotate, DroppedHits, Hits, apply
+from recollect.recall.matched_words import find_matched_words
 from recollect.recall.ordering import ordered
 from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import MandatoryStage, Recipe, Stage
-from recollect.recall.results import Recall, Result, Verdict
+from recollect.recall.results import MatchedWord, Recall, Result, Verdict
 from recollect.recall.run import Run
 from recollect.recall.trace import WHY_LOW, Step, Trace
 from recollect.recall.why_not import explain_absence
@@ -102,7 +103,15 @@ def build_recall(store: Store, request: Request, outcome: SearchOutcome, start: 
     measure, confidence = run.recipe.confidence, outcome.confidence
     low = measure is not None and confidence is not None and confidence < measure.threshold
     reason = run.trace.get_detail("judge", "confidence", WHY_LOW) if low else ""
-    return Recall(results, run.trace, lambda id: _why_not(store, request, run, shown, id), confidence, low, reason)
+    return Recall(
+        results,
+        run.trace,
+        lambda id: _why_not(store, request, run, shown, id),
+        confidence,
+        low,
+        reason,
+        lambda: _matched_words(store, outcome),
+    )
 
 
 def record_use(store: Store, run: Run, rows: list[int]) -> None:
@@ -252,3 +261,9 @@ def _why_not(store: Store, request: Request, run: Run, shown: Hits, id: str) -> 
         for tree, fields in run.excluded:
             again.exclude(tree, fields)
         return explain_absence(run, again, shown, full_id)
+
+
+@retried
+def _matched_words(store: Store, outcome: SearchOutcome) -> list[tuple[MatchedWord, ...]]:
+    with store.snapshot() as snapshot:
+        return find_matched_words(outcome.run, snapshot, outcome.shown.keys, outcome.memories)

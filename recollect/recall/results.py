@@ -66,6 +66,16 @@ class Verdict:
         return "\n".join([self.reason, *(f"  {name}: {opinion}" for name, opinion in self.cues.items())])
 
 
+@dataclass(frozen=True, slots=True)
+class MatchedWord:
+    """A word of a memory's text that is similar in meaning to a word of the query, and is another word."""
+
+    start: int  # characters (code points) from the beginning of the text
+    end: int
+    query_word: str
+    similarity: float  # the estimated cosine of their token vectors
+
+
 class Recall(Sequence[Result]):
     """The results, best first, with the trace of the recall."""
 
@@ -77,10 +87,12 @@ class Recall(Sequence[Result]):
         confidence: float | None = None,
         low_confidence: bool = False,
         low_confidence_reason: str = "",
+        find_matched_words: Callable[[], list[tuple[MatchedWord, ...]]] | None = None,
     ) -> None:
         self._results = results
         self.trace = trace
         self._explain_absence = explain_absence
+        self._find_matched_words = find_matched_words
         self.low_confidence = low_confidence  # below the recipe's threshold: probably nothing here is about the query
         self.low_confidence_reason = low_confidence_reason  # what speaks against the results, in words; else empty
         self.confidence = confidence  # that a result is about the query, 0–1; None where the recipe has no measure
@@ -105,6 +117,13 @@ class Recall(Sequence[Result]):
     def why_not(self, id: str) -> Verdict:
         """The step that left a memory out of this recall, and by how much."""
         return self._explain_absence(id)
+
+    def matched_words(self) -> list[tuple[MatchedWord, ...]]:
+        """For each result, the words of its text that match a word of the query in meaning, but not by their letters.
+
+        Computed when it is called. Where the recipe or the embedder compares no tokens, there are none.
+        """
+        return [()] * len(self) if self._find_matched_words is None else self._find_matched_words()
 
     def _result(self, id: str) -> Result:
         for result in self._results:

@@ -285,6 +285,11 @@ class Run:
             raise Skip("the embedder has no token vectors")
         return tokens
 
+    @property
+    def embedded_tokens(self) -> TokenVectors | None:
+        """The same, if a step needed them; also of a finished run."""
+        return None if self._query_vectors is None else self._query_vectors[1]
+
     def embedder_reads_query(self) -> bool:
         """Whether the embedder was trained on the script of the query; assumed where it cannot say."""
         return self.embedder_reads(self.query.text)

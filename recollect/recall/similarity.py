@@ -70,19 +70,38 @@ def token_similarity(query: NDArray[np.float32], sketches: TokenSketches) -> NDA
     Σ q × sign(d) ÷ √(2n/π) estimates their cosine. q is rounded to steps of 2⁻¹⁶, whose sums are exact in float32: the
     same bits whatever the other rows are.
     """
-    query = np.asarray(np.round(query * STEPS) / STEPS, dtype=np.float32)
+    query = _rounded(query)
     similarity = np.full((len(sketches.counts), len(query)), np.nan, dtype=np.float32)
     known = np.flatnonzero(sketches.counts)
     if not len(known):
         return similarity
+    counts = sketches.counts[known]
+    highest = np.maximum.reduceat(_all_positive_sums(query, sketches), np.cumsum(counts) - counts, axis=0)
+    similarity[known] = _estimated_cosines(highest, query, sketches.dim)
+    return similarity
+
+
+def similarity_of_each_token(query: NDArray[np.float32], sketches: TokenSketches) -> NDArray[np.float32]:
+    """By token of all sketches (down) and token of the query (across): their similarity, as in ``token_similarity``."""
+    query = _rounded(query)
+    if not len(sketches.bits):
+        return np.empty((0, len(query)), dtype=np.float32)
+    return _estimated_cosines(_all_positive_sums(query, sketches), query, sketches.dim)
+
+
+def _rounded(query: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(np.round(query * STEPS) / STEPS, dtype=np.float32)
+
+
+def _estimated_cosines(positive: NDArray[np.float32], query: NDArray[np.float32], dim: int) -> NDArray[np.float32]:
+    return np.asarray((2 * positive - query.sum(axis=1)) / np.float32(np.sqrt(2 * dim / np.pi)))
+
+
+def _all_positive_sums(query: NDArray[np.float32], sketches: TokenSketches) -> NDArray[np.float32]:
     sums = _byte_sums(query, sketches)
     size = max(1, BLOCK // max(1, len(query)))  # tokens
     blocks = [sketches.bits[at : at + size] for at in range(0, len(sketches.bits), size)]
-    positive = np.concatenate([_positive_sums(block, sums) for block in blocks])
-    counts = sketches.counts[known]
-    highest = np.maximum.reduceat(positive, np.cumsum(counts) - counts, axis=0)
-    similarity[known] = (2 * highest - query.sum(axis=1)) / np.float32(np.sqrt(2 * sketches.dim / np.pi))
-    return similarity
+    return np.concatenate([_positive_sums(block, sums) for block in blocks])
 
 
 def _byte_sums(query: NDArray[np.float32], sketches: TokenSketches) -> NDArray[np.float32]:

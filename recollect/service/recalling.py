@@ -31,6 +31,7 @@ from recollect.service.records import (
     NUMBER,
     RECALL,
     TEXT,
+    add_matched_words,
     array,
     brief_json,
     explanation_json,
@@ -62,6 +63,9 @@ Abstain = Annotated[
 ]
 Deadline = Annotated[float | None, number("Seconds; steps that would start later are skipped.", 0.0, 600.0)]
 Explain = Annotated[bool, flag("Whether each result has the whole tree of its score.")]
+WithMatchedWords = Annotated[
+    bool, flag("Whether each result has the words of its text that match a word of the query in meaning alone.")
+]
 WithTrace = Annotated[bool, flag("Whether to return what each step did, and whom it left out.")]
 LeftOut = Annotated[int, whole("How many left-out memories each step of the trace lists.", 0, 1_000)]
 SHOWN = ("k", "filter", "history", "as_of", "now", "tz")  # to agents, beside what each operation has of its own
@@ -101,6 +105,7 @@ def recall(
     track: Track = True,
     deadline: Deadline = None,
     explain: Explain = False,
+    matched_words: WithMatchedWords = False,
     trace: WithTrace = False,
     left_out: LeftOut = 20,
 ) -> JsonObject:
@@ -124,6 +129,8 @@ def recall(
     )
     found = service.mind.recall(query, 100 if budget is not None and k is None else k, **options)
     shown = recall_json(found, explain)
+    if matched_words:
+        add_matched_words(shown["results"], found)
     if budget is not None:
         chosen = {result.rank for result in found.packed(budget)}
         shown["results"] = [each for each in shown["results"] if each["rank"] in chosen]

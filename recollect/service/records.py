@@ -63,8 +63,9 @@ DEFINITIONS: dict[str, JsonObject] = {  # the schemas that others refer to as {"
         {"operation": TEXT, "parts": array(ref("Explanation")), "role": TEXT, "name": TEXT}, value=NUMBER, label=TEXT
     ),
     "Share": record(name=TEXT, share=NUMBER),
+    "MatchedWord": record(start=COUNT, end=COUNT, query_word=TEXT, similarity=NUMBER),
     "Result": record(
-        {"explanation": ref("Explanation")},
+        {"explanation": ref("Explanation"), "matched_words": array(ref("MatchedWord"))},
         rank=COUNT,
         score=NUMBER,
         memory=ref("Memory"),
@@ -203,6 +204,15 @@ def result_json(result: Result, with_tree: bool) -> JsonObject:
         "notes": list(result.notes),
         **({"explanation": explanation_json(why)} if with_tree else {}),
     }
+
+
+def add_matched_words(results: list[JsonObject], recall: Recall) -> None:
+    """To each result: the words of its text that match the query in meaning alone. Positions count code points."""
+    for shown, words in zip(results, recall.matched_words(), strict=True):
+        shown["matched_words"] = [
+            {"start": word.start, "end": word.end, "query_word": word.query_word, "similarity": word.similarity}
+            for word in words
+        ]
 
 
 def recall_json(recall: Recall, with_trees: bool = False) -> JsonObject:

@@ -37,6 +37,25 @@ def test_a_search_shows_texts_with_marked_words_scores_and_steps(page: Page) -> 
     assert page.problems == []
 
 
+@pytest.mark.parametrize("world", [[{"text": "🙂 The puppy chewed my new shoes."}, {"text": "The rent is due."}]])
+def test_words_that_match_in_meaning_alone_are_dotted_and_name_the_word_of_the_query(
+    page: Page, world: list[Any]
+) -> None:
+    ask(page, "what did the dog do to my shoes?")
+    dotted = page.page.locator(".result .similar")
+    assert dotted.all_inner_texts() == ["puppy"]
+    assert dotted.get_attribute("title") == "matches “dog” in meaning"
+    assert "dotted" in dotted.evaluate("each => getComputedStyle(each).textDecorationStyle")
+    assert page.page.locator(".result >> nth=0 >> mark").all_inner_texts() == ["shoes"]
+    assert first_text(page) == "🙂 The puppy chewed my new shoes."
+    described = page.page.get_attribute(".result >> nth=0", "aria-description")
+    assert described == "“puppy” matches “dog” in meaning"
+    assert "similar meaning" in page.page.inner_text(".summary .legend")
+    ask(page, "rent")
+    page.page.wait_for_function("() => !document.querySelector('.similar')")  # nor in the legend
+    assert page.problems == []
+
+
 def test_what_one_types_is_answered_and_the_address_can_be_shared(page: Page) -> None:
     page.page.click("#query")
     page.page.keyboard.type("peanuts", delay=15)

@@ -51,6 +51,15 @@ def client(server: RunningServer) -> Iterator[Client]:
         yield each
 
 
+def test_words_that_match_in_meaning_are_those_of_the_mind(tmp_path: Path) -> None:
+    with start(tmp_path, embedder="local") as server, Client(server.url, server.token("read")) as client:
+        server.mind.remember_many(["The puppy chewed my sneakers.", "The rent is due."])
+        query = "what did the dog do to my shoes?"
+        found = client.recall(query).matched_words()
+        assert found == server.mind.recall(query).matched_words()
+        assert [word.query_word for word in found[0]] == ["dog", "shoes"]
+
+
 def test_every_method_of_mind_has_its_counterpart(server: RunningServer) -> None:
     methods = {name for name in dir(Mind) if not name.startswith("_")} - LOCAL_ONLY
     assert methods <= set(dir(Client))

@@ -223,3 +223,17 @@ def test_an_unexpected_error_shows_nothing_of_itself() -> None:
     shown = error_json(RuntimeError("the password is swordfish"), "r2")
     assert shown["type"] == "InternalError"
     assert "swordfish" not in json.dumps(shown)
+
+
+def test_a_recall_tells_which_words_match_in_meaning_only_when_asked(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db", embedder="local") as mind:
+        service = Service(mind)
+        mind.remember("🙂 The puppy chewed my sneakers.")
+        asked = {"query": "what did the dog do?"}
+        (plain,) = service.call("recall", asked)["results"]
+        assert "matched_words" not in plain
+        answer = service.call("recall", {**asked, "matched_words": True})
+        (word,) = answer["results"][0]["matched_words"]
+        assert (word["start"], word["end"], word["query_word"]) == (6, 11, "dog")
+        assert 0.4 <= word["similarity"] <= 1.1
+        Draft202012Validator(find_operation("recall").output_schema).validate(answer)

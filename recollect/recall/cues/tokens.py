@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -78,7 +79,7 @@ class TokensCue:
         """Each word of the query with the similarity of its pieces (across) to the nearest of each row (down)."""
         self._check(run)
         similarity = self._cached_similarity(run, rows)
-        return [(word, similarity[:, pieces]) for word, pieces in _join_pieces(run.tokens().tokens)]
+        return [(word, similarity[:, pieces]) for word, pieces in join_pieces(run.tokens().tokens)]
 
     def _check(self, run: Run) -> None:
         if not run.embedder_reads_query():
@@ -122,7 +123,7 @@ class TokensCue:
         tokens = run.tokens()
         compared = [
             at
-            for word, pieces in _join_pieces(tokens.tokens)
+            for word, pieces in join_pieces(tokens.tokens)
             if _has_letters(word)
             for at in range(pieces.start, pieces.stop)
         ]
@@ -157,7 +158,7 @@ class TokensCue:
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
 
 
-def _join_pieces(tokens: tuple[str, ...]) -> list[tuple[str, slice]]:
+def join_pieces(tokens: Sequence[str]) -> list[tuple[str, slice]]:
     """The words that the tokens are pieces of, and where the tokens of each are."""
     words: list[tuple[str, slice]] = []
     for at, token in enumerate(tokens):

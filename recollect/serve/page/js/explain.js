@@ -23,8 +23,9 @@ export function stackedBar(shares, value, best, width = 140) {
 
 const place = (name) => (CUES.indexOf(name) + CUES.length + 1) % (CUES.length + 1); // other names come last
 
-export function legend(names) {
-  return h("div", { class: "legend" }, [...new Set(names)].sort((a, b) => place(a) - place(b)).map((name) => h("span", null, h("i", { class: colour(name) }), meaning(name))));
+/** What the colours mean and, if there are any, the dotted words. */
+export function legend(names, dotted = false) {
+  return h("div", { class: "legend" }, [...new Set(names)].sort((a, b) => place(a) - place(b)).map((name) => h("span", null, h("i", { class: colour(name) }), meaning(name))), dotted && h("span", { title: "Point at a dotted word to see which word of the query it matches." }, h("span", { class: "similar" }, "dotted"), ": another word, similar meaning"));
 }
 
 const components = (node) => (node.parts || []).filter((part) => part.role === "component");

@@ -27,21 +27,22 @@ export const month = (text) => new Date(text).toLocaleDateString(navigator.langu
 
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u; // written without spaces
 
-/** The text in which the words that match are marked. */
-export function marked(text, matching) {
+/** The text in which the words that match are marked, and dotted those that match a word of the query in meaning alone. */
+export function marked(text, matching, similar = []) {
   const known = (word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const sources = matching.filter((word) => word.length > 1 || UNSPACED.test(word)).map((word) => (UNSPACED.test(word) ? known(word) : `(?<![\\p{L}\\p{N}])${known(word)}[\\p{L}\\p{N}]*`));
-  if (!sources.length) return [text];
-  const pattern = new RegExp(sources.join("|"), "giu");
-  const pieces = [];
+  const found = sources.length ? [...text.matchAll(new RegExp(sources.join("|"), "giu"))].map((each) => [each.index, each.index + each[0].length, null]) : [];
+  const letters = similar.length ? [...text] : []; // the API counts code points
+  const place = (at) => letters.slice(0, at).join("").length;
+  const dotted = similar.map((word) => [place(word.start), place(word.end), word.query_word]).filter(([start, end]) => !found.some(([from, to]) => start < to && from < end));
+  const parts = [];
   let at = 0;
-  for (const found of text.matchAll(pattern)) {
-    if (found.index > at) pieces.push(text.slice(at, found.index));
-    pieces.push(h("mark", null, found[0]));
-    at = found.index + found[0].length;
+  for (const [start, end, like] of [...found, ...dotted].sort((a, b) => a[0] - b[0])) {
+    const part = text.slice(start, end);
+    parts.push(text.slice(at, start), like === null ? h("mark", null, part) : h("span", { class: "similar", title: `matches “${like}” in meaning` }, part));
+    at = end;
   }
-  pieces.push(text.slice(at));
-  return pieces;
+  return [...parts, text.slice(at)].filter((part) => part !== "");
 }
 
 /** Two texts as pieces of [kind, text], where the kind is "same", "del" or "ins". Words are compared, not letters. */

@@ -52,7 +52,7 @@ export async function update(main, values) {
   if (!(values.q || "").trim()) return browse(values, request.signal);
   const skeleton = setTimeout(() => replace(byId("answer"), [1, 2, 3].map(() => h("div", { class: "skeleton" }))), 150);
   try {
-    const found = await api.recall({ query: values.q, recipe: values.recipe || "default", filter: filterOf(values), k: wanted, explain: true, trace: true, left_out: 20, track: false }, request.signal);
+    const found = await api.recall({ query: values.q, recipe: values.recipe || "default", filter: filterOf(values), k: wanted, explain: true, matched_words: true, trace: true, left_out: 20, track: false }, request.signal);
     render(found, values);
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -130,7 +130,7 @@ function render(found, values) {
   const further = found.trace && found.results.length === wanted && button("Show more", () => { wanted += 40; last = ""; return update(byId("main"), values); });
   const more = found.confidence === null ? "" : `, confidence ${found.confidence.toFixed(2)}`;
   replace(byId("answer"), found.trace && strip(found), found.low_confidence && found.results.length > 0 && h("p", { class: "notice", role: "status" }, `Nothing here seems to be about this${found.low_confidence_reason ? ` (${found.low_confidence_reason})` : ""}; nearest:`),
-    h("div", { class: "row summary" }, h("span", { class: "dim small", role: "status" }, `${plural(found.results.length, "result")} in ${Math.round(found.milliseconds)} ms${more}`), legend(names)),
+    h("div", { class: "row summary" }, h("span", { class: "dim small", role: "status" }, `${plural(found.results.length, "result")} in ${Math.round(found.milliseconds)} ms${more}`), legend(names, found.results.some((result) => (result.matched_words || []).length > 0))),
     found.results.length ? list : nothing(values), further);
   select(values.open);
 }
@@ -143,16 +143,19 @@ function nothing(values) {
       h("button", { type: "button", title: "n", onclick: () => change({ open: "-", tab: "whynot" }) }, "Why not a memory that I know of?")));
 }
 
-function row({ memory, rank, score: value, why, shares, notes, explanation }, best) {
+function row({ memory, rank, score: value, why, shares, notes, explanation, matched_words: similar = [] }, best) {
   const matching = explanation ? [...terms(explanation)] : [];
   const opening = () => change({ open: memory.id, tab: "" });
-  return h("li", { class: `result status-${memory.status}`, role: "option", tabindex: 0, "aria-selected": "false", "data-memory": memory.id, onclick: opening, onkeydown: (event) => { if (event.key === "Enter") opening(); } },
+  return h("li", { class: `result status-${memory.status}`, role: "option", tabindex: 0, "aria-selected": "false", "data-memory": memory.id, "aria-description": likeness(memory.text, similar), onclick: opening, onkeydown: (event) => { if (event.key === "Enter") opening(); } },
     rank && h("span", { class: "rank num" }, rank),
-    h("div", null, h("div", { class: "text", dir: "auto" }, marked(memory.text, matching)),
+    h("div", null, h("div", { class: "text", dir: "auto" }, marked(memory.text, matching, similar)),
       notes.map((note) => h("div", { class: "note" }, note)),
       h("div", { class: "meta" }, shares && stackedBar(shares, value, best), shares && h("span", { class: "num", title: why }, score(value)), moment(memory.created), (memory.speaker || memory.role === "assistant") && h("span", null, memory.speaker || memory.role), memory.session && h("span", { class: "session", title: `Session ${memory.session}` }, shorten(memory.session, 24)),
         memory.status !== "active" && h("b", { class: "badge" }, memory.status), (memory.tags || []).slice(0, 8).map((tag) => h("span", { class: "tag" }, `#${tag}`)), memory.source && h("span", null, shorten(memory.source, 40)), memory.path && h("span", { class: "mono" }, memory.path))));
 }
+
+/** The words that are dotted, in words. */
+const likeness = (text, similar) => similar.map((word) => `“${[...text].slice(word.start, word.end).join("")}” matches “${word.query_word}” in meaning`).join(", ") || null;
 
 function select(id) {
   for (const item of document.querySelectorAll("[data-memory]")) item.setAttribute("aria-selected", String(item.dataset.memory === id));
