@@ -205,8 +205,10 @@ class MappedArrays:
         array, at = self._table[name]
         if name not in self._whole and len(places):
             width = array.strides[0]
-            first = (at + places * width) // BLOCK - 1
-            last = (at + places * width + width - 1) // BLOCK - 1
+            start = places * width + (at - BLOCK)  # the first block has the head
+            first, last = start // BLOCK, (start + (width - 1)) // BLOCK
+            if width <= BLOCK and self._verified[first].all() and self._verified[last].all():
+                return
             for each in range(int((last - first).max()) + 1):
                 self._verify(np.minimum(first + each, last))
 
