@@ -241,7 +241,9 @@ class _Approximate:
         return np.asarray((2 * positive - self._query.sum()) / np.float32(np.sqrt(2 * self._dim / np.pi)))
 
     def _products(self, places: Slots) -> NDArray[np.float32]:
-        parts = [(block, slots) for block, slots in zip(self._blocks, self._by_block(places), strict=True) if len(slots)]
+        parts = [
+            (block, slots) for block, slots in zip(self._blocks, self._by_block(places), strict=True) if len(slots)
+        ]
         for block, slots in parts:
             block.verify(slots)
         if len(parts) == 1:
