@@ -78,6 +78,13 @@ class Index:
         self.postings = Postings([view.part for view in self.views], self.offsets[:-1])
         self.derived: dict[Any, Any] = {}  # what was derived from this version
         self._last_lookup: tuple[Rows, Slots] | None = None
+        self._last_split: tuple[Slots, list[tuple[View, NDArray[np.int64], LocalSlots]]] | None = None
+        # The parts whose rows have no gaps and follow those of the part before: found all at once.
+        self._following = _count_following(self.views)
+        following = self.views[: self._following]
+        self._first_rows = np.array([view.part.first_row for view in following], dtype=np.int64)
+        self._sizes = np.array([view.size for view in following], dtype=np.int64)
+        self._starts = np.array(self.offsets[: self._following], dtype=np.int64)
 
     @property
     def dim(self) -> int:
@@ -97,24 +104,46 @@ class Index:
         last = self._last_lookup
         if last is not None and last[0] is rows:  # one step after another asks for the same hits
             return last[1]
-        found = np.full(len(rows), -1, dtype=np.int64)
-        for view, offset in self.placed():
+        found = self._slots_of_following(rows)
+        for view, offset in zip(self.views[self._following :], self.offsets[self._following :], strict=False):
             local = view.part.find(rows)
             if view.size:
                 np.copyto(found, local + offset, where=(local >= 0) & view.alive[local])
         self._last_lookup = (rows, found)
         return found
 
-    def split(self, slots: Slots) -> Iterator[tuple[View, NDArray[np.int64], LocalSlots]]:
+    def _slots_of_following(self, rows: Rows) -> Slots:
+        """The slots of rows in the first parts, whose rows follow each other."""
+        if not self._following:
+            return np.full(len(rows), -1, dtype=np.int64)
+        owners = self._first_rows.searchsorted(rows, side="right") - 1  # −1 is the last part, which begins too late
+        local = rows - self._first_rows[owners]
+        found = np.where((local >= 0) & (local < self._sizes[owners]), local + self._starts[owners], -1)
+        for view, start in zip(self.views[: self._following], self.offsets, strict=False):
+            if view.living < view.size:
+                here = np.flatnonzero((found >= start) & (found < start + view.size))
+                found[here[~view.alive[found[here] - start]]] = -1
+        return found
+
+    def split(self, slots: Slots) -> Sequence[tuple[View, NDArray[np.int64], LocalSlots]]:
         """Which of these slots are in each part, as places in ``slots`` and as slots of the part; none for −1."""
+        last = self._last_split
+        if last is not None and last[0] is slots:  # one column after another is read of the same memories
+            return last[1]
+        parts = self._split(slots)
+        self._last_split = (slots, parts)
+        return parts
+
+    def _split(self, slots: Slots) -> list[tuple[View, NDArray[np.int64], LocalSlots]]:
         if len(self.views) == 1 and len(slots) and slots.min() >= 0:
-            yield self.views[0], np.arange(len(slots)), slots
-            return
+            return [(self.views[0], np.arange(len(slots)), slots)]
         owners = np.searchsorted(self.offsets, slots, side="right")  # 0 for −1
+        parts = []
         for number, count in enumerate(np.bincount(owners, minlength=1).tolist()):
             if number and count:
                 places = np.flatnonzero(owners == number)
-                yield self.views[number - 1], places, slots[places] - self.offsets[number - 1]
+                parts.append((self.views[number - 1], places, slots[places] - self.offsets[number - 1]))
+        return parts
 
     def gather(self, slots: Slots, read: Callable[[Part, LocalSlots], NDArray[Any]], empty: NDArray[Any]) -> Any:
         """What a part has about each slot, written into ``empty``, which has what is returned for −1."""
@@ -161,6 +190,17 @@ class Index:
     @cached_property
     def has_vector(self) -> Flags:
         return self.join([view.part.has_vector for view in self.views])
+
+
+def _count_following(views: Sequence[View]) -> int:
+    """How many of the first parts have rows without gaps, each after those of the part before."""
+    end = 0
+    for count, view in enumerate(views):
+        first = view.part.first_row
+        if first is None or first < end:
+            return count
+        end = first + view.size
+    return len(views)
 
 
 class IndexUpdater:

@@ -241,10 +241,15 @@ class _Approximate:
         return np.asarray((2 * positive - self._query.sum()) / np.float32(np.sqrt(2 * self._dim / np.pi)))
 
     def _products(self, places: Slots) -> NDArray[np.float32]:
-        parts = list(zip(self._blocks, self._by_block(places), strict=True))
+        parts = [
+            (block, slots) for block, slots in zip(self._blocks, self._by_block(places), strict=True) if len(slots)
+        ]
         for block, slots in parts:
             block.verify(slots)
-        return np.concatenate([half_products(block.vectors, self._query, slots) for block, slots in parts])
+        if len(parts) == 1:
+            return half_products(parts[0][0].vectors, self._query, parts[0][1])
+        chosen = [block.vectors[slots] for block, slots in parts]
+        return half_products(np.concatenate([self._blocks[0].vectors[:0], *chosen]), self._query)
 
     def _by_block(self, places: Slots) -> list[Slots]:
         """Ascending places as slots of each block."""

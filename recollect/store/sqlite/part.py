@@ -37,7 +37,7 @@ class Part:
         self.rows: Rows = arrays["rows"]
         self.size = len(self.rows)
         # Its first row, where no row is missing after it: a slot is then found by subtraction.
-        self._first = self.rows[0] if self.size and self.rows[-1] - self.rows[0] == self.size - 1 else None
+        self.first_row = int(self.rows[0]) if self.size and self.rows[-1] - self.rows[0] == self.size - 1 else None
         self.serial = next(_serials)  # tells parts apart as long as the process lives
         self.cache: dict[Any, Any] = {}
         self.words: dict[int, Any] = {}  # entries of terms that were looked up (see postings.py)
@@ -47,8 +47,8 @@ class Part:
         """The slot of each row, −1 where it is not here."""
         if not self.size:
             return np.full(len(rows), -1, dtype=np.int64)
-        if self._first is not None:
-            at = rows - self._first
+        if self.first_row is not None:
+            at = rows - self.first_row
             return np.where((at >= 0) & (at < self.size), at, -1)
         at = np.minimum(np.searchsorted(self.rows, rows), self.size - 1)
         return np.where(self.rows[at] == rows, at, -1)

@@ -23,6 +23,8 @@ from recollect.store.sqlite.segment_files import ArraySource, MemoryArrays
 # that follow one another is .13 to .38 above that of two at random; in collections of documents −.01 to .09.
 COHERENT = 0.1
 SAMPLE = 2000  # pairs that are compared
+NO_GROUPS: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
+NO_PLACES: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 Keys = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # position, creation and row: the order in a session
 
 
@@ -117,15 +119,32 @@ class SessionOrder:
     def neighbours(self, slots: Slots, rows: Rows, reach: int) -> NDArray[np.int64]:
         """The rows before each slot, nearest first, and those after it; −1 where there is none."""
         found = np.full((len(slots), 2 * reach), -1, dtype=np.int64)
-        for view, places, local in self._index.split(slots):
-            order = self._orders[view.part.serial]
-            groups = session_groups(order.arrays, local)
-            ordered = self._are_ordered(view.part, local, groups)
+        parts = [
+            (
+                self._orders[view.part.serial],
+                places,
+                local,
+                session_groups(self._orders[view.part.serial].arrays, local),
+            )
+            for view, places, local in self._index.split(slots)
+        ]
+        several = self._in_several_parts(np.concatenate([NO_GROUPS, *(groups for *_, groups in parts)]))
+        for order, places, local, groups in parts:
+            ordered = self._are_ordered(order.part, local, groups)
             if not ordered.all():
                 places, local, groups = places[ordered], local[ordered], groups[ordered]
             if len(places):
-                found[places] = self._around(order, local, groups, rows[places], reach)
+                found[places] = self._around(order, local, groups, rows[places], reach, several)
         return found
+
+    def _in_several_parts(self, groups: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Those of these sessions that more than one part has a memory of, ascending: few."""
+        orders = [order for order in self._orders.values() if order.size]
+        if len(orders) < 2:
+            return NO_GROUPS
+        groups = np.sort(groups)
+        groups = groups[np.append(True, groups[1:] != groups[:-1])[: len(groups)]]
+        return np.asarray(groups[np.sum([order.begin(groups)[1] for order in orders], axis=0) > 1])
 
     def _are_ordered(self, part: Part, slots: LocalSlots, groups: NDArray[np.uint64]) -> Flags:
         """Does the order in the session of each slot mean anything? Without a session, neighbours must be similar."""
@@ -134,16 +153,21 @@ class SessionOrder:
         return ~np.isin(groups, np.array(unordered, dtype=np.uint64)) if unordered else np.ones(len(slots), np.bool_)
 
     def _around(
-        self, own: PartOrder, slots: LocalSlots, groups: NDArray[np.uint64], rows: Rows, reach: int
+        self,
+        own: PartOrder,
+        slots: LocalSlots,
+        groups: NDArray[np.uint64],
+        rows: Rows,
+        reach: int,
+        several: NDArray[np.uint64],
     ) -> NDArray[np.int64]:
         at, steps = own.arrays.take("order.places", slots).astype(np.int64), np.arange(1, reach + 1)
         before, after = at[:, None] - steps, at[:, None] + steps
         found = np.concatenate([own.rows(before, groups), own.rows(after, groups)], axis=1)
-        others = [order for order in self._orders.values() if order is not own and order.size]
-        here = [order.begin(groups)[1] for order in others]
-        shared = np.flatnonzero(np.any([np.zeros(len(slots), np.bool_), *here], axis=0))  # few are in several parts
+        shared = np.flatnonzero(np.isin(groups, several)) if len(several) else NO_PLACES
         if len(shared):
-            some = [order for order, flags in zip(others, here, strict=True) if flags.any()]
+            others = [order for order in self._orders.values() if order is not own and order.size]
+            some = [order for order in others if order.begin(groups[shared])[1].any()]
             position, created, _ = order_keys(own.part, slots[shared])
             keys = position, created, rows[shared]
             found[shared] = _merge(own, some, (before[shared], after[shared]), groups[shared], keys)

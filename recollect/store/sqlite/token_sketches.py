@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recollect.store.base import TokenSketches
 from recollect.store.rows import ENCODED
 from recollect.store.sqlite.connections import fetch
-from recollect.store.sqlite.index import Index, Slots, View
+from recollect.store.sqlite.index import Index, Slots
 from recollect.store.sqlite.part import LocalSlots, Part
 from recollect.store.sqlite.versions import ACTIVE
 
@@ -50,10 +50,16 @@ MAX_CACHED = 4096  # sketches of a part in a file that are kept in memory
 
 def token_sketches(index: Index, connection: apsw.Connection, slots: Slots) -> TokenSketches:
     """The sketches of these slots; none for a slot below 0."""
+    parts = [(view.part, places, local) for view, places, local in index.split(slots)]
+    in_files = iter(_from_files(connection, [(part, local) for part, _, local in parts if part.file]))
     counts = np.zeros(len(slots), dtype=np.int64)
     found: list[tuple[NDArray[np.int64], NDArray[np.uint8]]] = []
-    for view, places, local in index.split(slots):
-        bits, counts[places] = _select(view, connection, index.dim, local)
+    for part, places, local in parts:
+        if part.file:
+            arrays = SketchArrays.of(next(in_files), index.dim)
+            bits, counts[places] = arrays.bits, np.diff(arrays.ends, prepend=0)
+        else:
+            bits, counts[places] = _in_memory(part, connection, index.dim).select(local)
         found.append((places, bits))
     if len(found) == 1 and len(found[0][0]) == len(slots):  # all are of one part, in their order
         return TokenSketches(found[0][1], counts, index.dim)
@@ -65,26 +71,34 @@ def token_sketches(index: Index, connection: apsw.Connection, slots: Slots) -> T
     return TokenSketches(tokens, counts, index.dim)
 
 
-def _select(
-    view: View, connection: apsw.Connection, dim: int, slots: LocalSlots
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Those of a part in memory are read at once, those of a file as they are asked for: they are 2 KB each."""
-    part = view.part
-    if part.file:
-        known: dict[int, bytes] = part.cache.setdefault("sketches", {})
-        rows = part.rows[slots].tolist()
-        if missing := [row for row in rows if row not in known]:
-            if len(known) + len(missing) > MAX_CACHED:
-                known.clear()
-                missing = rows
-            known.update(dict.fromkeys(missing, b""))
-            known.update(_read_sketches(connection, missing))
-        chosen = SketchArrays.of([known[row] for row in rows], dim)
-        return chosen.bits, np.diff(chosen.ends, prepend=0)
+def _from_files(connection: apsw.Connection, wanted: Sequence[tuple[Part, LocalSlots]]) -> list[list[bytes]]:
+    """Those of slots of each part in a file: they are 2 KB each, so only some are kept. What is not is read at once."""
+    caches: list[dict[int, bytes]] = [part.cache.setdefault("sketches", {}) for part, _ in wanted]
+    rows = [part.rows[slots].tolist() for part, slots in wanted]
+    found = [list(map(known.get, some)) for known, some in zip(caches, rows, strict=True)]
+    missing = [
+        [row for row, sketch in zip(some, sketches, strict=True) if sketch is None]
+        for some, sketches in zip(rows, found, strict=True)
+    ]
+    if not any(missing):
+        return [[sketch or b"" for sketch in sketches] for sketches in found]
+    read = _read_sketches(connection, [row for some in missing for row in some])
+    for known, some in zip(caches, missing, strict=True):
+        if len(known) + len(some) > MAX_CACHED:  # other threads use it, too: what is needed now is in ``found``
+            known.clear()
+        known.update((row, read.get(row, b"")) for row in some)
+    return [
+        [read.get(row, b"") if sketch is None else sketch for row, sketch in zip(some, sketches, strict=True)]
+        for some, sketches in zip(rows, found, strict=True)
+    ]
+
+
+def _in_memory(part: Part, connection: apsw.Connection, dim: int) -> SketchArrays:
+    """Those of a part in memory are read once."""
     arrays: SketchArrays | None = part.cache.get("sketches")
     if arrays is None:
         arrays = part.cache["sketches"] = _read_all(part, connection, dim)
-    return arrays.select(slots)
+    return arrays
 
 
 def _read_all(part: Part, connection: apsw.Connection, dim: int) -> SketchArrays:
