@@ -84,7 +84,7 @@ class FuzzedServer:
         if self._stack is None or (check and self.calls >= CALLS_OF_A_MEMORY):
             self.open()
         self.calls += 1
-        known = {"host": "localhost", "authorization": f"Bearer {self.token}"}
+        known = {"host": f"localhost:{ServerSettings().port}", "authorization": f"Bearer {self.token}"}
         raw = [
             (name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in headers.items()
         ]
