@@ -125,6 +125,11 @@ def is_spaceless(word: str) -> bool:
     return not word.isascii() and SPACELESS.fullmatch(word) is not None
 
 
+def segments(text: str) -> list[str]:
+    """The words of a Chinese text in order."""
+    return list(_segmenter().cut(text))
+
+
 def tagged(text: str) -> list[tuple[str, str]]:
     """The words of a Chinese text in order, each with its part of speech in the notation of jieba: n, v, r, …"""
     return list(_segmenter().tag(text))
