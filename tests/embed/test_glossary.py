@@ -64,7 +64,7 @@ def test_names_and_identifiers_stay_as_they_are() -> None:
 
 
 def test_chinese_is_read_word_by_word_without_particles() -> None:
-    assert english("我的狗在吃苹果吗？") == "i dog in eat apple ？"
+    assert english("我的狗在吃苹果吗？") == "my dog in eat apple ？"
 
 
 @pytest.mark.parametrize(
