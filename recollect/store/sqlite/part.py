@@ -6,7 +6,7 @@ A part is in memory, or mapped from a file of the index; parts of equal size are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from recollect.model.memory import KEYWORD_FIELDS, NUMBER_FIELDS
 from recollect.store.base import Flags, Rows
 from recollect.store.sqlite.context_values import ValueTable
-from recollect.store.sqlite.nearest import VectorBlock
+from recollect.store.sqlite.nearest import to_float32
 from recollect.store.sqlite.segment_files import ArraySource
 from recollect.store.sqlite.string_table import StringTable, encode
 from recollect.store.text_fields import TEXT_FIELDS
@@ -138,12 +138,7 @@ class Part:
         return np.broadcast_to(column, (self.size,)) if len(column) != self.size else column
 
     def vectors(self, slots: LocalSlots) -> NDArray[np.float32]:
-        return self.arrays.take("vectors", slots).astype(np.float32)
-
-    def block(self, allowed: Flags, approximate: bool) -> VectorBlock:
-        """What is searched for the nearest vectors."""
-        signs = self.arrays["signs"] if approximate else None
-        return VectorBlock(self.arrays.unverified("vectors"), signs, allowed, partial(self.arrays.verify, "vectors"))
+        return to_float32(self.arrays.take("vectors", slots))
 
 
 def sum_lengths(lengths: NDArray[np.uint32]) -> NDArray[np.unsignedinteger[Any]]:
