@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import product as product_of
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,14 +65,18 @@ class PolarityFactor:
         texts, scores = run.texts(hits.keys[head]), scores[head]
         has = run.snapshot.term_frequencies(things, ALL_FIELDS, hits.keys[head]) > 0
         denied = [_denies(text, things, has[:, at]) for at, text in enumerate(texts)]
-        who = asks_who(run.trace.query)
+        if negative not in denied or not (negative or any(denied)):
+            return []
+        has_one, who = has.any(axis=0).tolist(), asks_who(run.trace.query)
+        firsts = [
+            at for at, denies in enumerate(denied) if denies == negative and has_one[at] and not is_question(texts[at])
+        ]
+        has_all = (has[:, :, None] >= has[:, None]).all(axis=0).tolist()  # of the words that the second has
         pairs = []
-        for second, first in permutations(range(len(head)), 2):
-            if denied[first] != negative or not has[:, first].any() or is_question(texts[first]):
-                continue
-            same = bool(has[:, second].any() and (has[:, first] >= has[:, second]).all())
+        for second, first in product_of(range(len(head)), firsts):
+            same = first != second and has_one[second] and has_all[first][second]
             if negative:
-                opposite = (same and not is_negative(texts[second])) or (who and not has[:, second].any())
+                opposite = (same and not is_negative(texts[second])) or (who and not has_one[second])
             else:
                 opposite = same and denied[second]
             if opposite and scores[first] >= self.ratio * scores[second] > 0:
