@@ -64,8 +64,10 @@ class SessionScore:
         best: dict[tuple[str, ...], float] = {}
         lent = hits.score.values.tolist()
         for at in np.lexsort((-hits.score.values, hits.page)).tolist():
-            if sessions[at]:
-                lent[at] = best[names[at]] = max(best.get(names[at], lent[at]), lent[at])
+            if sessions[at] and best.setdefault(names[at], lent[at]) >= lent[at]:
+                lent[at] = best[names[at]]
+            elif sessions[at]:
+                best[names[at]] = lent[at]
         first = _first_page(hits)
         coherence = _coherence(run.snapshot.vectors(hits.keys[first]), [names[at] for at in first.tolist()])
         run.log("coherence", round(coherence, 3))
@@ -292,21 +294,22 @@ def _coherence(vectors: NDArray[np.float32], names: list[tuple[str, ...]]) -> fl
     """The mean cosine within sessions minus that between sessions; 0 where there are no such pairs."""
     has_one = ~np.isnan(vectors[:, 0]) if vectors.shape[1] else np.zeros(len(vectors), dtype=np.bool_)
     known = sorted(np.flatnonzero(has_one).tolist(), key=names.__getitem__)
-    inside = pairs = 0.0
+    ordered = vectors[known].astype(np.float64)
+    inside, pairs, end = 0.0, 0, 0
     for name, group in groupby(known, key=names.__getitem__):
-        members = list(group)
-        if name[-1] and len(members) > 1:
-            inside += _cosines_between(vectors[members])
-            pairs += len(members) * (len(members) - 1)
+        start, end = end, end + len(list(group))
+        if name[-1] and end - start > 1:
+            inside += _cosines_between(ordered[start:end])
+            pairs += (end - start) * (end - start - 1)
     others = len(known) * (len(known) - 1) - pairs
     if not pairs or not others:
         return 0.0
-    return inside / pairs - (_cosines_between(vectors[known]) - inside) / others
+    return inside / pairs - (_cosines_between(ordered) - inside) / others
 
 
-def _cosines_between(vectors: NDArray[np.float32]) -> float:
+def _cosines_between(vectors: NDArray[np.float64]) -> float:
     """The sum of the cosines of all ordered pairs of unit vectors."""
-    summed = vectors.sum(axis=0, dtype=np.float64)
+    summed = vectors.sum(axis=0)
     return float(summed @ summed) - len(vectors)
 
 

@@ -95,7 +95,8 @@ class Part:
         if self.constant(name):
             return [table.text(int(self.arrays[f"column.{name}"][0]))] * len(slots)
         codes = self.take(name, slots).tolist()
-        texts = {code: table.text(code) for code in set(codes)}
+        distinct = list(set(codes))
+        texts = dict(zip(distinct, table.texts(distinct), strict=True))
         return [texts[code] for code in codes]
 
     @cached_property

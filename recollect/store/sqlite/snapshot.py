@@ -137,6 +137,7 @@ class SqliteSnapshot:
         self._last_groups: tuple[Sequence[Term], list[tuple[int, ...]]] | None = None
         self._terms_of: dict[Hashable, list[SegmentTerms]] = {}
         self._statistics: dict[Hashable, tuple[SlotScope, TermStatistics]] = {}
+        self._last_statistics: tuple[Sequence[Term], Mapping[str, float], SlotScope, TermStatistics] | None = None
         self._stem_indexes: dict[str, StemIndex] = {}  # by language, with all words of this version
         self._strings: dict[str, dict[int, str]] = {}  # by column and row
         self._similar: dict[Hashable, tuple[SlotScope, list[tuple[str, float]]]] = {}
@@ -287,7 +288,9 @@ class SqliteSnapshot:
     # Words.
 
     def term_statistics(self, terms: Sequence[Term], fields: Mapping[str, float], scope: Scope) -> TermStatistics:
-        scope = _slot_scope(scope)
+        scope, last = _slot_scope(scope), self._last_statistics
+        if last is not None and last[0] is terms and last[1] is fields and last[2] is scope:
+            return last[3]
         key = (tuple(terms), tuple(fields.items()), id(scope))  # it lives as long as the snapshot: it is kept here
         if key not in self._statistics:
             documents, average = self._average_length(fields, scope)
@@ -298,6 +301,8 @@ class SqliteSnapshot:
                 counts = [(having, occurs > 0) for having, occurs in found]
             statistics = TermStatistics(documents, average, [each[0] for each in counts], [each[1] for each in counts])
             self._statistics[key] = scope, statistics
+        if isinstance(terms, tuple):  # a list may change
+            self._last_statistics = terms, fields, scope, self._statistics[key][1]
         return self._statistics[key][1]
 
     def _counts(self, groups: list[tuple[int, ...]], fields: Mapping[str, float], scope: SlotScope) -> list[TermCount]:
