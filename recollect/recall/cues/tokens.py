@@ -129,9 +129,11 @@ class TokensCue:
         ]
         own = np.maximum(token_similarity(tokens.vectors[compared], run.snapshot.token_sketches(all_rows)), 0.0)
         best = own[np.searchsorted(all_rows, rows)]
-        lent = np.where(run.scope.contains(all_rows)[:, None], np.nan_to_num(own), np.float32(0.0))
-        assistant = np.array([role == "assistant" for role in run.snapshot.strings("role", all_rows)], dtype=np.bool_)
-        lent_onward = np.where(assistant[:, None], lent * np.float32(self.concluded), lent)
+        lent = np.where(run.scope.contains(all_rows)[:, None] & ~np.isnan(own), own, np.float32(0.0))
+        lent_onward, roles = lent, run.snapshot.strings("role", all_rows)
+        if "assistant" in roles:
+            assistant = np.array([role == "assistant" for role in roles])
+            lent_onward = np.where(assistant[:, None], lent * np.float32(self.concluded), lent)
         shares = [*((lent_onward, share) for share in self.before), *((lent, share) for share in self.after)]
         for neighbour, (similarity, share) in zip(around.T, shares, strict=True):
             present = np.flatnonzero(neighbour >= 0)

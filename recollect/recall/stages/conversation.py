@@ -91,7 +91,7 @@ class SpeakerFactor:
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         speakers = run.snapshot.strings("speaker", hits.keys)
         named = _named_speakers(set(speakers) - {""}, run.query.text)
-        if named.isdisjoint(speakers[at] for at in _first_page(hits).tolist()):
+        if not named or named.isdisjoint(speakers[at] for at in _first_page(hits).tolist()):
             raise Skip("the query names no speaker")
         others = np.array([speaker != "" and speaker not in named for speaker in speakers])
         factor = np.where(others, self.factor, 1.0)
@@ -108,7 +108,8 @@ class RoleFactor:
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         roles = run.snapshot.strings("role", hits.keys)
-        if self.factors.keys().isdisjoint(roles[at] for at in _first_page(hits).tolist()):
+        less = self.factors.keys()
+        if less.isdisjoint(roles) or less.isdisjoint(roles[at] for at in _first_page(hits).tolist()):
             raise Skip("no candidate was said by an assistant")
         about_assistant = asks_about_assistant(run.trace.query)
         run.log("about what an assistant said", about_assistant)

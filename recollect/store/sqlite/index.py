@@ -116,7 +116,8 @@ class Index:
         """The slots of rows in the first parts, whose rows follow each other."""
         if not self._following:
             return np.full(len(rows), -1, dtype=np.int64)
-        owners = self._first_rows.searchsorted(rows, side="right") - 1  # −1 is the last part, which begins too late
+        # Of several, −1 is the last part, which begins too late.
+        owners = self._first_rows.searchsorted(rows, side="right") - 1 if self._following > 1 else 0
         local = rows - self._first_rows[owners]
         found = np.where((local >= 0) & (local < self._sizes[owners]), local + self._starts[owners], -1)
         for view, start in zip(self.views[: self._following], self.offsets, strict=False):
@@ -148,6 +149,8 @@ class Index:
     def gather(self, slots: Slots, read: Callable[[Part, LocalSlots], NDArray[Any]], empty: NDArray[Any]) -> Any:
         """What a part has about each slot, written into ``empty``, which has what is returned for −1."""
         for view, places, local in self.split(slots):
+            if len(places) == len(slots):  # all are of one part, in their order
+                return read(view.part, local).astype(empty.dtype, copy=False)
             empty[places] = read(view.part, local)
         return empty
 

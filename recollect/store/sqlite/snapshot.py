@@ -71,6 +71,7 @@ from recollect.text.words import fold, has_stems, stem, words
 
 MAX_COUNTED = 4096  # terms whose counts are kept for a scope
 MAX_KNOWN = 4096  # rows whose strings are kept as long as a snapshot
+MANY = 256  # rows that are asked for at once: their strings are not kept
 MAX_NUMBERS = 1 << 15  # rows whose numbers that the index does not hold are kept as long as a version
 NO_SLOTS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
@@ -292,7 +293,8 @@ class SqliteSnapshot:
         if last is not None and last[0] is terms and last[1] is fields and last[2] is scope:
             return last[3]
         key = (tuple(terms), tuple(fields.items()), id(scope))  # it lives as long as the snapshot: it is kept here
-        if key not in self._statistics:
+        known = self._statistics.get(key)
+        if known is None:
             documents, average = self._average_length(fields, scope)
             counts = self._counts(self._groups(terms), fields, scope)
             if any(term.match == "phrase" for term in terms):
@@ -300,10 +302,10 @@ class SqliteSnapshot:
                 found = zip(postings.count(scope.bound_slots), postings.count(scope.slots), strict=True)
                 counts = [(having, occurs > 0) for having, occurs in found]
             statistics = TermStatistics(documents, average, [each[0] for each in counts], [each[1] for each in counts])
-            self._statistics[key] = scope, statistics
+            known = self._statistics[key] = scope, statistics
         if isinstance(terms, tuple):  # a list may change
-            self._last_statistics = terms, fields, scope, self._statistics[key][1]
-        return self._statistics[key][1]
+            self._last_statistics = terms, fields, scope, known[1]
+        return known[1]
 
     def _counts(self, groups: list[tuple[int, ...]], fields: Mapping[str, float], scope: SlotScope) -> list[TermCount]:
         """By group: how many memories of the bound have one of these words, and whether one in scope has."""
@@ -401,19 +403,22 @@ class SqliteSnapshot:
         if last is not None and last[0] is terms:  # quicker than the hashes of all terms
             return last[1]
         key = tuple(terms)
-        if key not in self._groups_of:
-            self._groups_of[key] = [tuple(numbers) for numbers in self._numbers(key)]
+        known = self._groups_of.get(key)
+        if known is None:
+            known = self._groups_of[key] = [tuple(numbers) for numbers in self._numbers(key)]
         if terms is key:  # a list may change
-            self._last_groups = terms, self._groups_of[key]
-        return self._groups_of[key]
+            self._last_groups = terms, known
+        return known
 
     def _segment_terms(self, groups: list[tuple[int, ...]], fields: Mapping[str, float]) -> list[SegmentTerms]:
         """Where these words are, by part. Statistics, candidates and scores of one query need the same."""
         key = (tuple(groups), *fields.items())
-        if key not in self._terms_of:
+        known = self._terms_of.get(key)
+        if known is None:
             weights = _field_weights(fields)
-            self._terms_of[key] = [SegmentTerms(word_entries(view.part, groups), weights) for view in self._index.views]
-        return self._terms_of[key]
+            known = [SegmentTerms(word_entries(view.part, groups), weights) for view in self._index.views]
+            self._terms_of[key] = known
+        return known
 
     def _numbers(self, terms: Sequence[Term]) -> list[list[int]]:
         """The numbers, in the vocabulary, of every word that each term stands for."""
@@ -505,15 +510,16 @@ class SqliteSnapshot:
         return np.array([known[row] for row in wanted], dtype=np.float64)
 
     def strings(self, name: str, rows: Rows) -> list[str]:
-        wanted = rows.tolist()
-        if len(wanted) > MAX_KNOWN:
+        if len(rows) > MANY:
             return self._index.strings(name, self._slots(rows))
+        wanted = rows.tolist()
         known = self._strings.setdefault(name, {})  # one step of a recall after another asks about the same rows
         if missing := [row for row in wanted if row not in known]:
             if len(known) + len(missing) > MAX_KNOWN:
                 known.clear()
                 missing = wanted
-            known.update(zip(missing, self._index.strings(name, self._slots(np.array(missing))), strict=True))
+            unknown = rows if len(missing) == len(wanted) else np.array(missing)  # the same rows: known slots
+            known.update(zip(missing, self._index.strings(name, self._slots(unknown)), strict=True))
         return [known[row] for row in wanted]
 
     def contexts(self, rows: Rows) -> list[JsonObject]:
