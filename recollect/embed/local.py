@@ -65,6 +65,8 @@ class _MiniLM:
 
     def can_read(self, text: str) -> bool:
         """Is the text mostly in Latin letters? The model's vectors of other scripts mean little."""
+        if text.isascii():
+            return any(map(str.isalnum, text))
         letters = [letter for letter in text if letter.isalnum()]
         return bool(letters) and 2 * sum(letter < LAST_LATIN for letter in letters) >= len(letters)
 

@@ -64,7 +64,7 @@ class TokensCue:
         similarities = self.word_similarity(run, rows)
         weights = self._weights(run, [word for word, _ in similarities])
         parts = []
-        for (word, similarity), weight in zip(similarities, weights, strict=True):
+        for (word, similarity), weight in zip(similarities, weights.tolist(), strict=True):
             if weight:
                 squared = similarity**2
                 mean = squared[:, 0] if squared.shape[1] == 1 else squared.mean(axis=1)  # of the pieces of the word
@@ -90,6 +90,13 @@ class TokensCue:
 
     def _weights(self, run: Run, words: list[str]) -> NDArray[np.float64]:
         """The weight of each word: its idf, or that of a stop word where it is not a term of the query."""
+        key = f"weights of {self.name} for {run.query.text}"
+        if key not in run.cache:
+            run.cache[key] = self._idf_of_words(run, words)
+        weights: NDArray[np.float64] = run.cache[key]
+        return weights
+
+    def _idf_of_words(self, run: Run, words: list[str]) -> NDArray[np.float64]:
         matches = statistics(run.snapshot, run.scope, Bm25Query(run.query.terms, ALL_FIELDS, 1.2, 0.75))
         language = run.query.language
         own = [match for match in matches.terms if match.term.match == "stem" and not match.term.part_of]

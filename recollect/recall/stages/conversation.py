@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -239,11 +238,13 @@ class AnswerLikelihood:
                 parts.append((1 - self.nobody, "the text names nobody"))
             if reply and (length := len(words(text, whole=True))) < self.full:
                 parts.append((1 - self.brief * (1 - length / self.full), f"a reply of {length} words"))
-            factor[at] = math.prod(share for share, _ in parts)
-            reasons[at] = ", ".join(reason for _, reason in parts) or "the text can be an answer"
+            if parts:
+                factor[at] = math.prod(share for share, _ in parts)
+                reasons[at] = ", ".join(reason for _, reason in parts)
 
         def label(at: int) -> str:
-            return reasons.get(at, f"not among the first {self.head}")
+            can_be = "the text can be an answer" if at < self.head else f"not among the first {self.head}"
+            return reasons.get(at, can_be)
 
         return [Rescore(product("after answering", hits.score, leaf(factor, label)))]
 
@@ -294,11 +295,15 @@ def _first_page(hits: Hits) -> NDArray[np.int64]:
 def _coherence(vectors: NDArray[np.float32], names: list[tuple[str, ...]]) -> float:
     """The mean cosine within sessions minus that between sessions; 0 where there are no such pairs."""
     has_one = ~np.isnan(vectors[:, 0]) if vectors.shape[1] else np.zeros(len(vectors), dtype=np.bool_)
-    known = sorted(np.flatnonzero(has_one).tolist(), key=names.__getitem__)
+    sessions: dict[tuple[str, ...], list[int]] = {}
+    for at in np.flatnonzero(has_one).tolist():
+        sessions.setdefault(names[at], []).append(at)
+    members = [(name, sessions[name]) for name in sorted(sessions)]
+    known = [at for _, group in members for at in group]
     ordered = vectors[known].astype(np.float64)
     inside, pairs, end = 0.0, 0, 0
-    for name, group in groupby(known, key=names.__getitem__):
-        start, end = end, end + len(list(group))
+    for name, group in members:
+        start, end = end, end + len(group)
         if name[-1] and end - start > 1:
             inside += _cosines_between(ordered[start:end])
             pairs += (end - start) * (end - start - 1)

@@ -67,11 +67,13 @@ class PolarityFactor:
         denied = [_denies(text, things, has[:, at]) for at, text in enumerate(texts)]
         if negative not in denied or not (negative or any(denied)):
             return []
-        has_one, who = has.any(axis=0).tolist(), asks_who(run.trace.query)
+        has_one: list[bool] = np.logical_or.reduce(has).tolist()
+        who = asks_who(run.trace.query)
         firsts = [
             at for at, denies in enumerate(denied) if denies == negative and has_one[at] and not is_question(texts[at])
         ]
-        has_all = (has[:, :, None] >= has[:, None]).all(axis=0).tolist()  # of the words that the second has
+        # Has the first all words that the second has?
+        has_all: list[list[bool]] = np.logical_and.reduce(has[:, :, None] >= has[:, None]).tolist()
         pairs = []
         for second, first in product_of(range(len(head)), firsts):
             same = first != second and has_one[second] and has_all[first][second]

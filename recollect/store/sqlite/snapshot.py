@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property, partial, reduce
+from functools import cached_property, lru_cache, partial, reduce
 from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
@@ -662,7 +662,13 @@ def _slot_scope(scope: Scope) -> SlotScope:
 
 def _counted(fields: Mapping[str, float]) -> tuple[int, ...]:
     """The numbers of the text fields with a weight."""
-    return tuple(at for at, name in enumerate(TEXT_FIELDS) if fields.get(name, 0.0) > 0)
+    return _with_weight(tuple(fields.items()))
+
+
+@lru_cache(maxsize=64)
+def _with_weight(fields: tuple[tuple[str, float], ...]) -> tuple[int, ...]:
+    weights = dict(fields)
+    return tuple(at for at, name in enumerate(TEXT_FIELDS) if weights.get(name, 0.0) > 0)
 
 
 def _part_during(part: Part, intervals: Sequence[Interval], told: bool) -> Flags:

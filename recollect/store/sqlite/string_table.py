@@ -36,7 +36,7 @@ class StringTable:
     def texts(self, places: Sequence[int]) -> list[str]:
         """The strings at several places, read together."""
         at = np.asarray(places, dtype=np.int64)
-        data, ends = memoryview(self.data), self.ends[at].tolist()
+        data, ends = self.data.data, self.ends[at].tolist()
         starts = np.where(at > 0, self.ends[at - 1], 0).tolist()
         return [str(data[start:end], "utf-8", "surrogatepass") for start, end in zip(starts, ends, strict=True)]
 
