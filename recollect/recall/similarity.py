@@ -70,11 +70,10 @@ def token_similarity(query: NDArray[np.float32], sketches: TokenSketches) -> NDA
     Σ q × sign(d) ÷ √(2n/π) estimates their cosine. q is rounded to steps of 2⁻¹⁶, whose sums are whole numbers: the
     same bits whatever the other rows are.
     """
-    steps = _steps(query, sketches)
     similarity = np.full((len(sketches.counts), len(query)), np.nan, dtype=np.float32)
     known = np.flatnonzero(sketches.counts)
     if len(known):
-        counts = sketches.counts[known]
+        steps, counts = _steps(query, sketches), sketches.counts[known]
         highest = np.maximum.reduceat(_agreement(steps, sketches.bits), np.cumsum(counts) - counts, axis=1)
         similarity[known] = _estimated_cosines(highest, steps, sketches.dim)
     return similarity
@@ -82,6 +81,8 @@ def token_similarity(query: NDArray[np.float32], sketches: TokenSketches) -> NDA
 
 def similarity_of_each_token(query: NDArray[np.float32], sketches: TokenSketches) -> NDArray[np.float32]:
     """By token of all sketches (down) and token of the query (across): their similarity, as in ``token_similarity``."""
+    if not len(sketches.bits):
+        return np.empty((0, len(query)), dtype=np.float32)
     steps = _steps(query, sketches)
     return _estimated_cosines(_agreement(steps, sketches.bits), steps, sketches.dim)
 
