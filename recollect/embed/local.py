@@ -64,6 +64,8 @@ class _MiniLM:
     def can_read(self, text: str) -> bool:
         """Is the text mostly in Latin letters, or Chinese in words of the glossary? The model's vectors of others mean
         little."""
+        if text.isascii():
+            return any(map(str.isalnum, text))
         letters = [letter for letter in text if letter.isalnum()]
         latin = bool(letters) and 2 * sum(letter < LAST_LATIN for letter in letters) >= len(letters)
         return latin or (self.has_glossary and reads_chinese(text))

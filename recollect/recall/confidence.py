@@ -200,11 +200,13 @@ class QueryWords:
             return cls((), (), {}, [])
         matches = score(run.snapshot, run.scope, Bm25Query(run.query.terms, ALL_FIELDS), rows).terms
         by_hit: dict[str, NDArray[np.bool_]] = {}
-        occurs = set()
+        occurs = set[str]()
         for match in matches:
             word = match.term.part_of or match.term.word
-            by_hit[word] = by_hit.get(word, np.zeros(len(rows), dtype=np.bool_)) | (match.saturation > 0)
-            occurs |= {word} if match.occurs else set()
+            has = match.saturation > 0
+            by_hit[word] = by_hit[word] | has if word in by_hit else has
+            if match.occurs:
+                occurs.add(word)
         main = [match for match in matches if match.term.match != "compound" and not match.term.part_of]
         subject = {term.word for term in run.query.subject}.difference(run.query.words)
         own = [match for match in main if match.term.word not in subject]

@@ -62,7 +62,8 @@ class Part:
 
     def take(self, name: str, slots: LocalSlots) -> NDArray[Any]:
         """The codes or numbers of some slots."""
-        return self.column(name)[slots]
+        column = self.arrays[f"column.{name}"]
+        return column[slots] if len(column) == self.size else np.full(len(slots), column[0])
 
     def constant(self, name: str) -> bool:
         return len(self.arrays[f"column.{name}"]) == 1
@@ -95,7 +96,8 @@ class Part:
         if self.constant(name):
             return [table.text(int(self.arrays[f"column.{name}"][0]))] * len(slots)
         codes = self.take(name, slots).tolist()
-        texts = {code: table.text(code) for code in set(codes)}
+        distinct = list(set(codes))
+        texts = dict(zip(distinct, table.texts(distinct), strict=True))
         return [texts[code] for code in codes]
 
     @cached_property
