@@ -349,3 +349,10 @@ def test_a_question_how_something_went_on_a_day_is_about_that(mind: Mind) -> Non
     mind.remember("Lunch with Ida at the harbour.", id="lunch", created="2025-06-17")
     mind.remember("The interview was a mess.", id="interview", created="2025-06-17")
     assert "a time and nothing else" not in str(mind.recall("How did the interview go yesterday?").trace)
+
+
+def test_what_has_to_be_done_on_a_date_is_a_plan_for_it(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "plans.db", BAG, clock=Clock(datetime(2026, 11, 18, 12, tzinfo=UTC))) as mind:
+        plan = mind.remember("Pixel has to get his teeth cleaned on 26 November.", created="2026-11-14")
+        mind.remember("Pixel chewed the blue slipper.", created="2026-11-15")
+        assert ids(mind.recall("what is planned for next week?"))[0] == plan.id

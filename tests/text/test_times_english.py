@@ -230,6 +230,27 @@ They collect paper on Monday mornings. | none
 She promised the report by the end of July. | ..2026-08-01
 The pool is closed from the 22nd until 4 June. | 2026-05-22..2026-06-05
 The first try failed, then it worked on the second. | none
+The cat has to get her claws trimmed on 2 June. | 2026-06-02
+The van needs to be serviced on 2 June. | 2026-06-02
+We need to have the chimney swept on Saturday. | 2026-05-23
+I'm getting my nails done on 2 June. | 2026-06-02
+My cast gets removed on 2 June. | 2026-06-02
+On 2 June my cast gets removed. | 2026-06-02
+The fridge gets delivered on Saturday. | 2026-05-23
+The fridge got delivered on Saturday. | 2026-05-16
+We had the chimney swept on Saturday. | 2026-05-16
+He must have lost it on Saturday. | 2026-05-16
+I have to thank Ola who helped me on Saturday. | 2026-05-16
+They invited us to a picnic on Saturday. | 2026-05-23
+We agreed to talk on Saturday. | 2026-05-23
+I promised to paint it on 2 June. | 2026-06-02
+He asked me to be his best man on 11 May. | 2026-05-11
+I enrolled for the course on 2 June. | 2026-06-02
+I enrolled for the course on 11 May. | 2026-05-11
+We got tickets for the derby on 2 June. | 2026-06-02
+Seats booked: ballet, 2 June. | 2026-06-02
+We went to visit Ola on Saturday. | 2026-05-16
+The neighbours cut the hedge on 2 June. | 2025-06-02
 """
 
 

@@ -8,7 +8,9 @@ from recollect.text.times import days as calendar
 from recollect.text.times import meanings
 from recollect.text.times.days import UNITS, Time, fixed, shift, unit_from
 from recollect.text.times.english_words import (
+    AGREED,
     AMBIGUOUS_MONTHS,
+    ARRANGED,
     DECADES,
     FOLLOWS,
     FUTURE,
@@ -425,6 +427,8 @@ GRAMMAR = Grammar(
     past=PAST,
     past_after=PAST_AFTER,
     future=FUTURE,
+    agreed=AGREED,
+    arranged=ARRANGED,
     planned_for=r"(?<!thanks )(?<!thank you )(?<!paid )\b(?:for|to|until|by)\s+(?:the\s+)?$",
     habit=r"\b(?:always|usually|normally|typically|generally|never|often|every|each|weekly|monthly|yearly)\b",
 )

@@ -8,7 +8,9 @@ from recollect.text.times import days as calendar
 from recollect.text.times import meanings
 from recollect.text.times.days import UNITS, Days, Time, fixed, one_day, shift, unit_from
 from recollect.text.times.german_words import (
+    AGREED,
     AND_A_HALF,
+    ARRANGED,
     BEFORE_YEAR,
     DAY_PART,
     DECADES,
@@ -29,6 +31,7 @@ from recollect.text.times.german_words import (
     SEASONS,
     SHORT_MONTHS,
     SHORT_WEEKDAYS,
+    TO_BE_DONE,
     UNIT_NAMES,
     WEEKDAYS,
 )
@@ -422,7 +425,10 @@ GRAMMAR = Grammar(
     day_part=rf"\s+(?:am\s+)?(?:{DAY_PART})\b",
     past=PAST,
     future=FUTURE,
+    agreed=AGREED,
+    arranged=ARRANGED,
     planned_for=r"\b(?:für|auf|bis)\s+(?:den\s+|zum\s+)?$",
     habit=r"\b(?:immer|meistens|normalerweise|gewöhnlich|nie|niemals|oft|jede[nrsm]?|üblicherweise|wöchentlich)\b",
     verb_final=True,
+    to_be_done=TO_BE_DONE,
 )
