@@ -38,6 +38,7 @@ SEASONS = {
     "wintertime": 3,
 }
 UNIT = "day|week|fortnight|weekend|month|quarter|year|decade|hour|minute"
+SHORT_UNITS = {"yr": "year", "mth": "month", "wk": "week", "hr": "hour", "min": "minute"}
 LONG_UNIT = "day|week|fortnight|month|year"
 
 ONES = "one two three four five six seven eight nine".split()
