@@ -928,6 +928,7 @@ class Mind(ClosedOnExit):
             deadline=deadline,
             embedder=self.embedder,
             history=as_turns(history),
+            called_at=None if now is None else self.clock(),
         )
 
     def _cached(
