@@ -139,7 +139,8 @@ class Mind(ClosedOnExit):
         from recollect.ingest.writer import Writer
         from recollect.store.base import Bound, Space, check_space
 
-        self.clock: Clock = _checked_clock(clock, tz)
+        self.zone = _zone(tz)  # in which days begin, and of dates that name none
+        self.clock: Clock = _checked_clock(clock, self.zone)
         check.choice(secrets, "secrets", POLICIES)
         self.choice = choose_embedder(embedder)
         self._temporary_folder: str | None = None
@@ -187,11 +188,6 @@ class Mind(ClosedOnExit):
         from recollect.store.sqlite import SqliteStore
 
         return SqliteStore(fspath(path), self.clock, readonly, durability, vector_search=vector_search)
-
-    @property
-    def zone(self) -> tzinfo | None:
-        """The time zone in which days begin, and of dates that name none."""
-        return self.clock().tzinfo
 
     @property
     def store(self) -> Store:
@@ -997,22 +993,34 @@ def open_mind(url: str | PathLike[str] = "memory.db", **options: Any) -> Mind:
     factory, location = find_store(str(fspath(url)))
     if factory is None:
         return Mind(location, **options)
-    clock = _checked_clock(options.pop("clock", None), options.get("tz"))
+    clock = _checked_clock(options.pop("clock", None), _zone(options.get("tz")))
     readonly = bool(options.pop("readonly", False))
     mind = Mind(store=factory(location, clock, readonly=readonly), clock=clock, **options)
     mind._owned_store = mind._store
     return mind
 
 
-def _checked_clock(clock: Clock | None, tz: str | tzinfo | None) -> Clock:
-    """The clock, in a time zone or in that of this machine."""
-    tell = clock or (lambda: datetime.now(UTC))
-    zone: tzinfo | None = machine_zone()
-    if tz is not None:
-        from recollect.text.times.phrases import local_moment
+def _zone(tz: str | tzinfo | None) -> tzinfo | None:
+    """A time zone by its name, or that of this machine."""
+    if tz is None:
+        return machine_zone()
+    from recollect.text.times.phrases import local_moment
 
-        zone = local_moment(None, tz).tzinfo
-    return lambda: check.moment(tell(), "the clock", zone).astimezone(zone)
+    return local_moment(None, tz).tzinfo
+
+
+def _checked_clock(clock: Clock | None, zone: tzinfo | None) -> Clock:
+    """The clock, in a time zone."""
+    tell = clock or (lambda: datetime.now(UTC))
+
+    def read() -> datetime:
+        moment = check.moment(tell(), "the clock", zone)
+        try:
+            return moment.astimezone(zone)
+        except OverflowError:  # at the ends of time
+            return moment
+
+    return read
 
 
 def _checked_recipe_settings(settings_by_recipe: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:
