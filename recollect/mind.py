@@ -898,10 +898,11 @@ class Mind(ClosedOnExit):
         now: When | None,
         tz: str | tzinfo | None,
     ) -> Request:
+        from recollect.model.time_zones import local_moment
         from recollect.recall.history import as_turns
         from recollect.recall.pipeline import Request
         from recollect.recall.registry import get_recipe
-        from recollect.text.times.phrases import local_moment, query_moment, with_moments
+        from recollect.text.times.phrases import query_moment, with_moments
 
         chosen = get_recipe(recipe, **settings)
         moment = query_moment(self.clock() if now is None else now, tz)
@@ -997,7 +998,7 @@ def _checked_clock(clock: Clock | None, tz: str | tzinfo | None) -> Clock:
     tell = clock or (lambda: datetime.now(UTC))
     if tz is None:
         return lambda: check.moment(tell(), "the clock")
-    from recollect.text.times.phrases import local_moment
+    from recollect.model.time_zones import local_moment
 
     zone = local_moment(None, tz).tzinfo
     return lambda: local_moment(check.moment(tell(), "the clock"), zone)

@@ -6,11 +6,12 @@ import json
 import re
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from recollect.errors import InvalidInput
-from recollect.text.times import TimeSpan
-from recollect.text.times.phrases import when
+
+if TYPE_CHECKING:
+    from recollect.text.times import TimeSpan
 
 UNITS = {"second": timedelta(seconds=1), "minute": timedelta(minutes=1), "hour": timedelta(hours=1)}
 AGO = re.compile(rf"(?P<count>an?|\d{{1,6}})\s+(?P<unit>{'|'.join(UNITS)})s?\s+ago", re.IGNORECASE)
@@ -96,6 +97,9 @@ def _side(text: str, option: str, side: Literal["start", "end"], now: datetime) 
 
 def _parse_time(text: str, option: str, now: datetime) -> TimeSpan:
     """A moment ("2 hours ago", an ISO date and time) has no length; a day, month or year has. All are in UTC."""
+    from recollect.text.times import TimeSpan
+    from recollect.text.times.phrases import when
+
     try:
         if ago := AGO.fullmatch(text):
             moment = (

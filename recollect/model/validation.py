@@ -182,6 +182,7 @@ _ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False, default=_refuse
 _SIMPLE = (str, int, float, type(None))  # what contains nothing
 _NESTED = (dict, list, tuple, Mapping)
 
+
 def check_keys(value: object, name: str) -> None:
     """Keys must be strings: JSON has no others, and turning 1 into "1" would be a silent change."""
     if isinstance(value, _SIMPLE):
