@@ -13,7 +13,7 @@ from recollect import InvalidInput, Memory, StoreError
 from recollect.model import EntityEdge
 from recollect.model.memory import make_edge
 from recollect.store.base import Bound, Space, Store, UseRecord
-from tests.conformance.kit import NOON, remember, undo
+from tests.conformance.kit import NOON, remember, revise, undo
 
 SPACE = Space("toy", 4)
 
@@ -134,11 +134,6 @@ def test_a_user_whose_last_memory_was_erased_has_nothing_left_to_undo(store: Sto
     assert store.get(["a", "b", "c", "d"], missing_ok=True) == []
 
 
-def move(store: Store, id: str, **names: str) -> None:
-    with store.transaction("edit") as transaction:
-        transaction.revise(id, lambda memory: replace(memory, **names))
-
-
 NAMES = ("collection", "user", "agent", "session")
 
 
@@ -147,8 +142,8 @@ NAMES = ("collection", "user", "agent", "session")
 def test_earlier_versions_that_belonged_to_an_erased_name_go_with_it(store: Store, name: str, whole: bool) -> None:
     remember(store, "The cup is Anna's.", "a", **{name: "anna"})
     remember(store, "The plate is Anna's.", "b", **{name: "anna"})
-    move(store, "a", **{name: "ben"}, text="The cup is Ben's.")
-    move(store, "a", text="The cup is blue.")
+    revise(store, "a", **{name: "ben"}, text="The cup is Ben's.")
+    revise(store, "a", text="The cup is blue.")
     anna, ben = (store.within(Bound(**{name: value})) for value in ("anna", "ben"))
     chosen = None if whole else ["b"]
     plan = anna.erase(chosen, dry_run=True)
@@ -167,7 +162,7 @@ def test_earlier_versions_that_belonged_to_an_erased_name_go_with_it(store: Stor
 @pytest.mark.parametrize("name", NAMES)
 def test_versions_are_erased_with_their_owner_even_if_it_has_no_memory_any_more(store: Store, name: str) -> None:
     remember(store, "The cup is Anna's.", "a", **{name: "anna"})
-    move(store, "a", **{name: "ben"})
+    revise(store, "a", **{name: "ben"})
     erased = store.within(Bound(**{name: "anna"})).erase(None)
     assert (erased.removed["memories"], erased.removed["versions"]) == (0, 1)
     assert store.history("a") == []
@@ -179,7 +174,7 @@ def test_an_erasure_leaves_the_versions_of_others_that_have_the_same_name(store:
     """Two users have a session of the same name."""
     for user in ("anna", "ben"):
         remember(store, f"A cup of {user}.", user, user=user, session="monday")
-    move(store, "ben", session="tuesday")
+    revise(store, "ben", session="tuesday")
     store.within(Bound(user="anna")).erase(None)
     assert [memory.session for _, memory in store.history("ben")] == ["monday"]
 
@@ -190,7 +185,7 @@ def test_undo_does_not_reach_what_belongs_to_others_when_an_erasure_removed_the_
     with store.transaction("remember") as transaction:
         for id, user in (("a", "anna"), ("b", "ben")):
             transaction.remember(Memory(f"A cup of {user}.", id=id, user=user, created=NOON))
-    move(store, "a", user="carl")
+    revise(store, "a", user="carl")
     store.within(Bound(user="anna")).erase(None)
     with pytest.raises(StoreError):
         undo(store.within(Bound(user="ben")))

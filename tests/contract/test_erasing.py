@@ -159,12 +159,14 @@ def test_no_file_has_a_byte_of_memories_that_are_erased_by_id(tmp_path: Path) ->
 def test_no_file_has_the_name_or_the_words_of_a_former_owner(tmp_path: Path, name: str, by_id: bool) -> None:
     """A memory belongs to somebody else now, and its earlier version is erased with the one whom it belonged to."""
     with open_mind(tmp_path) as mind:
-        mind.remember("The zanzibar quokka is mine.", id="moved", **{name: OWNER})
-        mind.remember("The capybara.", id="last", **{name: OWNER})
-        mind.edit("moved", text="The cup is here.", **{name: "anna"})
+        owner: dict[str, Any] = {name: OWNER}
+        mind.remember("The zanzibar quokka is mine.", id="moved", **owner)
+        mind.remember("The capybara.", id="last", **owner)
+        other: dict[str, Any] = {name: "anna"}
+        mind.edit("moved", text="The cup is here.", **other)
         vectors = vectors_of(mind, "The zanzibar quokka is mine.", "The capybara.")
         assert len(leftovers(tmp_path, *vectors)) > 4
-        erased = mind.erase("last") if by_id else mind.erase(**{name: OWNER})
+        erased = mind.erase("last") if by_id else mind.erase(**owner)
         assert (erased.removed["memories"], erased.removed["versions"]) == (1, 1)
         assert leftovers(tmp_path, *vectors) == []
         undone = mind.undo(past_erasure=True)

@@ -63,10 +63,12 @@ def test_no_row_and_no_statistic_has_what_was_erased(mind: Mind, database: Datab
 @pytest.mark.parametrize("name", ["collection", "user", "agent", "session"])
 def test_no_row_has_the_name_or_the_words_of_a_former_owner(database: Database, name: str) -> None:
     with recollect.open(database.url, embedder=Embedding(), clock=lambda: NOW) as mind:
-        mind.remember("The zanzibar quokka is mine.", id="moved", **{name: OWNER})
-        mind.remember("The capybara.", id="last", **{name: OWNER})
-        mind.edit("moved", text="The cup is here.", **{name: "anna"})
-        mind.remember("A nautilus.", id="other", user="ben", **({} if name == "user" else {name: "ben"}))
+        owner: dict[str, Any] = {name: OWNER}
+        mind.remember("The zanzibar quokka is mine.", id="moved", **owner)
+        mind.remember("The capybara.", id="last", **owner)
+        other: dict[str, Any] = {name: "anna"}
+        mind.edit("moved", text="The cup is here.", **other)
+        mind.remember("A nautilus.", id="other", user="ben")
         mind.edit("other", text="A shell.")
         assert {"zanzibar", "quokka", "capybara", OWNER} <= found_in_rows(database)
         mind.erase("last")
