@@ -109,6 +109,11 @@ class GlobalOptions:
     def path(self) -> str:
         return self.db_path(self.checked_config)
 
+    @property
+    def is_on_server(self) -> bool:
+        """Is the database a URL, not a file?"""
+        return "://" in self.path
+
     def db_path(self, config: "Config") -> str:
         """The database file: the one given as an option, otherwise the configured one."""
         path = str(config.db or DEFAULT_DB) if self.db is None else self.db
@@ -136,7 +141,7 @@ class GlobalOptions:
 
     def check_db_exists(self) -> None:
         """Only commands that write may create a file. A server says itself what is missing."""
-        if "://" in self.path:
+        if self.is_on_server:
             return
         empty = os.path.isfile(self.path) and os.path.getsize(self.path) == 0
         if empty or not os.path.exists(self.path):
