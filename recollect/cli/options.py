@@ -151,6 +151,14 @@ class GlobalOptions:
                 f"or create one: recollect --db {self.path} remember 'The first memory.'"
             )
 
+    def check_no_server(self) -> None:
+        """Refuse to use a file where the user seems to mean a server."""
+        if os.environ.get("RECOLLECT_URL") and self.db is None:
+            raise InvalidInput(
+                "This command works on a file, not on the server at $RECOLLECT_URL: name the file with --db, or run it "
+                "where RECOLLECT_URL is not set."
+            )
+
     def check_no_collection(self, command: str) -> None:
         """Refuse a bound for a command that works on the whole file."""
         if self.collection is not None:
@@ -162,11 +170,7 @@ class GlobalOptions:
             raise InvalidInput(f"{command} has no bound by user, agent or session: leave out --bound {self.bound[0]}.")
 
     def open(self, *, embed: bool = False, create: bool = False) -> "Mind":
-        if os.environ.get("RECOLLECT_URL") and self.db is None:
-            raise InvalidInput(
-                "This command works on a file, not on the server at $RECOLLECT_URL: name the file with --db, or run it "
-                "where RECOLLECT_URL is not set."
-            )
+        self.check_no_server()
         embedder = self.selected_embedder if embed else None  # other commands leave the vectors as they are
         if not create:
             self.check_db_exists()
