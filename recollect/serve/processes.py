@@ -35,6 +35,7 @@ log = logging.getLogger("recollect.serve")
 OpenServices = Callable[[], AbstractContextManager[Services]]  # called in each worker; it can be pickled
 SWITCH_SECONDS = 0.001  # after which a thread that computes lets another one run
 WRITERS = 2  # threads that write; one of them waits while the other one commits
+CATCH_UP_SECONDS = 0.25  # after a write; where recalls come more often, they read it themselves
 RESTART_SECONDS = 1.0  # before a worker that ended is replaced
 LENGTH = struct.Struct("!Q")
 ACCESS_FIELDS, ANSWER_FIELDS = ([field.name for field in fields(each)] for each in (Access, Answer))
@@ -220,6 +221,7 @@ class WorkerProcesses:
         self._numbers = count()
         self._reading, self._writing = asyncio.Semaphore(self.capacity), asyncio.Semaphore(WRITERS)
         self._jobs: set[asyncio.Task[Answer]] = set()
+        self._catch_up: asyncio.TimerHandle | None = None  # when workers read what was written
         self._catching_up: set[asyncio.Future[Done]] = set()
         self.workers = [WorkerProcess(open_services, threads) for _ in range(workers)]
 
@@ -232,6 +234,8 @@ class WorkerProcesses:
         try:
             yield
         finally:
+            if self._catch_up is not None:
+                self._catch_up.cancel()
             for keeper in keepers:
                 keeper.cancel()
             await asyncio.gather(*keepers, return_exceptions=True)
@@ -271,14 +275,15 @@ class WorkerProcesses:
                     done = await self._choose(read_only).run(job)
                 except WorkerEnded:
                     raise ServerUnavailable("The processes that worked on this ended before they answered.") from None
-        if not read_only:
-            self._let_idle_ones_catch_up()
+        if not read_only and self._catch_up is None:
+            self._catch_up = asyncio.get_running_loop().call_later(CATCH_UP_SECONDS, self._let_idle_ones_catch_up)
         if done.answer is None:
             raise error_from_json(done.error or {})
         return Answer(*done.answer)
 
     def _let_idle_ones_catch_up(self) -> None:
-        """After a write: workers that have nothing to do bring their index up to date, so that no recall has to."""
+        """After writes: workers that have nothing to do bring their index up to date, so that no recall has to."""
+        self._catch_up = None
         for each in self.workers:
             if each.ready and not each.active:
                 task = asyncio.ensure_future(each.run(CatchUp(next(self._numbers))))
