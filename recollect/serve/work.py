@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from recollect.systems.openclaw.search import SearchSettings
 
 MAX_SERVICES = 256  # bounds whose minds are kept open
-TURN_SECONDS = 0.03  # that a read waits for one that does not compute
-MAX_TURN_SECONDS = 0.3  # that it waits for one that does
+TURN_SECONDS = 0.03  # that a read waits for the one before it
 LogMessages = tuple[tuple[int, str], ...]  # (level, text)
 
 
@@ -54,29 +52,17 @@ def turn_of(operation: Operation) -> Iterator[None]:
     """Around an operation and the sending of its answer: threads of one interpreter that compute at once only interrupt
     each other, so reads take turns.
 
-    A read that takes long, or waits for another server, does not keep the next one waiting.
+    A read that takes longer than a moment, or waits for another server, does not keep the next one waiting.
     """
     if operation.long or not operation.read_only:
         yield
         return
-    has_turn = _wait_for_turn()
+    has_turn = _turn.acquire(timeout=TURN_SECONDS)
     try:
         yield
     finally:
         if has_turn:
             _turn.release()
-
-
-def _wait_for_turn() -> bool:
-    """Wait while the interpreter is busy: to compute beside another read would make both of them late."""
-    end = time.monotonic() + MAX_TURN_SECONDS
-    while time.monotonic() < end:
-        before = time.process_time()
-        if _turn.acquire(timeout=TURN_SECONDS):
-            return True
-        if time.process_time() - before < TURN_SECONDS / 2:
-            return False
-    return False
 
 
 class Services:

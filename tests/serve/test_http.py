@@ -7,9 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -375,34 +373,6 @@ def test_a_read_that_takes_long_does_not_keep_others_waiting() -> None:
     with work.turn_of(recall):  # a turn that nobody gave back is not returned twice
         assert work._turn.locked()
     assert not work._turn.locked()
-
-
-def test_a_read_waits_while_another_one_computes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To compute beside it, in the same interpreter, would make both late."""
-    monkeypatch.setattr(work, "MAX_TURN_SECONDS", 60.0)
-    monkeypatch.setattr(work, "TURN_SECONDS", 0.001)
-    times = count()
-    asked = threading.Semaphore(0)
-
-    def process_time() -> float:  # as if the process had been busy since the last call
-        asked.release()
-        return float(next(times))
-
-    monkeypatch.setattr(work, "time", SimpleNamespace(monotonic=time.monotonic, process_time=process_time))
-    recall, order = all_operations()["recall"], list[str]()
-
-    def wait() -> None:
-        with work.turn_of(recall):
-            order.append("second")
-
-    with work.turn_of(recall):
-        thread = threading.Thread(target=wait)
-        thread.start()
-        for _ in range(20):  # it asked many times, and still waits
-            assert asked.acquire(timeout=30)
-        order.append("first")
-    thread.join(30)
-    assert order == ["first", "second"]
 
 
 def test_a_response_does_not_wait_for_the_acknowledgement_of_its_head() -> None:
