@@ -109,6 +109,11 @@ class GlobalOptions:
     def path(self) -> str:
         return self.db_path(self.checked_config)
 
+    @property
+    def is_on_server(self) -> bool:
+        """Is the database a URL, not a file?"""
+        return "://" in self.path
+
     def db_path(self, config: "Config") -> str:
         """The database file: the one given as an option, otherwise the configured one."""
         path = str(config.db or DEFAULT_DB) if self.db is None else self.db
@@ -136,7 +141,7 @@ class GlobalOptions:
 
     def check_db_exists(self) -> None:
         """Only commands that write may create a file. A server says itself what is missing."""
-        if "://" in self.path:
+        if self.is_on_server:
             return
         empty = os.path.isfile(self.path) and os.path.getsize(self.path) == 0
         if empty or not os.path.exists(self.path):
@@ -144,6 +149,14 @@ class GlobalOptions:
             raise StoreError(
                 f"{problem} Give an existing file with --db or RECOLLECT_DB, "
                 f"or create one: recollect --db {self.path} remember 'The first memory.'"
+            )
+
+    def check_no_server(self) -> None:
+        """Refuse to use a file where the user seems to mean a server."""
+        if os.environ.get("RECOLLECT_URL") and self.db is None:
+            raise InvalidInput(
+                "This command works on a file, not on the server at $RECOLLECT_URL: name the file with --db, or run it "
+                "where RECOLLECT_URL is not set."
             )
 
     def check_no_collection(self, command: str) -> None:
@@ -157,11 +170,7 @@ class GlobalOptions:
             raise InvalidInput(f"{command} has no bound by user, agent or session: leave out --bound {self.bound[0]}.")
 
     def open(self, *, embed: bool = False, create: bool = False) -> "Mind":
-        if os.environ.get("RECOLLECT_URL") and self.db is None:
-            raise InvalidInput(
-                "This command works on a file, not on the server at $RECOLLECT_URL: name the file with --db, or run it "
-                "where RECOLLECT_URL is not set."
-            )
+        self.check_no_server()
         embedder = self.selected_embedder if embed else None  # other commands leave the vectors as they are
         if not create:
             self.check_db_exists()
