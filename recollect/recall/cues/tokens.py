@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -79,7 +78,7 @@ class TokensCue:
         """Each word of the query with the similarity of its pieces (across) to the nearest of each row (down)."""
         self._check(run)
         similarity = self._cached_similarity(run, rows)
-        return [(word, similarity[:, pieces]) for word, pieces in join_pieces(run.tokens().tokens)]
+        return [(word, similarity[:, pieces]) for word, pieces in run.tokens().word_tokens()]
 
     def _check(self, run: Run) -> None:
         if not run.embedder_reads_query():
@@ -129,10 +128,7 @@ class TokensCue:
         all_rows = all_rows[np.diff(all_rows, prepend=-1) > 0]
         tokens = run.tokens()
         compared = [
-            at
-            for word, pieces in join_pieces(tokens.tokens)
-            if _has_letters(word)
-            for at in range(pieces.start, pieces.stop)
+            at for word, pieces in tokens.word_tokens() if _has_letters(word) for at in range(pieces.start, pieces.stop)
         ]
         own = np.maximum(token_similarity(tokens.vectors[compared], run.snapshot.token_sketches(all_rows)), 0.0)
         best = own[np.searchsorted(all_rows, rows)]
@@ -165,18 +161,6 @@ class TokensCue:
 
 
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
-
-
-def join_pieces(tokens: Sequence[str]) -> list[tuple[str, slice]]:
-    """The words that the tokens are pieces of, and where the tokens of each are."""
-    words: list[tuple[str, slice]] = []
-    for at, token in enumerate(tokens):
-        if token.startswith("##") and words:
-            word, pieces = words[-1]
-            words[-1] = word + token[2:], slice(pieces.start, at + 1)
-        else:
-            words.append((token, slice(at, at + 1)))
-    return words
 
 
 def _has_letters(word: str) -> bool:

@@ -26,6 +26,7 @@ from recollect.text.classify import (
     mentions_time,
     question_share,
 )
+from recollect.text.framing import asks_for_words_of, frames_only
 from recollect.text.polarity import asks_who
 from recollect.text.statements import confirms
 from recollect.text.words import fold, words
@@ -82,9 +83,12 @@ class SessionScore:
 
 @dataclass(frozen=True, slots=True)
 class SpeakerFactor:
-    """× factor for what other speakers said, when the query names a speaker."""
+    """× factor for what other speakers said, when the query names a speaker; × said where it asks for what that speaker
+    said (“what did Ann say about it?”), and × alone if it asks for nothing more than that."""
 
     factor: float = 0.8
+    said: float = 0.4
+    alone: float = 0.01
     name: str = "speaker"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
@@ -93,8 +97,15 @@ class SpeakerFactor:
         if not named or named.isdisjoint(speakers[at] for at in _first_page(hits).tolist()):
             raise Skip("the query names no speaker")
         others = np.array([speaker != "" and speaker not in named for speaker in speakers])
-        factor = np.where(others, self.factor, 1.0)
+        factor = np.where(others, min(self.factor, self._of_others(run, named)), 1.0)
         return [Rescore(product("after speaker", hits.score, leaf(factor, lambda at: f"said by {speakers[at]!r}")))]
+
+    def _of_others(self, run: Run, named: set[str]) -> float:
+        names, query = {words(speaker)[0] for speaker in named}, run.trace.query
+        if not all(asks_for_words_of(name, query) for name in names):
+            return self.factor
+        rest = " ".join(word for word in words(query) if word not in names)
+        return self.alone if frames_only(rest, run.query.language) else self.said
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ A part is in memory, or mapped from a file of the index; parts of equal size are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from recollect.model.memory import KEYWORD_FIELDS, NUMBER_FIELDS
 from recollect.store.base import Flags, Rows
 from recollect.store.sqlite.context_values import ValueTable
-from recollect.store.sqlite.nearest import HALF_BITS, SCALE, VectorBlock
+from recollect.store.sqlite.nearest import to_float32
 from recollect.store.sqlite.segment_files import ArraySource
 from recollect.store.sqlite.string_table import StringTable, encode
 from recollect.store.text_fields import TEXT_FIELDS
@@ -140,22 +140,7 @@ class Part:
         return np.broadcast_to(column, (self.size,)) if len(column) != self.size else column
 
     def vectors(self, slots: LocalSlots) -> NDArray[np.float32]:
-        return _as_float32(self.arrays.take("vectors", slots))
-
-    def block(self, allowed: Flags, approximate: bool) -> VectorBlock:
-        """What is searched for the nearest vectors."""
-        signs = self.arrays["signs"] if approximate else None
-        return VectorBlock(self.arrays.unverified("vectors"), signs, allowed, partial(self.arrays.verify, "vectors"))
-
-
-def _as_float32(halves: NDArray[np.float16]) -> NDArray[np.float32]:
-    """Finite numbers in float32. Numpy converts them one at a time; moving their bits takes a third of that."""
-    bits = halves.view(f"{halves.dtype.byteorder}i2").astype(np.int32)
-    bits <<= 13
-    bits &= HALF_BITS
-    numbers = bits.view(np.float32)
-    numbers *= np.float32(SCALE)
-    return numbers
+        return to_float32(self.arrays.take("vectors", slots))
 
 
 def sum_lengths(lengths: NDArray[np.uint32]) -> NDArray[np.unsignedinteger[Any]]:

@@ -227,12 +227,9 @@ class SqliteSnapshot:
 
     def nearest(self, vector: NDArray[np.float32], scope: Scope, n: int) -> Proposal:
         views = self._index.views
-        allowed = [
-            part_scope.with_vector(view.part) for part_scope, view in zip(_slot_scope(scope).parts, views, strict=True)
-        ]
-        total = sum(int(np.count_nonzero(flags)) for flags in allowed)
+        blocks = [scope.block(view.part) for scope, view in zip(_slot_scope(scope).parts, views, strict=True)]
+        total = sum(block.count for block in blocks)
         approximate = total > max(self._updater.limits.max_exact, FEW)
-        blocks = [view.part.block(flags, approximate) for view, flags in zip(views, allowed, strict=True)]
         found = zip(nearest(blocks, vector, n, approximate), views, strict=True)
         rows = np.concatenate([NO_ROWS, *(view.part.rows[slots] for slots, view in found)])
         return Proposal(rows, total, approximate)
