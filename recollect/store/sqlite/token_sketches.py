@@ -18,8 +18,8 @@ from recollect.store.sqlite.part import LocalSlots, Part
 from recollect.store.sqlite.versions import ACTIVE
 
 SKETCHES = (  # of ranges of rows: neighbours are beside each other
-    f"SELECT k.row, k.sketch FROM json_each(?1) span CROSS JOIN {{table}} k "
-    f"ON k.row BETWEEN span.value ->> 0 AND span.value ->> 1 AND k.space = ({ACTIVE})"
+    f"SELECT k.row, k.sketch FROM json_each(?1) chosen CROSS JOIN {{table}} k "
+    f"ON k.row BETWEEN chosen.value ->> 0 AND chosen.value ->> 1 AND k.space = ({ACTIVE})"
 )
 
 
