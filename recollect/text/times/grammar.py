@@ -89,15 +89,29 @@ class Grammar:
     future: str
     planned_for: str  # before a time that is planned: “booked for”
     habit: str
+    agreed: str = NEVER  # in the past for a time to come: “promised to call”
+    arranged: str = NEVER  # before it takes place: “registered for”; the time may be that of either
     past_after: str = ""  # of the past after a time, if not the same
     between_after: str = NEVER  # after a range, where a language says “between” there
-    verb_final: bool = False  # a participle after the time says more than the verb before it
+    verb_final: bool = False  # a participle after the time says more than the verb before it,
+    to_be_done: str = NEVER  # unless this does: “wird geliefert”
 
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
     """Compiled when first needed: all patterns together would take a tenth of a second."""
     return re.compile(pattern, re.IGNORECASE)
+
+
+@cache
+def compiled_for_lower_case(pattern: str) -> re.Pattern[str]:
+    """Finds in a lower-cased ASCII text what ``compiled`` finds in the text, in half of the time."""
+    return re.compile(_UPPER_CASE.sub(lambda match: match["letter"].lower() if match["letter"] else match[0], pattern))
+
+
+_UPPER_CASE = re.compile(
+    r"\\.|\(\?P|(?P<letter>[A-Z])"
+)  # \W and (?P<name>…) mean something else than \w and (?p<name>…)
 
 
 def search(pattern: str, text: str) -> re.Match[str] | None:
