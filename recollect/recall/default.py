@@ -34,6 +34,7 @@ from recollect.recall.stages import (
     ContinuedConversation,
     Contradictions,
     Coverage,
+    OrderFactor,
     PolarityFactor,
     RecencyFactor,
     RecordUse,
@@ -45,7 +46,7 @@ from recollect.recall.stages import (
     StatementTime,
     StatusFactor,
 )
-from recollect.recall.times import ChronologicalOrder, TimeCue, TimeFactor, TimeFirst, TimeReader
+from recollect.recall.times import ChronologicalOrder, PredecessorReader, TimeCue, TimeFactor, TimeFirst, TimeReader
 
 HISTORY_WEIGHT = 0.6  # of the history cue, in addition to the others
 PAGE = 50  # candidates of a cue; the first page is the same for every k
@@ -74,6 +75,7 @@ def default(
             ListQuestion(),
             Spelling(),
             TimeReader(),
+            PredecessorReader(),
             ContentWords(),
             CompoundParts(),
             RelatedWords(),
@@ -111,6 +113,7 @@ def default(
             SessionScore(check.fraction(session, "session")),
             ContinuedConversation(check.fraction(resuming, "resuming")),
             RecencyFactor(share=check.fraction(recency, "recency"), half_life=30),
+            OrderFactor(),
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
             ConfidenceStrengthFactor(),
             RelatedNames(),

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from recollect.model.validation import from_micros, micros
-from recollect.recall.bm25 import search
-from recollect.recall.cues.words import WordsCue
+from recollect.recall.bm25 import Bm25Query, search
+from recollect.recall.cues.words import ALL_FIELDS, WordsCue
 from recollect.recall.expressions import Expression, leaf, product
 from recollect.recall.hits import Candidates, HitOperation, Hits, Reorder, Rescore
 from recollect.recall.ordering import ordered
@@ -21,7 +21,7 @@ from recollect.recall.recipe import Cue, CuePlan, Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import nearest
 from recollect.recall.stages.factors import DAY
-from recollect.store.base import Flags, Floats, Rows, Scope
+from recollect.store.base import Flags, Floats, Rows, Scope, Term
 from recollect.store.told_times import Interval, as_intervals, tells_of
 from recollect.text.classify import SENTENCE, asks_about_assistant
 from recollect.text.framing import asks_what_was_said, frames_only
@@ -30,6 +30,7 @@ from recollect.text.question_time import (
     asks_about_plan,
     asks_for_advice,
     asks_for_past_state,
+    find_predecessor,
     in_present_tense,
     is_statement,
 )
@@ -87,6 +88,37 @@ class TimeReader:
         if len(sentences) > self.long:
             questions = questions[-1:]
         return questions or [(start, end) for start, end, sentence in sentences if not is_statement(sentence)]
+
+
+@dataclass(frozen=True, slots=True)
+class PredecessorReader:
+    """Reads “before the Volvo” as the time before the first memory that has this name, and takes it out of the query:
+    what came before it is found by the rest of the question, and need not have the name.
+
+    That is when the memory was written, or what it tells of. Where no memory, or the oldest one, has the name, it tells
+    no time.
+    """
+
+    most: int = 50  # memories with the name that are looked at
+
+    def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
+        found = None if query.times else find_predecessor(query.text, query.language)
+        if found is None:
+            return query
+        name, phrase = found
+        terms = tuple(Term(word, language=query.language) for word in dict.fromkeys(words(name)))
+        rows = search(run.snapshot, run.scope, Bm25Query(terms, ALL_FIELDS, require_all=True), self.most).rows
+        created = run.snapshot.numbers("created", rows)
+        if not len(rows) or np.isnan(created).all():
+            return query
+        first = int(np.nanargmin(created))
+        (told,) = run.snapshot.told_times(rows[first : first + 1])
+        began = min((start for start, _ in told if start > -np.inf), default=np.inf)
+        span = TimeSpan(None, from_micros(int(min(created[first], began))))
+        if not run.snapshot.during(as_intervals((span,)), run.scope, False).count:
+            return query
+        run.log("time", f"“{phrase}”: {format_span(span)}")
+        return replace(query, text=" ".join(query.text.replace(phrase, " ", 1).split()), times=(span,))
 
 
 def _without(times: Sequence[TimeExpression], text: str) -> str:

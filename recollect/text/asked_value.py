@@ -51,7 +51,7 @@ OTHER_UNIT = (
 )
 AMOUNT = lazy_pattern(
     rf"(?:{CURRENCY})\s?\d|\d\s?(?:{CURRENCY})"
-    rf"|(?<![\w.,:/-])(?!(?:19|20)\d\d\b)(?:{FIGURE})(?![\w-]|[.,:/]\d|\.?\s?(?:{OTHER_UNIT}))"
+    rf"|(?<![A-Za-z\d_.,:/-])(?!(?:19|20)\d\d\b)(?:{FIGURE})(?![\w-]|[.,:/]\d|\.?\s?(?:{OTHER_UNIT}))"
     r"|[一二三四五六七八九十百千万两兩](?:[块塊元欧歐百千万])|[百千万][一二三四五六七八九]"
     r"|\b(?:hundred|thousand|million|grand|hundert|tausend|million(?:en)?|for free|free of charge|nothing|gratis|"
     r"kostenlos|umsonst)\b|免费|免費",

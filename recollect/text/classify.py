@@ -32,8 +32,8 @@ MAX_LOOKUP_WORDS = 4
 SENTENCE = lazy_pattern(r"[^.!?。！？\n]+[.!?。！？]*")
 TIME_WORD = lazy_pattern(
     r"\b(?:yesterday|today|tomorrow|tonight|ago|last|next|recently|since|weekends?|weeks?|months?|years?|mornings?|"
-    r"evenings?|nights?|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|"
-    r"september|october|november|december|(?:19|20)\d\d|"
+    r"evenings?|nights?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|half past|o'clock|january|february|"
+    r"march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d|\d{1,2}(?::\d\d| ?[ap]m)|"
     r"(?:vor)?gestern|heute|(?:über)?morgen|(?:letzt|nächst|vorig)e[nmrs]?|neulich|kürzlich|seit|wochen(?:ende)?|woche|"
     r"monate?n?|jahre?n?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?|sonnabends?|jänner|januar|februar|märz|mai|"
     r"juni|juli|oktober|dezember|um \d{1,2} uhr|"
@@ -195,6 +195,22 @@ def asks_about_past(text: str, language: str = "en") -> bool:
     [True, False]
     """
     return ASKS_ABOUT_PAST.get(language, ASKS_ABOUT_PAST["en"]).search(text) is not None
+
+
+# What was written down is a repetition: “which dose did you note?”
+NOTED = lazy_pattern(
+    r"\b(?:not(?:e|ed)|record(?:ed)?|confirm(?:ed)?|wr(?:ite|ote) down|repeat(?:ed)?|notiert|bestätigt|"
+    r"aufgeschrieben)\b|记下|記下|记录|確認|确认",
+    re.IGNORECASE,
+)
+
+
+def asks_what_was_noted(question: str) -> bool:
+    """
+    >>> [asks_what_was_noted(each) for each in ("Which dose did you note?", "Which dose did you suggest?")]
+    [True, False]
+    """
+    return NOTED.search(question) is not None
 
 
 def is_message(text: str, language: str = "en", min_statements: int = 3) -> bool:

@@ -65,6 +65,11 @@ COMPARISON = lazy_pattern(
 )
 # “Have I ever been there before?” asks for any, not for an earlier one.
 EVER = lazy_pattern(r"\bever\b|\b(?:jemals|schon (?:ein)?mal)\b|曾经.*[吗嗎]|曾經.*嗎")
+# “Who is Solveig?” asks for what introduces her, not for the newest about her.
+WHO_IS_NAME = lazy_pattern(
+    r"^\W*(?:[Aa]nd |[Ss]o |[Uu]nd )?(?:[Ww]ho(?:['’]s| is| was)|[Ww]er (?:ist|war)) "
+    r"(?:(?:Mr|Mrs|Ms|Dr|Herr|Frau)\.? )?[A-ZÄÖÜ][\w’'-]+(?: [A-ZÄÖÜ][\w’'-]+){0,2}\W*$|^\W*\S{1,6}是谁\W*$"
+)
 # The first finite verb of an English question gives its tense; "have" and "has" begin a perfect.
 AUXILIARY = lazy_pattern(
     r"\b(?:(?P<present>is|isn|are|aren|am|do|don|does|doesn|can|(?-i:may)|must|should|will)|"
@@ -97,11 +102,11 @@ def question_time(question: str) -> QuestionTime:
     """
     >>> [question_time(each) for each in ("Where do I live?", "Where did I live before?", "What was my first job?")]
     ['now', 'before', 'first']
-    >>> question_time("Where did we eat in Rome?")
-    ''
+    >>> [question_time(each) for each in ("Where did we eat in Rome?", "Who is Ida Brandt?", "Who is my boss?")]
+    ['', '', 'now']
     """
     text = question[:MAX_CHARACTERS].lower()
-    if COMPARISON.search(text) or EVER.search(text):
+    if COMPARISON.search(text) or EVER.search(text) or WHO_IS_NAME.search(question[:MAX_CHARACTERS]):
         return ""
     for pattern, time in ((FIRST, "first"), (LAST, "last"), (BEFORE, "before"), (NOW, "now"), (CHANGED, "last")):
         if pattern.search(text):
@@ -131,6 +136,41 @@ def order_words(question: str) -> frozenset[str]:
         return frozenset()
     found = [match[0] for pattern in (FIRST, LAST, CHANGED) for match in pattern.finditer(text)]
     return frozenset(word for word in present if any(word in each for each in found))
+
+
+# “What did I drive before the Volvo?”, “Welches Auto hatten wir vor der Zoe?”: what a thing or a person came in place
+# of. It has a name, so that “before the meeting” stays an event.
+PREDECESSOR = {
+    "en": lazy_pattern(
+        r"^\W*(?i:(?:and|so) )?(?i:what|which|who|whose|where|how)\b.{1,150}?(?P<phrase>\b"
+        r"(?i:before|prior to) "
+        r"(?:(?:the|my|our|his|her|their) )?(?:(?:new|current|present) )?"
+        r"(?P<name>[A-Z][\w’'&-]*(?: [A-Z\d][\w’'&-]*){0,3}))\s*(?=[?.,!]|and\b|$)"
+    ),
+    "de": lazy_pattern(
+        r"^\W*(?i:und )?(?i:mit |bei |von )?(?i:we[rmn]|wo|womit|welche[mnrs]?|was für|was (?:hatten?|fuhren?))\b"
+        r".{1,150}?(?P<phrase>\bvor (?:(?:dem|der|meine[mr]|unsere[mr]|seine[mr]|ihre[mr]) )?(?:(?:neuen|jetzigen) )?"
+        r"(?P<name>[A-ZÄÖÜ][\w-]*(?: [A-ZÄÖÜ\d][\w-]*){0,3}))"
+    ),
+    "zh": lazy_pattern(
+        r"^\W*在?(?P<phrase>(?P<name>[A-Za-z][\w-]*?(?: [A-Za-z\d-]+){0,3})(?:之前|以前))"
+        r"(?=.*(?:谁|誰|哪|什么|什麼|啥))",
+        re.ASCII,
+    ),
+}
+
+
+def find_predecessor(question: str, language: str = "en") -> tuple[str, str] | None:
+    """The name before which something was, and the phrase that says so.
+
+    >>> find_predecessor("What did I drive before the Volvo?"), find_predecessor("What did I eat before the race?")
+    (('Volvo', 'before the Volvo'), None)
+    >>> find_predecessor("Welches Auto hatten wir vor der Zoe?", "de")
+    ('Zoe', 'vor der Zoe')
+    """
+    pattern = PREDECESSOR.get(language)
+    match = pattern.search(question[:MAX_CHARACTERS]) if pattern else None
+    return (match["name"], match["phrase"]) if match else None
 
 
 # A sentence that is no statement although it has no question mark: a request, or a question word at its beginning.

@@ -10,7 +10,7 @@ from recollect.recall.stages.conversation import (
     SpeakerFactor,
 )
 from recollect.recall.stages.coverage import Coverage
-from recollect.recall.stages.factors import ConditionalStage, RecencyFactor, RecordUse, StatusFactor
+from recollect.recall.stages.factors import ConditionalStage, OrderFactor, RecencyFactor, RecordUse, StatusFactor
 from recollect.recall.stages.links import ConfidenceStrengthFactor, Contradictions, RelatedNames, SpreadingActivation
 from recollect.recall.stages.polarity import PolarityFactor
 from recollect.recall.stages.statements import StatementTime
@@ -24,6 +24,7 @@ __all__ = [
     "ContinuedConversation",
     "Contradictions",
     "Coverage",
+    "OrderFactor",
     "PolarityFactor",
     "RecencyFactor",
     "RecordUse",

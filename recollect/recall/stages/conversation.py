@@ -4,7 +4,7 @@ of the conversation."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from recollect.model.validation import micros
 from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import Add, HitOperation, Hits, Rescore
+from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.run import Run, Skip
 from recollect.recall.stages.factors import DAY
 from recollect.store.base import Rows
+from recollect.text.asked_value import asked_value
 from recollect.text.classify import (
     asks_about_assistant,
     asks_how_much,
+    asks_what_was_noted,
     asks_when,
     is_message,
     mentions_number,
@@ -212,10 +215,11 @@ class AnswerLikelihood:
 
     Between people: × (1 − asking × the share of the text that is questions); requests to an assistant stay as they
     are. Where the query asks for a time, × (1 − timeless) for a text that names none; where it asks for an amount,
-    × (1 − numberless) for a text without a number; where it asks who, × (1 − nobody) for a text without a name, a
-    pronoun or a relative (in English, where names have capital letters and nouns have not). Where it asks what an
-    assistant advised, a turn of fewer than ``full`` words is more likely a confirmation: × (1 − brief × the missing
-    share of these words).
+    × (1 − numberless) for a text without a number, or without one of money or an age, if that is asked for; where it
+    asks who, × (1 − nobody) for a text without a name, a pronoun or a relative (in English, where names have capital
+    letters and nouns have not). Where it asks what an assistant advised, a turn of fewer than ``full`` words is more
+    likely a confirmation: × (1 − brief × the missing share of these words), and × (1 − echo) for one of fewer than
+    ``echo_words`` that repeats a value or a name of the turn before it, unless it asks what was noted.
     """
 
     asking: float = 0.4
@@ -223,19 +227,22 @@ class AnswerLikelihood:
     numberless: float = 0.2
     nobody: float = 0.2
     brief: float = 0.5
-    full: int = 12  # words
+    full: int = 20  # words
+    echo: float = 0.5
+    echo_words: int = 20
     head: int = 40
     name: str = "answering"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         head = hits.keys[: self.head]
         people = [bool(speaker) for speaker in run.snapshot.strings("speaker", head)]
-        when, amount = asks_when(run.query.text), asks_how_much(run.query.text)
+        when, has_amount = asks_when(run.query.text), _form_of_amount(run.query)
         advice = asks_about_assistant(run.trace.query)
         who = run.query.language == "en" and asks_who(run.trace.query)
-        if not when and not amount and not advice and not who and not any(people):
+        if not when and has_amount is None and not advice and not who and not any(people):
             raise Skip("no candidate has a speaker, and the query asks for no time, amount or person")
         replies = _are_assistants(run, head) & advice
+        before = {} if asks_what_was_noted(run.trace.query) else _turns_before(run, head, replies)
         factor, reasons = np.ones(len(hits)), {}
         for at, (text, person, reply) in enumerate(zip(run.texts(head), people, replies.tolist(), strict=True)):
             parts = []
@@ -243,12 +250,15 @@ class AnswerLikelihood:
                 parts.append((1 - self.asking * questions, f"{questions:.0%} of the text are questions"))
             if when and not mentions_time(text):
                 parts.append((1 - self.timeless, "the text names no time"))
-            if amount and not mentions_number(text):
-                parts.append((1 - self.numberless, "the text has no number"))
+            if has_amount is not None and not has_amount(text):
+                parts.append((1 - self.numberless, "the text has no such number"))
             if who and not mentions_person(text):
                 parts.append((1 - self.nobody, "the text names nobody"))
-            if reply and (length := len(words(text, whole=True))) < self.full:
-                parts.append((1 - self.brief * (1 - length / self.full), f"a reply of {length} words"))
+            if reply and (length := len(words(text, whole=True))) < self.echo_words:
+                if length < self.full:
+                    parts.append((1 - self.brief * (1 - length / self.full), f"a reply of {length} words"))
+                if at in before and confirms(text, before[at]):
+                    parts.append((1 - self.echo, "repeats what it replies to"))
             if parts:
                 factor[at] = math.prod(share for share, _ in parts)
                 reasons[at] = ", ".join(reason for _, reason in parts)
@@ -258,6 +268,22 @@ class AnswerLikelihood:
             return reasons.get(at, can_be)
 
         return [Rescore(product("after answering", hits.score, leaf(factor, label)))]
+
+
+def _form_of_amount(query: ParsedQuery) -> Callable[[str], bool] | None:
+    """Whether a text has an amount of the kind that a query asks for; None if it asks for none."""
+    if not asks_how_much(query.text):
+        return None
+    asked = asked_value(query.text, query.language)
+    return asked.may_be_in if asked is not None and asked.is_figure else mentions_number
+
+
+def _turns_before(run: Run, rows: Rows, replies: NDArray[np.bool_]) -> dict[int, str]:
+    """By place of a reply: the text of the turn that it replies to."""
+    places = np.flatnonzero(replies)
+    before = run.snapshot.neighbours(rows[places], 1)[:, 0] if len(places) else np.empty(0, dtype=np.int64)
+    known = before >= 0
+    return dict(zip(places[known].tolist(), run.texts(before[known]), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

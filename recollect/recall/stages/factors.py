@@ -40,6 +40,32 @@ class RecencyFactor:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderFactor:
+    """For a query for the first of something or an earlier one: × (1 − share × its place in time), from 0 for the
+    oldest of the first ``head`` hits to 1 for the newest. For the last of something the other way round.
+
+    Of several that match the query alike, such as three tools that were bought, it prefers the one that is asked for.
+    """
+
+    share: float = 0.3
+    head: int = 40
+    name: str = "order"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        time = question_time(run.query.repeats or run.trace.query)
+        if time not in ("first", "before", "last") or run.query.times:
+            raise Skip("the query does not ask for the first, the last or an earlier one")
+        created = run.snapshot.numbers("created", hits.keys)
+        head = created[: self.head]
+        oldest, newest = np.fmin.reduce(head), np.fmax.reduce(head)
+        if not newest > oldest:
+            raise Skip("the first hits are of the same time")
+        place = np.nan_to_num(np.clip((created - oldest) / (newest - oldest), 0.0, 1.0))  # 0 where it is unknown
+        factor = 1 - self.share * (1 - place if time == "last" else place)
+        return [Rescore(product("after order", hits.score, leaf(factor, f"asked for: {time}")))]
+
+
+@dataclass(frozen=True, slots=True)
 class StatusFactor:
     """× a factor for memories that are superseded or contradicted at the moment of the query.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -16,12 +16,14 @@ from recollect.recall.run import Run, Skip
 from recollect.recall.statements import Difference, Statements
 from recollect.store.base import Floats, Rows, Term
 from recollect.store.told_times import as_intervals
-from recollect.text.classify import asks_about_assistant, is_message
+from recollect.text.asked_value import asked_value
+from recollect.text.classify import asks_about_assistant, asks_when, is_message, mentions_time
 from recollect.text.entity_names import MAX_NAME_CHARACTERS, find_names
+from recollect.text.polarity import asks_for_negative, is_negative
 from recollect.text.question_kinds import OPINION_WORDS, asks_for_opinion
 from recollect.text.question_time import QuestionTime, asks_for_past_state, question_time
 from recollect.text.residence import ResidenceQuestion, residence_question
-from recollect.text.statements import number_formats
+from recollect.text.statements import is_opinion, number_formats
 from recollect.text.words import words
 
 MAX_QUOTE = 80  # characters of a text in a note
@@ -31,12 +33,13 @@ MAX_QUOTE = 80  # characters of a text in a note
 class StatementTime:
     """Among the best hits that state the same thing, gives the one of the time that the query asks for the best score.
 
-    The best hit and those that state the same thing as it (``recall/statements.py``) are a group. A query about the
-    present gets the newest of them, one about the past (“before”, “old”) the one before the newest, “first” the
-    oldest. The others keep their scores. A statement that was corrected is never chosen, its correction is. Queries
-    that name a date, and those about an event (in the past tense), are not about the newest statement: nothing is
-    moved. A question for an opinion has as its group what matches the same words of it; a question for where somebody
-    lives all statements of that, however they are worded (``text/residence.py``).
+    The best hit that can be an answer (it has an amount where one is asked for) and those that state the same thing
+    as it (``recall/statements.py``) are a group. A query about the present gets the newest of them, one about the past
+    (“before”, “old”) the one before the newest, “first” the oldest. The others keep their scores. A statement that was
+    corrected is never chosen, its correction is. Queries that name a date, and those about an event (in the past
+    tense), are not about the newest statement: nothing is moved. A question for an opinion has as its group what
+    matches the same words of it; a question for where somebody lives all statements of that, however they are worded
+    (``text/residence.py``).
     """
 
     head: int = 40
@@ -74,6 +77,9 @@ class StatementTime:
         else:
             members = self._same_statements(run, rows, scores, statements, time)
             best = float(scores[members].max())
+            (top,) = statements.best(scores)
+            if time and best >= self.leading * scores[top] and not _form_of_answer(run)(statements.texts[top]):
+                best = float(scores[top])  # what cannot be the answer does not stay before it
         if during:
             members = _until(statements, members, *during[0], lasts)
         return self._lift(run, hits, first, statements, members, time or "now", best)
@@ -82,7 +88,9 @@ class StatementTime:
         self, run: Run, keys: Rows, scores: Floats, statements: Statements, time: QuestionTime
     ) -> list[int]:
         """The best statement, those that state the same thing, and corrections of any of them."""
-        leaders = statements.best(scores, self.leading, self.leaders)
+        able = np.array([_form_of_answer(run)(text) for text in statements.texts], dtype=np.bool_)
+        leading = np.where(able, scores, 0.0) if time and able.any() else scores
+        leaders = statements.best(leading, self.leading, self.leaders)
         if not leaders:
             raise Skip("no candidate is a statement")
         for leader in leaders:
@@ -103,6 +111,7 @@ class StatementTime:
         self, run: Run, keys: Rows, scores: Floats, statements: Statements, leader: int, time: QuestionTime
     ) -> Iterator[int]:
         opinion = time == "now" and asks_for_opinion(run.query.repeats or run.trace.query)
+        answers = _form_of_answer(run)
         names = statements.name_words(leader).difference(run.query.words)
         formats, lowest = number_formats(statements.texts[leader]), min(self.ratios.values())
         for at, share in enumerate((scores / scores[leader]).tolist()):
@@ -120,6 +129,8 @@ class StatementTime:
             )
             other = opinion and share >= self.opinion and statements.may_differ(at, leader)
             other = other and not statements.other_subject(at, leader)
+            other = other and (is_opinion(statements.texts[at]) or not is_opinion(statements.texts[leader]))
+            same = same and (difference == "end" or answers(statements.texts[at]))
             if at != leader and (same or (other and _same_terms(run, keys[[leader, at]]))):
                 yield at
 
@@ -204,6 +215,21 @@ def _about_the_same(run: Run, statements: Statements, keys: Rows, at: int, leade
         statements.nearness[at, leader] >= statements.very_near
         and _has_words_of(run, keys[[leader, at]], run.query.terms)
     )
+
+
+def _form_of_answer(run: Run) -> Callable[[str], bool]:
+    """Whether a text has what the query asks for: an amount, an age, a time, what is not so; any text where
+    that is not known.
+
+    “Four loads came today” is no newer statement of what a load costs.
+    """
+    question = run.query.repeats or run.trace.query
+    asked = asked_value(question, run.query.language)
+    if asked is not None and asked.is_figure:
+        return asked.may_be_in
+    if asks_for_negative(question):
+        return is_negative
+    return mentions_time if asks_when(question) else lambda text: True
 
 
 def _has_words_of(run: Run, rows: Rows, terms: Sequence[Term]) -> bool:
