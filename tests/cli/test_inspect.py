@@ -186,7 +186,7 @@ def test_conflicts_lists_pairs_with_their_reason_and_what_to_do(recollect: Comma
     older = keep("My locker is number 27.", "--session", "monday", "--position", "0", "--created", "2025-01-01T10:00")
     newer = keep("Sorry, 31.", "--session", "monday", "--position", "1", "--created", "2025-01-01T10:02")
     shown = recollect("conflicts").out
-    for part in (older, newer, "My locker is number 27.", "corrects what was said", "supersede OLDER NEWER"):
+    for part in (older, newer, "My locker is number 27.", "corrects what was said", f"supersede {older} {newer}"):
         assert part in shown
     (pair,) = recollect("conflicts", "--json").json
     assert (pair["older"]["id"], pair["newer"]["id"], pair["rule"]) == (older, newer, "correction")

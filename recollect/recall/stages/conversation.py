@@ -93,7 +93,8 @@ class SpeakerFactor:
             raise Skip("the query names no speaker")
         others = np.array([speaker != "" and speaker not in named for speaker in speakers])
         factor = np.where(others, self.factor, 1.0)
-        return [Rescore(product("after speaker", hits.score, leaf(factor, lambda at: f"said by {speakers[at]!r}")))]
+        said = leaf(factor, lambda at: f"said by {speakers[at]!r}").tag("reason", "it was")
+        return [Rescore(product("after speaker", hits.score, said))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,14 +236,14 @@ class AnswerLikelihood:
             if who and not mentions_person(text):
                 parts.append((1 - self.nobody, "the text names nobody"))
             if reply and (length := len(words(text, whole=True))) < self.full:
-                parts.append((1 - self.brief * (1 - length / self.full), f"a reply of {length} words"))
+                parts.append((1 - self.brief * (1 - length / self.full), f"it is a reply of {length} words"))
             factor[at] = math.prod(share for share, _ in parts)
             reasons[at] = ", ".join(reason for _, reason in parts) or "the text can be an answer"
 
         def label(at: int) -> str:
             return reasons.get(at, f"not among the first {self.head}")
 
-        return [Rescore(product("after answering", hits.score, leaf(factor, label)))]
+        return [Rescore(product("after answering", hits.score, leaf(factor, label).tag("reason", "")))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +281,8 @@ class ContinuedConversation:
         def place(at: int) -> str:
             return f"{follow[at]} of the next {self.reach} follow in its session" if in_session[at] else "no session"
 
-        return [Rescore(product("after resuming", hits.score, leaf(near, time), leaf(end, place)))]
+        near_, end_ = leaf(near, time).tag("reason", "it is"), leaf(end, place).tag("reason", "")
+        return [Rescore(product("after resuming", hits.score, near_, end_))]
 
 
 def _first_page(hits: Hits) -> NDArray[np.int64]:
