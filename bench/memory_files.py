@@ -6,6 +6,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -18,7 +19,7 @@ import recollect
 from bench import datasets
 from bench.datasets import BEGINNING, Dataset
 from recollect.embed.base import TokenVectors
-from recollect.embed.local import LocalEmbedder
+from recollect.embed.local import LocalEmbedder, LocalEmbedderV2
 from recollect.mind import Mind
 from recollect.model.limits import changed_limits
 
@@ -31,13 +32,13 @@ VECTORS = "a03845cda529"  # names the cache of token vectors; another one when t
 
 
 class CachedLocalEmbedder(LocalEmbedder):
-    """The local embedder with a cache on disk.
+    """The local embedder with a cache on disk, of the English that the model reads: another glossary needs no other.
 
     Token vectors are stored as float16, which is precise enough for sketches and sums of cosines.
     """
 
     def __init__(self, cache: Path) -> None:
-        self._lock = Lock()
+        self._lock, self._model = Lock(), LocalEmbedderV2()
         self._file = apsw.Connection(str(cache / f"tokens-{VECTORS}.db"))
         self._file.set_busy_timeout(60_000)
         self._file.pragma("journal_mode", "wal")
@@ -49,12 +50,16 @@ class CachedLocalEmbedder(LocalEmbedder):
         return np.stack([np.frombuffer(whole, dtype=np.float32) for (whole,) in self._texts(texts, "whole")])
 
     def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
-        return [_tokens(*row) for row in self._texts(texts, "whole, tokens, vectors")]
+        made = [_tokens(*row) for row in self._texts(texts, "whole, tokens, vectors")]
+        return [
+            each if (words := self.words_of(text)) is None else replace(each, words=words)
+            for text, each in zip(texts, made, strict=True)
+        ]
 
     def _texts(self, texts: Sequence[str], columns: str) -> list[tuple[Any, ...]]:
         """The rows of these texts; missing ones are computed. Some recipes call from another thread."""
         with self._lock:
-            return self._rows(texts, columns)
+            return self._rows(self.english(texts), columns)
 
     def _rows(self, texts: Sequence[str], columns: str) -> list[tuple[Any, ...]]:
         keys = [hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest() for text in texts]
@@ -62,7 +67,7 @@ class CachedLocalEmbedder(LocalEmbedder):
         missing = [at for at, key in enumerate(keys) if self._file.execute(fetch, (key,)).fetchone() is None]
         for start in range(0, len(missing), BATCH):
             part = missing[start : start + BATCH]
-            made = super().token_vectors([texts[at] for at in part])
+            made = self._model.token_vectors([texts[at] for at in part])
             rows = [
                 (keys[at], each.text_vector.tobytes(), " ".join(each.tokens), each.vectors.astype(np.float16).tobytes())
                 for at, each in zip(part, made, strict=True)

@@ -421,15 +421,15 @@ def _options(
     from recollect.recall.history import as_turns
 
     if isinstance(tz, tzinfo) and not hasattr(tz, "key"):  # an offset without a name: the moment has it
-        moment = check.moment(datetime.now(UTC) if now is None else now, "now")
+        moment = check.moment(datetime.now(UTC) if now is None else now, "now", tz)
         now, tz = moment.astimezone(tz), None
     turns = [{"role": turn.role, "text": turn.text} for turn in as_turns(history)]
     return {
         "recipe": recipe,
         "filter": _filter(filter),
-        "as_of": None if as_of is None else check.moment(as_of, "as_of").isoformat(),
+        "as_of": _date(as_of, "as_of"),  # without a time zone it is in the server's
         "history": turns or None,
-        "now": now.isoformat() if isinstance(now, datetime) else _date(now),
+        "now": _date(now, "now"),
         "tz": None if tz is None else str(tz),
         "settings": _plain(settings) or None,
     }
@@ -479,8 +479,10 @@ def _memory(shown: JsonObject) -> Memory:
     return memory_from_json(shown)
 
 
-def _date(when: str | float | int | None) -> str | None:
-    return when if when is None or isinstance(when, str) else check.moment(when, "now").isoformat()
+def _date(when: When | None, name: str) -> str | None:
+    if isinstance(when, datetime):
+        return when.isoformat()
+    return when if when is None or isinstance(when, str) else check.moment(when, name).isoformat()
 
 
 def _moment(text: str) -> datetime:

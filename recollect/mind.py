@@ -29,7 +29,8 @@ from recollect.model import (
     make_edge,
     make_memory,
 )
-from recollect.model.memory import with_id_and_times
+from recollect.model.memory import check_fields, with_id_and_times
+from recollect.model.zones import machine_zone
 from recollect.protocols import ClosedOnExit
 from recollect.store.retrying import retried, retry
 
@@ -118,7 +119,8 @@ class Mind(ClosedOnExit):
         """``store`` is an open store to use instead of a file; the mind does not close it.
 
         ``tz`` is the time zone in which days begin, such as "America/New_York": the days that a memory tells of
-        (“yesterday”) and, unless a call names another zone, those of a query. By default it is UTC.
+        (“yesterday”) and, unless a call names another zone, those of a query. Dates and times that name no zone
+        are in it, too. By default it is that of this machine.
 
         ``recipe_settings`` are settings of recipes for all calls, as ``{"abmind": {"notes": "diary"}}``; those of a
         call win.
@@ -137,7 +139,8 @@ class Mind(ClosedOnExit):
         from recollect.ingest.writer import Writer
         from recollect.store.base import Bound, Space, check_space
 
-        self.clock: Clock = _checked_clock(clock, tz)
+        self.zone = _zone(tz)  # in which days begin, and of dates that name none
+        self.clock: Clock = _checked_clock(clock, self.zone)
         check.choice(secrets, "secrets", POLICIES)
         self.choice = choose_embedder(embedder)
         self._temporary_folder: str | None = None
@@ -264,6 +267,7 @@ class Mind(ClosedOnExit):
         """
         (full_id,) = self._store.resolve([id])
         fields: dict[str, Any] = {**changes} if text is None else {"text": text, **changes}
+        fields = check_fields(fields, self.zone)
         self._writer.edit(full_id, fields, expected)
         return self.show(full_id)
 
@@ -346,6 +350,8 @@ class Mind(ClosedOnExit):
         unknown = [name for name in owner if name not in RELATION_FIELDS]
         if unknown:
             raise InvalidInput(f"relate has no argument {unknown[0]!r}; it has: {', '.join(RELATION_FIELDS)}.")
+        if owner.get("created") is not None:
+            owner["created"] = check.moment(owner["created"], "created", self.zone)
         owner = {"collection": "main", **self._relation_bound(), **owner}
         edge = entity_edge_from_json(
             {"subject": subject, "relation": relation, "object": object, "weight": weight, **owner}
@@ -656,7 +662,7 @@ class Mind(ClosedOnExit):
 
         summariser = None if summarise is None else Summariser(summarise, deadline)
         active = [memory for memory in reversed(self.list(filter)) if memory.status == "active"]
-        return write_notes(Path(folder), make_notes(active, period, summariser), self.bound.values)
+        return write_notes(Path(folder), make_notes(active, period, summariser, self.zone), self.bound.values)
 
     def consolidate_session(
         self, session: str, *, summarise: Summarise | ChatModel | str | None = None, deadline: float = 120.0
@@ -721,7 +727,7 @@ class Mind(ClosedOnExit):
         """Write Markdown pages by session, topic or day; ``force`` overwrites files that others wrote or edited."""
         from recollect.upkeep.export import write_pages
 
-        return write_pages(folder, self.list(filter), force)
+        return write_pages(folder, self.list(filter), force, self.zone)
 
     def import_(self, records: Iterable[Mapping[str, Any]], *, progress: ImportProgress | None = None) -> WriteSummary:
         """Import what ``export`` returned, or plain ``{"text": …}`` objects: all of them, or none."""
@@ -731,7 +737,7 @@ class Mind(ClosedOnExit):
         from recollect.ingest.writer import WriteSummary
 
         items = numbered_records(records)
-        done = Importer(self._writer, strict=True, progress=progress).run("", lambda: items)
+        done = Importer(self._writer, strict=True, progress=progress, zone=self.zone).run("", lambda: items)
         return WriteSummary(done.ids, done.added, done.changed, done.same, done.forgotten)
 
     def import_from(
@@ -756,8 +762,9 @@ class Mind(ClosedOnExit):
         once = source == "-" or not (Path(source).is_file() or Path(source).is_dir())  # a pipe can be read once
         if strict and once:
             items = list(records)
-            return Importer(self._writer, strict, progress).run(format, lambda: items)
-        return Importer(self._writer, strict, progress).run(format, lambda: read_source(source, format), once)
+            return Importer(self._writer, strict, progress, self.zone).run(format, lambda: items)
+        importer = Importer(self._writer, strict, progress, self.zone)
+        return importer.run(format, lambda: read_source(source, format), once)
 
     # Backups.
 
@@ -901,22 +908,23 @@ class Mind(ClosedOnExit):
         from recollect.recall.history import as_turns
         from recollect.recall.pipeline import Request
         from recollect.recall.registry import get_recipe
-        from recollect.text.times.phrases import local_moment, query_moment, with_moments
+        from recollect.text.times.phrases import query_moment, with_moments
 
         chosen = get_recipe(recipe, **settings)
-        moment = query_moment(self.clock() if now is None else now, tz)
+        moment = query_moment(self.clock() if now is None else now, tz, self.zone)
         return Request(
             query=query,
             recipe=chosen,
             now=moment,
             k=k,
             filter=with_moments(as_filter(filter), moment),
-            as_of=None if as_of is None else local_moment(check.moment(as_of, "as_of"), moment.tzinfo),
+            as_of=None if as_of is None else check.moment(as_of, "as_of", moment.tzinfo).astimezone(moment.tzinfo),
             track=track,
             abstain=_threshold(abstain, chosen),
             deadline=deadline,
             embedder=self.embedder,
             history=as_turns(history),
+            called_at=None if now is None else self.clock(),
         )
 
     def _cached(
@@ -955,7 +963,7 @@ class Mind(ClosedOnExit):
         for name, value in bound.items():
             if fields.get(name, value) != value:
                 raise InvalidInput(f"This mind is bound to the {name} {value!r}; it cannot write to another.")
-        return self._writer.clean(make_memory(content, {**fields, **bound}))
+        return self._writer.clean(make_memory(content, {**fields, **bound}, self.zone))
 
     def _stored(self, edge: Edge) -> Edge:
         key = (edge.source, edge.target, edge.kind)
@@ -985,22 +993,34 @@ def open_mind(url: str | PathLike[str] = "memory.db", **options: Any) -> Mind:
     factory, location = find_store(str(fspath(url)))
     if factory is None:
         return Mind(location, **options)
-    clock = _checked_clock(options.pop("clock", None), options.get("tz"))
+    clock = _checked_clock(options.pop("clock", None), _zone(options.get("tz")))
     readonly = bool(options.pop("readonly", False))
     mind = Mind(store=factory(location, clock, readonly=readonly), clock=clock, **options)
     mind._owned_store = mind._store
     return mind
 
 
-def _checked_clock(clock: Clock | None, tz: str | tzinfo | None) -> Clock:
-    """The clock, in UTC or in a time zone."""
-    tell = clock or (lambda: datetime.now(UTC))
+def _zone(tz: str | tzinfo | None) -> tzinfo | None:
+    """A time zone by its name, or that of this machine."""
     if tz is None:
-        return lambda: check.moment(tell(), "the clock")
+        return machine_zone()
     from recollect.text.times.phrases import local_moment
 
-    zone = local_moment(None, tz).tzinfo
-    return lambda: local_moment(check.moment(tell(), "the clock"), zone)
+    return local_moment(None, tz).tzinfo
+
+
+def _checked_clock(clock: Clock | None, zone: tzinfo | None) -> Clock:
+    """The clock, in a time zone."""
+    tell = clock or (lambda: datetime.now(UTC))
+
+    def read() -> datetime:
+        moment = check.moment(tell(), "the clock", zone)
+        try:
+            return moment.astimezone(zone)
+        except OverflowError:  # at the ends of time
+            return moment
+
+    return read
 
 
 def _checked_recipe_settings(settings_by_recipe: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:

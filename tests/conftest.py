@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
@@ -21,6 +22,11 @@ __all__ = ["database", "emptied_after_the_test", "empty_stores", "postgres", "st
 
 settings.register_profile("untimed", deadline=None)  # no test asserts time: the machine may be busy
 settings.load_profile("untimed")
+
+# Dates without a zone are in that of the machine: here UTC, wherever the tests run.
+os.environ["TZ"] = "UTC"
+if hasattr(time, "tzset"):
+    time.tzset()
 
 # What a shell starts in the background ignores Ctrl-C, and programs that tests start and stop would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

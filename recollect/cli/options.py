@@ -188,7 +188,6 @@ class GlobalOptions:
             collection=collection,
             embedding_cache=cache,
             vector_search=search,
-            tz=local_now().tzinfo,
             **bound,
         )
 
@@ -271,9 +270,7 @@ class FilterOptions:
     since: Annotated[
         str | None, filter_option("Created at this time or later: 2026-05-01, yesterday, '3 days ago', 'last month'.")
     ] = None
-    until: Annotated[str | None, filter_option("Created at this time or earlier; days without a zone are in UTC.")] = (
-        None
-    )
+    until: Annotated[str | None, filter_option("Created at this time or earlier.")] = None
     where: Annotated[
         str | None, filter_option("""Condition on the context: '{"task.success": true, "force": {"$lt": 15}}'.""")
     ] = None
@@ -284,15 +281,16 @@ class FilterOptions:
     not_session: Annotated[Texts, filter_option("Not from this session; from none of several.")] = None
     not_: Annotated[Texts, filter_option("""Not matching this filter, such as '{"kind": "draft"}'.""", "--not")] = None
 
-    def filter(self) -> "FilterExpression | None":
+    def filter(self, tz: str | None = None) -> "FilterExpression | None":
+        """The filter; days are those of a time zone, or of the machine's."""
         from recollect.model import AllOf, Not, as_filter
 
         if self.path is not None and self.path_under is not None:
             raise InvalidInput("Give --path or --path-under, not both.")
         conditions: dict[str, Any] = {
             **{name: getattr(self, name) or None for name in ("tags", *KEYWORD_FIELDS) if hasattr(self, name)},
-            "since": None if self.since is None else parse_since(self.since),
-            "until": None if self.until is None else parse_until(self.until),
+            "since": None if self.since is None else parse_since(self.since, local_now(tz)),
+            "until": None if self.until is None else parse_until(self.until, local_now(tz)),
             "path": self.path if self.path_under is None else self.path_under.rstrip("/") + "/",
             "classification": self.max_classification,
             "min_confidence": self.min_confidence,
@@ -369,12 +367,13 @@ class RecallOptions:
         from recollect.client import Client
         from recollect.recall.registry import get_recipe
 
-        as_of = None if self.as_of is None else parse_moment(self.as_of, "--as-of")
+        now = local_now(self.tz)
+        as_of = None if self.as_of is None else parse_moment(self.as_of, "--as-of", now)
         arguments: dict[str, Any] = {"k": self.k, "recipe": self.recipe or "default", "as_of": as_of}
         arguments["deadline"] = self.deadline
         arguments["abstain"] = self.abstain
-        arguments["now"] = None if self.now is None else parse_moment(self.now, "--now")
-        arguments["tz"] = self.tz or local_now().tzinfo
+        arguments["now"] = None if self.now is None else parse_moment(self.now, "--now", now)
+        arguments["tz"] = self.tz or now.tzinfo
         arguments["history"] = [_turn(each) for each in self.after or ()]
         settings = dict(parse_setting(each) for each in self.set_ or ())
         if self.translated is not None:
@@ -382,14 +381,14 @@ class RecallOptions:
         if reserved := settings.keys() & {*arguments, "filter", "track", "query", "self", "id"}:
             raise InvalidInput(f"{min(reserved)!r} is not a setting of a recipe; see recollect recipes.")
         if isinstance(of, Client):
-            return {**arguments, **settings, "filter": filters.filter()}
+            return {**arguments, **settings, "filter": filters.filter(self.tz)}
         # Built here, as a setting may have the name of an argument: ``context`` also takes tokens.
         try:
             recipe = get_recipe(self.recipe or "default", **settings)
         except InvalidInput as error:
             about = str(error).partition(" ")[0]
             raise InvalidInput(f"--set {error}") if about in settings else error from None
-        return {**arguments, "recipe": recipe, "filter": filters.filter()}
+        return {**arguments, "recipe": recipe, "filter": filters.filter(self.tz)}
 
 
 def _turn(text: str) -> tuple[str, str]:

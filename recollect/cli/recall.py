@@ -79,7 +79,8 @@ def _print_results(found: Recall, explain: bool, stages: bool) -> None:
         print_renderable(render_results(found))
     else:
         timed_out = any(step.reason.startswith("the deadline") for step in found.trace.steps)
-        ending = ": the deadline passed before anything was found." if timed_out else "."
+        reason = "the deadline passed before anything was found" if timed_out else found.low_confidence_reason
+        ending = "." if reason in ("", "nothing was found") else f": {reason}."
         print_line("Nothing found for ", (f"“{snippet(found.trace.query, 200)}”", "bold"), ending)
     if explain:
         for result in found:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
 from recollect.errors import InvalidInput
+from recollect.model.zones import in_zone
 from recollect.text.times import TimeSpan
-from recollect.text.times.phrases import when
+from recollect.text.times.phrases import local_moment, when
 
 UNITS = {"second": timedelta(seconds=1), "minute": timedelta(minutes=1), "hour": timedelta(hours=1)}
 AGO = re.compile(rf"(?P<count>an?|\d{{1,6}})\s+(?P<unit>{'|'.join(UNITS)})s?\s+ago", re.IGNORECASE)
@@ -60,28 +61,25 @@ def parse_line_range(text: str) -> list[int]:
         raise InvalidInput(f"--lines must be a range, such as 3-9, not {text!r}.") from None
 
 
-def local_now() -> datetime:
-    """Now, in the time zone of the machine."""
-    return datetime.now().astimezone()
+def local_now(tz: str | None = None) -> datetime:
+    """Now, in a time zone or in that of the machine."""
+    return local_moment(None, tz)
 
 
 def parse_since(text: str, now: datetime | None = None) -> datetime:
     """The first moment of a time: --since yesterday includes all of yesterday."""
-    return _side(text, "--since", "start", now or datetime.now(UTC))
+    return _side(text, "--since", "start", now or local_now())
 
 
 def parse_until(text: str, now: datetime | None = None) -> datetime:
     """The moment after a time: --until yesterday includes all of yesterday."""
-    return _side(text, "--until", "end", now or datetime.now(UTC))
+    return _side(text, "--until", "end", now or local_now())
 
 
 def parse_moment(text: str, option: str, now: datetime | None = None) -> datetime | str:
-    """The first moment of a time in words: --as-of yesterday is its midnight. Other texts, as ISO dates, stay texts."""
-    try:
-        datetime.fromisoformat(text.strip())
-    except ValueError:
-        with suppress(InvalidInput):
-            return _side(text, option, "start", now or datetime.now(UTC))
+    """The first moment of a time: --as-of yesterday is its midnight. What cannot be read stays a text."""
+    with suppress(InvalidInput):
+        return _side(text, option, "start", now or local_now())
     return text
 
 
@@ -95,7 +93,7 @@ def _side(text: str, option: str, side: Literal["start", "end"], now: datetime) 
 
 
 def _parse_time(text: str, option: str, now: datetime) -> TimeSpan:
-    """A moment ("2 hours ago", an ISO date and time) has no length; a day, month or year has. All are in UTC."""
+    """A moment ("2 hours ago", an ISO date and time) has no length; a day, month or year has."""
     try:
         if ago := AGO.fullmatch(text):
             moment = (
@@ -106,11 +104,10 @@ def _parse_time(text: str, option: str, now: datetime) -> TimeSpan:
             return TimeSpan(now, now)
         if not _is_iso_date(text):
             with suppress(ValueError):
-                moment = datetime.fromisoformat(text)
-                moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+                moment = in_zone(datetime.fromisoformat(text), now.tzinfo)
                 return TimeSpan(moment, moment)
         else:
-            start = datetime.fromisoformat(text).replace(tzinfo=UTC)
+            start = in_zone(datetime.fromisoformat(text), now.tzinfo)
             return TimeSpan(start, start + timedelta(days=1))
         return when(text, now)
     except (InvalidInput, OverflowError):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -49,6 +50,26 @@ class TokenVectors:
     tokens: tuple[str, ...]
     vectors: Vectors  # one row per token
     text_vector: Vectors  # the same as from ``embed``
+    words: tuple[tuple[str, int], ...] | None = None  # with their numbers of tokens; None: tokens are pieces of words
+
+    def word_tokens(self) -> list[tuple[str, slice]]:
+        """The words of the text, and where the tokens of each are."""
+        if self.words is None:
+            return join_pieces(self.tokens)
+        ends = accumulate(count for _, count in self.words)
+        return [(word, slice(end - count, end)) for (word, count), end in zip(self.words, ends, strict=True)]
+
+
+def join_pieces(tokens: Sequence[str]) -> list[tuple[str, slice]]:
+    """The words that the tokens are pieces of, and where the tokens of each are."""
+    words: list[tuple[str, slice]] = []
+    for at, token in enumerate(tokens):
+        if token.startswith("##") and words:
+            word, pieces = words[-1]
+            words[-1] = word + token[2:], slice(pieces.start, at + 1)
+        else:
+            words.append((token, slice(at, at + 1)))
+    return words
 
 
 # Optional capabilities of embedders.
@@ -258,7 +279,7 @@ def check_tokens(embedder: Embedder, text: TokenVectors) -> TokenVectors:
             f"Embedder {embedder.name!r} returned vectors of shape {vectors.shape} for {len(text.tokens)} tokens; "
             f"the shape must be ({len(text.tokens)}, {embedder.dim}), without NaN or infinity."
         )
-    return TokenVectors(text.tokens, _normalised(vectors), text.text_vector)
+    return replace(text, vectors=_normalised(vectors))
 
 
 def unit_vectors(embedder: Embedder, texts: Sequence[str], vectors: Vectors) -> Vectors:

@@ -220,9 +220,9 @@ class CachedTokenEmbedder(CachedEmbedder):
 
 
 def _pack_tokens(embedder: Embedder, text: TokenVectors) -> bytes:
-    """The length of the tokens as JSON, the tokens, the text's vector and the tokens' vectors."""
+    """The length of the tokens and words as JSON, these, the text's vector and the tokens' vectors."""
     check_tokens(embedder, text)  # as given, not at unit length: whoever reads them normalises them once
-    tokens = json.dumps(text.tokens).encode()
+    tokens = json.dumps([text.tokens, text.words]).encode()
     vectors = (text.text_vector, text.vectors)
     return len(tokens).to_bytes(4) + tokens + b"".join(np.asarray(each, "<f4").tobytes() for each in vectors)
 
@@ -230,7 +230,8 @@ def _pack_tokens(embedder: Embedder, text: TokenVectors) -> bytes:
 def _unpack_tokens(entry: bytes, dim: int) -> TokenVectors:
     start = 4 + int.from_bytes(entry[:4])
     vectors = np.frombuffer(entry[start:], dtype="<f4").reshape(-1, dim)
-    return TokenVectors(tuple(json.loads(entry[4:start])), vectors[1:], vectors[0])
+    tokens, words = json.loads(entry[4:start])
+    return TokenVectors(tuple(tokens), vectors[1:], vectors[0], words and tuple((word, count) for word, count in words))
 
 
 def _rows(vectors: Vectors) -> list[bytes]:

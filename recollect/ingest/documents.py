@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
@@ -39,6 +39,7 @@ class ParsedFile:
     what: FileChange
     stored_path: str  # its path in the index
     shared_fields: dict[str, Any]  # of all its chunks
+    zone: tzinfo | None = None  # of dates that name none
     chunks: dict[bytes, list[Memory]] = field(default_factory=dict)  # by digest
     size: int = 0
 
@@ -82,8 +83,8 @@ def parse_chunks(
 
 
 def _parse_notes(parsed: ParsedFile, text: str, chunk_size: ChunkSize, secrets: SecretsPolicy) -> str:
-    document = parse_markdown(clean_value(text, "it", secrets), chunk_size)
-    date = document.date or find_date(Path(parsed.state.path).name)
+    document = parse_markdown(clean_value(text, "it", secrets), chunk_size, parsed.zone)
+    date = document.date or find_date(Path(parsed.state.path).name, parsed.zone)
     for chunk in document.chunks:
         headings = chunk.headings
         if document.title and document.title != (headings[0] if headings else ""):
@@ -102,7 +103,7 @@ def _parse_notes(parsed: ParsedFile, text: str, chunk_size: ChunkSize, secrets: 
 
 
 def _parse_turns(parsed: ParsedFile, text: str, chunk_size: ChunkSize, secrets: SecretsPolicy) -> str:
-    transcript = parse_transcript(text, session=Path(parsed.state.path).stem)
+    transcript = parse_transcript(text, Path(parsed.state.path).stem, parsed.zone)
     for position, turn in enumerate(transcript.turns):
         fields: dict[str, Any] = {
             "session": turn.session,
@@ -139,7 +140,7 @@ class Transcript:
     invalid_lines: int = 0
 
 
-def parse_transcript(text: str, session: str) -> Transcript:
+def parse_transcript(text: str, session: str, zone: tzinfo | None = None) -> Transcript:
     """The turns of a transcript, of this session unless the lines name another."""
     transcript = Transcript([])
     for number, line in enumerate(split_lines(text), 1):
@@ -155,13 +156,13 @@ def parse_transcript(text: str, session: str) -> Transcript:
         if record.get("type") == "session" and isinstance(record.get("id"), str):
             session = record["id"]
             continue
-        turn = _parse_turn(record, number, session)
+        turn = _parse_turn(record, number, session, zone)
         if turn is not None:
             transcript.turns.append(turn)
     return transcript
 
 
-def _parse_turn(record: dict[str, Any], line: int, session: str) -> Turn | None:
+def _parse_turn(record: dict[str, Any], line: int, session: str, zone: tzinfo | None) -> Turn | None:
     message = record["message"] if isinstance(record.get("message"), dict) else record
     text = "\n".join(part for key in TEXT_KEYS for part in _texts(message.get(key))).strip()
     if not text:
@@ -172,7 +173,7 @@ def _parse_turn(record: dict[str, Any], line: int, session: str) -> Turn | None:
         line=line,
         role=_first(levels, ("role",)) or (_first(levels, ("type",)) if message is not record else ""),
         speaker=_first(levels, SPEAKER_KEYS),
-        at=next((at for level in levels for key in TIME_KEYS if (at := _parse_time(level.get(key)))), None),
+        at=next((at for level in levels for key in TIME_KEYS if (at := _parse_time(level.get(key), zone))), None),
         session=_first(levels, SESSION_KEYS) or session,
     )
 
@@ -193,10 +194,10 @@ def _first(levels: tuple[dict[str, Any], ...], keys: tuple[str, ...]) -> str:
     return next((check.replace_surrogates(value) for value in values if isinstance(value, str) and value), "")
 
 
-def _parse_time(value: Any) -> datetime | None:
+def _parse_time(value: Any, zone: tzinfo | None) -> datetime | None:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) > MIN_MILLISECONDS:
         value = value / 1000
     try:
-        return None if value is None else check.moment(value, "time")
+        return None if value is None else check.moment(value, "time", zone)
     except InvalidInput:
         return None

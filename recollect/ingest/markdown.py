@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime, tzinfo
 from itertools import islice, pairwise
 from typing import Any
 
+from recollect.errors import InvalidInput
 from recollect.ingest.chunking import DEFAULT, Chunk, ChunkSize, split_chunks
 from recollect.model import JsonObject, check, limit
 from recollect.model.limits import limit_message
@@ -38,14 +39,14 @@ class MarkdownDocument:
     problem: str = ""
 
 
-def parse_markdown(text: str, chunk_size: ChunkSize = DEFAULT) -> MarkdownDocument:
-    """Parse the front matter of a Markdown text and split the rest into chunks."""
+def parse_markdown(text: str, chunk_size: ChunkSize = DEFAULT, zone: tzinfo | None = None) -> MarkdownDocument:
+    """Parse the front matter of a Markdown text and split the rest into chunks; its date may be one of ``zone``."""
     lines = split_lines(text)
     front = parse_front_matter(lines)
     chunks = tuple(split_chunks(lines, chunk_size, front.end, front_is_text=bool(front.problem)))
     if not chunks and front.fields:  # a note that has nothing else
         chunks = tuple(split_chunks(lines, chunk_size, front.end, front_is_text=True))
-    dates = (find_date(value) for name in DATES for value in front.texts(name))
+    dates = (find_date(value, zone) for name in DATES for value in front.texts(name))
     others = front.other_fields("title", *TAGS, *ALIASES)
     return MarkdownDocument(
         chunks=chunks,
@@ -81,14 +82,13 @@ def split_text(text: str, chunk_size: ChunkSize = DEFAULT) -> Iterator[str]:
     return (chunk.text for chunk in split_chunks(split_lines(text), chunk_size))
 
 
-def find_date(text: str) -> datetime | None:
+def find_date(text: str, zone: tzinfo | None = None) -> datetime | None:
     """The first ISO date in a text such as a file's name, with its time when the text ends with one."""
     match = DATE.search(text)
     for end in (len(text), match.end()) if match else ():
         try:
-            date = datetime.fromisoformat(text[match.start() : end].strip())  # type: ignore[union-attr]
-            return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
-        except (ValueError, OverflowError):
+            return check.moment(text[match.start() : end], "date", zone)  # type: ignore[union-attr]
+        except InvalidInput:
             continue
     return None
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -101,9 +101,11 @@ class FolderSync:
     refused: set[bytes] = field(default_factory=set)  # digests of texts that the embedder refuses for good
     embedder_failed: bool = False  # the next sync tries again
     started: bool = False  # the folder has a record
+    zone: tzinfo | None = None  # of dates in files that name none
 
     def run(self, scan: ScanResult, clock: Clock) -> None:
         """Read, embed and write what differs between the files and the index."""
+        self.zone = clock().tzinfo
         stored = self.store.folders().get(self.collection, {})
         self.read_all = bool(stored) and stored.get("secrets", "store") != self.secrets
         known = self.store.files(self.collection)
@@ -184,7 +186,8 @@ class FolderSync:
         what: Literal["added", "changed", "renamed"] = (
             "renamed" if old_path else "added" if known is None else "changed"
         )
-        parsed = ParsedFile(state, what, old_path or file.path, shared_fields(file, self.collection, self.hidden))
+        shared = shared_fields(file, self.collection, self.hidden)
+        parsed = ParsedFile(state, what, old_path or file.path, shared, self.zone)
         try:
             problems = (state.problem, parse_chunks(parsed, file, content.text, self.chunk_size, self.secrets))
         except InvalidInput as error:  # as a file that is too large, it is in the index without its text

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from hashlib import md5
 from os import PathLike
 from types import TracebackType
@@ -159,7 +159,7 @@ class Mem0Memory(ClosedOnExit):
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
         stored = self._own(memory_id)
-        return None if stored is None else _item(stored)
+        return None if stored is None else _item(stored, zone=self.mind.zone)
 
     def get_all(
         self,
@@ -178,7 +178,7 @@ class Mem0Memory(ClosedOnExit):
             for memory in self.mind.list(self._scope(scope))
             if (show_expired or memory.expires is None or memory.expires > now) and (test is None or test(memory))
         ]
-        return {"results": [_item(memory, score=UNSET) for memory in found[:limit]]}
+        return {"results": [_item(memory, UNSET, self.mind.zone) for memory in found[:limit]]}
 
     def search(
         self,
@@ -205,7 +205,7 @@ class Mem0Memory(ClosedOnExit):
             raise InvalidInput(f"query must be a text that is not blank, not {check.short_repr(query)}.")
         own = self._scope(scope) & Filter(expired=True) if show_expired else self._scope(scope)
         found = [pair for pair in search(self.mind, query, limit, own, test) if pair[1] >= least]
-        items = [_item(memory, score) for memory, score in found]
+        items = [_item(memory, score, self.mind.zone) for memory, score in found]
         if explain:
             for item in items:
                 why = self.mind.why(query, item["id"], limit, filter=own) if test is None else None
@@ -345,7 +345,7 @@ def _expires(value: Any) -> datetime | None:
         day = None
     if not isinstance(day, date):
         raise InvalidInput(f"expiration_date must be a date such as '2026-12-31', not {check.short_repr(value)}.")
-    return datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1)
+    return datetime(day.year, day.month, day.day) + timedelta(days=1)  # in the time zone of the mind
 
 
 def _added(memory: StoredMemory) -> dict[str, Any]:
@@ -353,7 +353,7 @@ def _added(memory: StoredMemory) -> dict[str, Any]:
     return item if memory.kind == "fact" else {**item, "actor_id": memory.speaker or None, "role": memory.role}
 
 
-def _item(memory: StoredMemory, score: Any = None) -> dict[str, Any]:
+def _item(memory: StoredMemory, score: Any = None, zone: tzinfo | None = None) -> dict[str, Any]:
     """A memory as mem0 returns it."""
     item = {
         "id": memory.id,
@@ -367,7 +367,7 @@ def _item(memory: StoredMemory, score: Any = None) -> dict[str, Any]:
     if score is UNSET:
         del item["score"]
     if memory.expires is not None:
-        item["expiration_date"] = (memory.expires - timedelta(days=1)).date().isoformat()
+        item["expiration_date"] = (memory.expires.astimezone(zone) - timedelta(days=1)).date().isoformat()
     return item | {name: value for name, field in FIELDS.items() if (value := getattr(memory, field))}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 from recollect.errors import InvalidInput
@@ -37,8 +37,8 @@ def _json_value(value: Any) -> Any:
             return value
 
 
-def memory_from_json(record: Mapping[str, Any]) -> Memory:
-    return make_memory({name: value for name, value in record.items() if name != "type"})
+def memory_from_json(record: Mapping[str, Any], zone: tzinfo | None = None) -> Memory:
+    return make_memory({name: value for name, value in record.items() if name != "type"}, zone=zone)
 
 
 def earlier_version_from_json(record: Mapping[str, Any]) -> tuple[Memory, datetime]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from operator import attrgetter
 from typing import Annotated, Any, Literal, TypedDict, get_args, get_type_hints
 
@@ -228,8 +228,8 @@ JSON_FIELDS = {  # name → an empty one in JSON
 }
 
 
-def check_fields(values: Mapping[str, object]) -> dict[str, Any]:
-    """Checked values of the named fields of a memory."""
+def check_fields(values: Mapping[str, object], zone: tzinfo | None = None) -> dict[str, Any]:
+    """Checked values of the named fields of a memory; dates without a time zone are in ``zone``, or the machine's."""
     unknown = set(values) - set(FIELDS)
     if unknown:
         raise InvalidInput(
@@ -237,30 +237,40 @@ def check_fields(values: Mapping[str, object]) -> dict[str, Any]:
             f"It has: {', '.join(FIELDS)}. Anything else belongs into context={{…}}."
         )
     return {
-        name: value if value is CONSTANT[name] else FIELDS[name].check(value, name) for name, value in values.items()
+        name: value
+        if value is CONSTANT[name]
+        else check.moment(value, name, zone)
+        if FIELDS[name].kind == "moment"
+        else FIELDS[name].check(value, name)
+        for name, value in values.items()
     }
 
 
-def make_memory(value: Memory | Mapping[str, object] | str, more: Mapping[str, object] | None = None) -> Memory:
-    """A valid memory from a text, a mapping or a Memory; ``more`` overrides its fields."""
+def make_memory(
+    value: Memory | Mapping[str, object] | str, more: Mapping[str, object] | None = None, zone: tzinfo | None = None
+) -> Memory:
+    """A valid memory from a text, a mapping or a Memory; ``more`` overrides its fields.
+
+    Dates without a time zone are in ``zone``, or in that of this machine.
+    """
     if isinstance(value, Memory):
         values = {name: getattr(value, name) for name in FIELDS}
     elif isinstance(value, Mapping):
         values = dict(value)
     else:
         values = {"text": value}
-    checked = check_fields({**values, **(more or {})})
+    checked = check_fields({**values, **(more or {})}, zone)
     if not checked.get("text", "").strip():
         raise InvalidInput("There is nothing to remember: the text is blank.")
     return check_size(check_validity_period(Memory(**checked)))
 
 
-def edit_memory(memory: Memory, changes: Mapping[str, object]) -> Memory:
+def edit_memory(memory: Memory, changes: Mapping[str, object], zone: tzinfo | None = None) -> Memory:
     """The memory with checked changes."""
     for name in ("id", "use"):
         if name in changes:
             raise InvalidInput(f"A memory's {name} cannot be edited.")
-    checked = check_fields(changes)
+    checked = check_fields(changes, zone)
     for name in ("created", "updated"):
         if name in checked and checked[name] is None:
             raise InvalidInput(f"{name} cannot be removed from a memory.")
@@ -316,7 +326,7 @@ _ID, _CREATED, _UPDATED = (list(FIELDS).index(name) for name in ("id", "created"
 
 def with_id_and_times(memory: Memory, id: str, now: datetime) -> Memory:
     """The memory as it was stored: with its id, and with ``now`` for the times that it did not have."""
-    values = list(_values(memory))
+    values, now = list(_values(memory)), now.astimezone(UTC)
     values[_ID] = id
     values[_CREATED] = memory.created or now
     values[_UPDATED] = memory.updated or now

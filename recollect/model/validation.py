@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.model.limits import LIMITS, check_limit, limit
+from recollect.model.zones import in_zone
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST_ID = LIMITS["name_bytes"].default  # unless the limit was changed
@@ -26,8 +27,11 @@ def replace_surrogates(text: str) -> str:
     return text
 
 
-def moment(value: object, name: str) -> datetime:
-    """An aware datetime in UTC from a datetime, an ISO 8601 string or seconds since 1970 (naive means UTC)."""
+def moment(value: object, name: str, zone: tzinfo | None = None) -> datetime:
+    """An aware datetime in UTC from a datetime, an ISO 8601 string or seconds since 1970.
+
+    What names no time zone is in ``zone``: that of the mind, or of this machine.
+    """
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -36,7 +40,7 @@ def moment(value: object, name: str) -> datetime:
         if isinstance(value, str):
             value = datetime.fromisoformat(value.strip())
         if isinstance(value, datetime):
-            return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+            return in_zone(value, zone).astimezone(UTC)
     except (ValueError, OverflowError, TypeError):
         pass
     others = "" if isinstance(value, str) else ", a datetime or seconds since 1970"

@@ -17,6 +17,7 @@ from recollect.recall.cues.tokens import TokensCue
 from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import cosines
+from recollect.recall.times import format_span
 from recollect.recall.trace import WHY_LOW
 from recollect.store.base import Rows, Term
 from recollect.text.asked_value import AskedValue, asked_value
@@ -113,7 +114,8 @@ class Confidence:
         """Between 0 and 1; 0 when nothing was found."""
         rows = keys[keys > 0][: self.first]
         if not len(rows):
-            run.log(WHY_LOW, "nothing was found")
+            times = " or ".join(map(format_span, run.query.times)) if run.query.only_time else ""
+            run.log(WHY_LOW, f"nothing is known of {times}" if times else "nothing was found")
             return 0.0
         if run.query.only_time:
             return 1.0
@@ -200,11 +202,13 @@ class QueryWords:
             return cls((), (), {}, [])
         matches = score(run.snapshot, run.scope, Bm25Query(run.query.terms, ALL_FIELDS), rows).terms
         by_hit: dict[str, NDArray[np.bool_]] = {}
-        occurs = set()
+        occurs = set[str]()
         for match in matches:
             word = match.term.part_of or match.term.word
-            by_hit[word] = by_hit.get(word, np.zeros(len(rows), dtype=np.bool_)) | (match.saturation > 0)
-            occurs |= {word} if match.occurs else set()
+            has = match.saturation > 0
+            by_hit[word] = by_hit[word] | has if word in by_hit else has
+            if match.occurs:
+                occurs.add(word)
         main = [match for match in matches if match.term.match != "compound" and not match.term.part_of]
         subject = {term.word for term in run.query.subject}.difference(run.query.words)
         own = [match for match in main if match.term.word not in subject]

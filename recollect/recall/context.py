@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def context(store: Store, request: Request, budget: int) -> Context:
     """
 
     def line(memory: Memory) -> str:
-        return _line(memory, request.as_of)
+        return _line(memory, request.as_of, request.now.tzinfo)
 
     start = time.perf_counter()
     outcome = search(store, request, start)
@@ -90,9 +90,9 @@ def _order(memory: Memory) -> tuple[object, ...]:
     return (memory.created is not None and memory.created.timestamp(), memory.session, memory.position or 0)
 
 
-def _line(memory: Memory, as_of: datetime | None) -> str:
-    """``2023-05-08 Ann: I am back.``, with the status unless the memory is active."""
-    day = f"{memory.created:%Y-%m-%d} " if memory.created else ""
+def _line(memory: Memory, as_of: datetime | None, zone: tzinfo | None) -> str:
+    """``2023-05-08 Ann: I am back.``, with the status unless the memory is active; the day is one of the zone."""
+    day = f"{memory.created.astimezone(zone):%Y-%m-%d} " if memory.created else ""
     status = memory.status
     if as_of is not None and memory.valid_to is not None and status in ("active", "superseded"):
         status = "active" if memory.valid_to > as_of else "superseded"

@@ -12,7 +12,7 @@ The language of the query decides about stop words, stems, compounds, and whethe
 looked up along with its own. Trigrams look up only words that no memory
 has: typos and parts of words. Tokens compare word by word in
 meaning, including the memories just before and after. The weights depend on the kind of text: short or long texts,
-code, the look-up of a name or a query in a language that the embedder was not trained on, or a query in such a script.
+code, the look-up of a name or a query in a language that the embedder was not trained on, or in such a script.
 The settings were chosen for all of these; ``recollect tune`` finds those of one deployment.
 """
 
@@ -95,6 +95,7 @@ def default(
             long=_blend(factors, words=0.30, vectors=0.45, tokens=0.25),
             code=_blend(factors, words=0.10, vectors=0.65, tokens=0.25),
             lookup=_blend(factors, words=0.40, vectors=0.25, tokens=0.35),
+            long_untrained=_blend(factors, words=0.65, vectors=0.15, tokens=0.20),
             unread=_blend(factors, words=0.90, vectors=0.10, tokens=0.00),
             only_time=Blend(CueWeight("time", 1.0, over="itself"), page=PAGE),
         ),

@@ -31,7 +31,7 @@ def fence(memory: Memory, why: str = "", notes: Iterable[str] = ()) -> str:
         "source": memory.source or memory.path or "unknown",
         "trust": "unknown" if memory.trust is None else str(memory.trust),
         "speaker": memory.speaker or memory.role,
-        "created": memory.created.isoformat(timespec="seconds") if memory.created else "",
+        "created": memory.created.astimezone().isoformat(timespec="seconds") if memory.created else "",
         "status": memory.status if memory.status != "active" else "",
         "why": why,
         "note": "; ".join(notes),

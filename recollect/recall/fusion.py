@@ -28,6 +28,7 @@ from recollect.recall.recipe import Cue
 from recollect.recall.run import Run
 from recollect.store.base import Rows
 from recollect.text.classify import is_code, is_lookup
+from recollect.text.words import count_words
 
 Normalisation = Literal["best", "range", "itself", "saturated"]
 MIN_RANGE = 0.1  # of scores that are normalised by their range
@@ -102,8 +103,8 @@ class BlendByTextKind:
     """Chooses the weights by the query and the kind of text found: short texts, long texts, code, the look-up of a
     name, or a query in a script that the embedder was not trained on, where vectors mean little.
 
-    A query in a language that the embedder was not trained on, in a script that it knows, counts as a look-up: words
-    say more there than vectors.
+    A query in a language that the embedder was not trained on, in a script that it reads, counts as a look-up: words
+    say more there than vectors. They do even more if the texts are long, as passages have the words of a question.
     """
 
     name = "blend"
@@ -111,10 +112,18 @@ class BlendByTextKind:
     LONG_TEXT_WORDS = 50
 
     def __init__(
-        self, *, short: Blend, long: Blend, code: Blend, lookup: Blend, unread: Blend, only_time: Blend
+        self,
+        *,
+        short: Blend,
+        long: Blend,
+        code: Blend,
+        lookup: Blend,
+        long_untrained: Blend,
+        unread: Blend,
+        only_time: Blend,
     ) -> None:
         self.blends = {"short": short, "long": long, "code": code, "lookup": lookup, "unread": unread}
-        self.blends["only time"] = only_time
+        self.blends |= {"long, in another language": long_untrained, "only time": only_time}
 
     def fuse(self, run: Run, found: list[Candidates]) -> Hits:
         kind = self._text_kind(run, found)
@@ -126,13 +135,16 @@ class BlendByTextKind:
             return "only time"
         if not run.embedder_reads_query():
             return "unread"
-        if is_lookup(run.query.text, run.query.language) or not run.embedder_knows_language():
+        if is_lookup(run.query.text, run.query.language):
             return "lookup"
         best = {key for each in found for key in each.keys[: self.SAMPLE].tolist()}
         texts = run.texts(np.array(list(best), dtype=np.int64))
+        are_long = sum(count_words(text) > self.LONG_TEXT_WORDS for text in texts) * 2 > len(texts)
+        if not run.embedder_knows_language():
+            return "long, in another language" if are_long else "lookup"
         if sum(map(is_code, texts)) * 2 > len(texts):
             return "code"
-        return "long" if sum(len(text.split()) > self.LONG_TEXT_WORDS for text in texts) * 2 > len(texts) else "short"
+        return "long" if are_long else "short"
 
 
 class ReciprocalRank:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.embed import TokenSpan, TokenSpanEmbedder, sketched_tokens
+from recollect.embed.base import join_pieces
 from recollect.model import Memory
 from recollect.protocols import supports
-from recollect.recall.cues.tokens import TokensCue, join_pieces
+from recollect.recall.cues.tokens import TokensCue
 from recollect.recall.results import MatchedWord
 from recollect.recall.run import Run
 from recollect.recall.similarity import similarity_of_each_token
@@ -24,6 +25,8 @@ MIN_SIMILARITY = 0.4  # pairs of everyday words: puppy and dog .76, meeting and 
 
 
 QueryWords: TypeAlias = list[tuple[str, slice]]  # each with the tokens that are its pieces
+Similarity: TypeAlias = NDArray[np.float32]  # to each token of the query
+WordSimilarity: TypeAlias = tuple[str, int, int, Similarity]  # a word, where it begins and ends, and its similarity
 
 
 def find_matched_words(
@@ -44,7 +47,7 @@ def find_matched_words(
         return found
     texts = {each.id: embedding_text(each) for each in snapshot.memories(rows[rows > 0])}
     places = [at for at, each in enumerate(memories) if texts.get(each.id) == embedding_text(each)]
-    query_words = [(word, pieces) for word, pieces in join_pieces(query.tokens) if _is_content(word, run)]
+    query_words = [(word, pieces) for word, pieces in query.word_tokens() if _is_content(word, run)]
     if not places or not query_words:
         return found
     sketches = snapshot.token_sketches(rows[places])
@@ -53,29 +56,28 @@ def find_matched_words(
     for at, tokens, of_tokens in zip(places, spans, similarity, strict=True):
         sketched = sketched_tokens([each.token for each in tokens])
         if sketched is not None and len(sketched) == len(of_tokens):
+            similar = dict(zip(sketched, of_tokens, strict=True))
             title = len(texts[memories[at].id]) - len(memories[at].text)  # characters before the text
-            found[at] = _match(run, query_words, tokens, dict(zip(sketched, of_tokens, strict=True)), title)
+            words = _words(texts[memories[at].id], tokens, similar)
+            found[at] = _match(
+                run, query_words, [(word, start - title, end - title, of) for word, start, end, of in words]
+            )
     return found
 
 
-def _match(
-    run: Run,
-    query_words: QueryWords,
-    tokens: Sequence[TokenSpan],
-    similarity: dict[int, NDArray[np.float32]],
-    title: int,
-) -> tuple[MatchedWord, ...]:
-    """``similarity`` has that of each sketched token, by its place, to each token of the query."""
+def _words(text: str, tokens: Sequence[TokenSpan], similarity: Mapping[int, Similarity]) -> list[WordSimilarity]:
+    """The sketched words of a text. ``similarity`` has that of each sketched token, by its place."""
+    words: dict[tuple[int, int], list[Similarity]] = {}  # by where they are: a word may be read as several
+    for _, pieces in join_pieces([each.token for each in tokens]):
+        span = tokens[pieces.start].start, tokens[pieces.stop - 1].end
+        words.setdefault(span, []).extend(similarity[at] for at in range(pieces.start, pieces.stop) if at in similarity)
+    return [(text[slice(*span)].lower(), *span, np.max(known, 0)) for span, known in words.items() if known]
+
+
+def _match(run: Run, query_words: QueryWords, words: Sequence[WordSimilarity]) -> tuple[MatchedWord, ...]:
     language = run.query.language
     forms = {form for word, _ in query_words for form in stems(word, language)}
     best: dict[int, MatchedWord] = {}  # by start: a word matches the word of the query that is most similar
-    words = []
-    for word, pieces in join_pieces([each.token for each in tokens]):
-        known = [similarity[at] for at in range(pieces.start, pieces.stop) if at in similarity]
-        if known:
-            words.append(
-                (word, tokens[pieces.start].start - title, tokens[pieces.stop - 1].end - title, np.max(known, 0))
-            )
     for query_word, pieces in query_words:
         value, word, start, end = max(
             ((float(nearest[pieces].mean()), word, start, end) for word, start, end, nearest in words),

@@ -45,6 +45,7 @@ class Request:
     deadline: float | None = None  # seconds for the whole call
     embedder: Embedder | None = None
     history: tuple[HistoryTurn, ...] = ()  # the turns before the query, oldest first
+    called_at: datetime | None = None  # by the clock, where ``now`` is another moment: when the memories are used
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,7 @@ def _begin(request: Request, query: str, k: int, snapshot: Snapshot, start: floa
         request.k is None,
         request.history,
         bound=bound,
+        called_at=request.called_at or request.now,
     )
     with run.step("filter", "scope") as step:
         step.after = scope.count

@@ -102,7 +102,7 @@ class RecallCache:
             step = Step("cache", "query", detail={"seconds ago": round((now - entry.since) / 1e6, 3)})
             run, shown = entry.outcome.run, entry.outcome.shown
             trace = replace(run.trace, steps=[step, *(each for each in run.trace.steps if each.kind != "after")])
-            run, memories = run.repeated(snapshot, trace, request.now, shown.keys)
+            run, memories = run.repeated(snapshot, trace, request.now, request.called_at or request.now, shown.keys)
             return replace(entry.outcome, run=run, memories=memories)
 
     def _add(self, key: Hashable, outcome: SearchOutcome, now: int, next_moment: float) -> None:

@@ -90,7 +90,7 @@ class Run:
     snapshot: Snapshot
     scope: Scope
     as_of: datetime  # the moment that the query is about
-    now: datetime  # the moment of the call
+    now: datetime  # the moment of the call, or the one that the caller gave for it
     trace: Trace
     embedder: Embedder | None
     deadline: float | None = None  # on the clock of time.perf_counter
@@ -98,6 +98,7 @@ class Run:
     k_is_default: bool = False  # the caller gave none: a step may raise it
     history: tuple[HistoryTurn, ...] = ()  # the turns before the query, oldest first
     bound: Mapping[str, str] = field(default_factory=dict)  # of the store: what is read beside it must be within, too
+    called_at: datetime | None = None  # the moment of the call by the clock
     excluded: list[tuple[QueryTree, Mapping[str, float]]] = field(default_factory=list)  # see exclude
     found: dict[str, Candidates] = field(default_factory=dict)  # by the name of the cue
     notes: dict[int, list[str]] = field(default_factory=dict)  # by key: what stages say about a hit
@@ -128,10 +129,12 @@ class Run:
         del self.snapshot, self.scope
         self.cache.clear()
 
-    def repeated(self, snapshot: Snapshot, trace: Trace, now: datetime, keys: Rows) -> tuple[Run, list[Memory]]:
+    def repeated(
+        self, snapshot: Snapshot, trace: Trace, now: datetime, called_at: datetime, keys: Rows
+    ) -> tuple[Run, list[Memory]]:
         """A finished run as that of the same query at another moment, and the memories of its hits at that moment."""
         run = copy(self)
-        run.snapshot, run.trace, run.now, run._memories = snapshot, trace, now, {}
+        run.snapshot, run.trace, run.now, run.called_at, run._memories = snapshot, trace, now, called_at, {}
         memories = run.memories(keys)
         del run.snapshot
         return run, memories

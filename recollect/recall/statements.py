@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Literal
 
@@ -342,12 +342,18 @@ def usual_cosine(snapshot: Snapshot, rows: Rows) -> float | None:
     return median_cosine(pairwise_products(vectors).astype(np.float64)) if vectors.size else None
 
 
+@lru_cache(maxsize=4)  # most recalls compare the same number of hits
+def _pairs(count: int) -> NDArray[np.int64]:
+    """The places of all pairs in a flat square."""
+    return np.flatnonzero(np.triu(np.ones((count, count), dtype=np.bool_), 1))
+
+
 def median_cosine(cosines: NDArray[np.float64]) -> float:
     """The median of a square of cosines without its diagonal; at most .95, so that equal texts do not hide others.
 
     A few memories do not show what is usual: there it is at most FEW_MEDIAN.
     """
-    known = cosines[np.triu_indices(len(cosines), 1)]
+    known = cosines.ravel()[_pairs(len(cosines))]
     known = known[~np.isnan(known)]
     highest = 0.95 if len(known) >= FEW_PAIRS else FEW_MEDIAN
     if not len(known):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,9 +22,10 @@ from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import nearest
 from recollect.recall.stages.factors import DAY
 from recollect.store.base import Flags, Floats, Rows, Scope
-from recollect.store.told_times import Interval, as_intervals
+from recollect.store.told_times import Interval, as_intervals, tells_of
 from recollect.text.classify import SENTENCE, asks_about_assistant
 from recollect.text.framing import asks_what_was_said, frames_only
+from recollect.text.patterns import lazy_pattern
 from recollect.text.question_time import (
     asks_about_plan,
     asks_for_advice,
@@ -35,6 +37,7 @@ from recollect.text.stopwords import STOP, stop_words
 from recollect.text.times import TimeExpression, TimeSpan, find_times
 from recollect.text.words import words
 
+SINCE = lazy_pattern(r"\b(?:since|seit)\b|以来|以來", re.IGNORECASE)
 MAX_QUERY_CHARACTERS = 10_000  # a time that is named later in a query is not read
 
 
@@ -61,6 +64,8 @@ class TimeReader:
         only_time = frames_only(_without(times, query.text), query.language)
         rest = _without([each for each in times if not each.is_holiday], query.text)
         spans = tuple(each.span for each in times)
+        if only_time and any(each.is_holiday for each in times):
+            only_time = run.snapshot.during(as_intervals(spans), run.scope, True).count > 0
         run.log("time", "; ".join(f"“{each.text}”: {format_span(each.span)}" for each in times))
         return replace(query, text=query.text if only_time else rest, times=spans, only_time=only_time)
 
@@ -122,21 +127,23 @@ def _during(run: Run) -> Scope:
     """The memories in scope that are of the time that the query names."""
     if "during" not in run.cache:
         about_events = not asks_what_was_said(run.query.text)  # then the time is that of the event
-        run.cache["during"] = run.snapshot.during(as_intervals(run.query.times), run.scope, about_events)
+        intervals, now = as_intervals(run.query.times), float(micros(run.as_of))
+        if SINCE.search(run.trace.query) or not in_present_tense(run.trace.query):  # what happened is no plan
+            intervals = [(start, now + 1 if start <= now and end == np.inf else end) for start, end in intervals]
+        run.cache["during"] = run.snapshot.during(intervals, run.scope, about_events)
     scope: Scope = run.cache["during"]
     return scope
 
 
 class TimeFirst:
-    """Runs the time cue, and the other cues unless the query names a time and nothing else."""
+    """Runs the time cue, and the other cues unless the query names a time and nothing else. If nothing is known of that
+    time, nothing is found: its words, such as “week”, tell nothing."""
 
     def __init__(self, time: Cue, rest: CuePlan) -> None:
         self._time, self._rest = time, rest
 
     def gather(self, run: Run) -> list[Candidates]:
         found = run.find(self._time)
-        if run.query.only_time and not len(found.keys):
-            run.query = replace(run.query, only_time=False)
         if not run.query.only_time:
             return [found, *self._rest.gather(run)]
         for cue in self._rest.cues():
@@ -176,7 +183,9 @@ class TimeCue:
             return leaf(np.minimum(1.0, counts / self.full), lambda at: f"{counts[at]:g} content words").tag(
                 "component", self.name
             )
-        inside = _during(run).contains(rows) if run.query.times else np.zeros(len(rows), dtype=np.bool_)
+        inside = np.zeros(len(rows), dtype=np.bool_)
+        if run.query.times:
+            inside = _during(run).contains(rows) | _names_the_time(run, rows)
         return leaf(inside.astype(np.float64), self.name)
 
     def _best(self, run: Run, scope: Scope, n: int) -> Rows:
@@ -204,7 +213,8 @@ class TimeFactor:
     What was told before a long time, and tells of no other, may still have held during it: × since. Of a question for
     something that lasts (“where was I living in March?”) that is what was told before any time: × lasting. A question
     in the present tense for a time that is not over (“where does she go in August?”) asks for what is planned:
-    × written for what was only written then, if other candidates tell of that time.
+    × written for what was only written then, if other candidates tell of that time. What names that month, season or
+    holiday without saying of which year (“works from Porto in July”) is not lowered.
     """
 
     outside: float = 0.25
@@ -236,17 +246,45 @@ class TimeFactor:
         if lasts:  # what it tells of may be when that began
             since = created < min(start for start, _ in as_intervals(run.query.times))
         times = " or ".join(map(_name_span, run.query.times))
+        named = _names_the_time(run, hits.keys) & ~inside
         announced = inside & _announced(run, created)
         written = inside & _only_written(run, told)
 
         def label(at: int) -> str:
             if inside[at]:
                 return f"{'told before' if announced[at] else 'only written in' if written[at] else 'from'} {times}"
+            if named[at]:
+                return f"about {times}"
             return f"{'from soon after' if soon[at] else 'from before' if since[at] else 'not from'} {times}"
 
-        outside = np.where(soon, self.soon, np.where(since, self.lasting if lasts else self.since, self.outside))
+        outside = np.where(
+            named, 1.0, np.where(soon, self.soon, np.where(since, self.lasting if lasts else self.since, self.outside))
+        )
         factor = np.where(inside, np.where(announced, self.announced, np.where(written, self.written, 1.0)), outside)
         return [Rescore(product("after time", hits.score, leaf(factor, label).tag("reason", "it is")))]
+
+
+def _names_the_time(run: Run, rows: Rows) -> Flags:
+    """Which memories that tell of no certain time name a long one or a holiday that is, in the year that is asked for,
+    the time that the query names."""
+    known: dict[int, bool] = run.cache.setdefault("names the time", {})
+    new = np.array([row for row in rows.tolist() if row > 0 and row not in known], dtype=np.int64)
+    ends = [span.end for span in run.query.times if span.start is not None and span.end is not None]
+    for row, text, told in zip(new.tolist(), run.texts(new), run.snapshot.told_times(new), strict=True):
+        known[row] = not told and any(_names_until(text, end, run.query.times) for end in ends)
+    return np.array([known.get(row, False) for row in rows.tolist()], dtype=np.bool_)
+
+
+def _names_until(text: str, end: datetime, times: Sequence[TimeSpan]) -> bool:
+    """Does a text name one of these times, read as if it were written at the end of one?"""
+    found = find_times(text[:MAX_QUERY_CHARACTERS], end - timedelta(microseconds=1))
+    named = as_intervals([each.span for each in found if each.is_holiday or _is_long(each.span)])
+    starts, ends = (np.array([span[side] for span in named]) for side in (0, 1))
+    return any(tells_of(starts, ends, each).any() for each in as_intervals(times))
+
+
+def _is_long(span: TimeSpan) -> bool:
+    return span.start is not None and span.end is not None and span.end - span.start > timedelta(days=27)
 
 
 def _only_written(run: Run, told: Sequence[Sequence[Interval]]) -> Flags:

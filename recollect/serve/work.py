@@ -96,7 +96,7 @@ class Services:
             store=self.mind.store,
             embedder=self.mind.embedder,
             clock=self.mind.clock,
-            tz=self.mind.clock().tzinfo,
+            tz=self.mind.zone,
             embedding_cache=False,  # the embedder of the server's mind has its cache already
             recipe_settings=self.recipe_settings,
             secrets=self.mind.secrets_policy,

@@ -100,7 +100,7 @@ def moment(help: str) -> Parameter:
     """A date, which stays as it is written: words such as “yesterday” are read with the time of the query."""
 
     def checked(value: object, name: str) -> str:
-        check.moment(value if isinstance(value, str) else None, name)
+        check.moment(value if isinstance(value, str) else None, name)  # numbers are for Python only
         return str(value)
 
     return Parameter(help, {"type": "string", "format": "date-time", "maxLength": 100}, checked)
@@ -207,7 +207,7 @@ def field_parameter(name: str) -> Parameter:
 
     def checked(value: object, name: str) -> Any:
         if field.kind == "moment" and value is not None:
-            return check.moment(value if isinstance(value, str) else None, name)  # numbers are for Python only
+            return moment("").check(value, name)  # the mind reads it, in its time zone
         if field.kind == "list":
             _check_list(value, name, 0, MAX_ITEMS)  # not the keys of an object
         return field.check(_whole(value) if field.kind == "integer" else value, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.errors import AccessDenied, InvalidInput
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 SORTS = ("newest", "oldest", "uses", "access_count", "return_count", "recall_count", "last_accessed", "last_recalled")
 LISTED = tuple(status for status in STATUSES if status != "forgotten")
 PLACE_FIELDS = 20  # dot paths with coordinates that are reported
-MICROSECONDS_A_DAY = 86_400_000_000
+MICROSECONDS_AN_HOUR = 3_600_000_000
+MICROSECONDS_A_DAY = 24 * MICROSECONDS_AN_HOUR
 
 Limit = Annotated[int, whole("How many memories at most.")]
 
@@ -181,7 +182,9 @@ TIMELINE = record(period=TEXT, total=COUNT, periods=array(record(begins=TEXT, me
 def timeline(
     service: Service,
     filter: FilterArgument = None,
-    period: Annotated[str, choice("What is counted by, in UTC; weeks begin on Monday.", PERIODS)] = "day",
+    period: Annotated[
+        str, choice("What is counted by, in the server's time zone; weeks run from Monday.", PERIODS)
+    ] = "day",
 ) -> JsonObject:
     """How many memories were created in each period, oldest first; periods without any are left out."""
     import numpy as np
@@ -189,13 +192,21 @@ def timeline(
     with service.mind.store.snapshot() as snapshot:
         scope = _scope(service, snapshot, filter)
         moments = snapshot.numbers("created", snapshot.page(scope, "oldest", scope.count))
-    days, counts = np.unique(np.floor_divide(moments, MICROSECONDS_A_DAY), return_counts=True)
+    hours, at = np.unique(np.floor_divide(moments, MICROSECONDS_AN_HOUR), return_inverse=True)
+    offsets = np.array([_offset(service.mind.zone, hour) for hour in hours.tolist()])
+    days, counts = np.unique(np.floor_divide(moments + offsets[at], MICROSECONDS_A_DAY), return_counts=True)
     periods: dict[str, int] = {}
     for day, count in zip(days.tolist(), counts.tolist(), strict=True):
         begins = _begin_of(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=day), period)
         periods[begins] = periods.get(begins, 0) + count
     listed = [{"begins": begins, "memories": count} for begins, count in periods.items()]
     return {"period": period, "total": len(moments), "periods": listed}
+
+
+def _offset(zone: tzinfo | None, hour: float) -> float:
+    """The microseconds by which a time zone is ahead of UTC in an hour since 1970."""
+    offset = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(hours=hour)).astimezone(zone).utcoffset()
+    return offset.total_seconds() * 1e6 if offset else 0.0
 
 
 def _begin_of(day: datetime, period: str) -> str:

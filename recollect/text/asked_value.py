@@ -261,7 +261,8 @@ def _asked_fact(text: str, language: str) -> AskedValue | None:
     names = frozenset(word for name in find_names(text) for word in words(POSSESSIVE.sub("", name))) if form else None
     if not names:
         return None
-    told = [word for word in words(text) if word not in stop_words(language) | names | FACT_WORDS]
+    left_out = stop_words(language) | names | FACT_WORDS
+    told = [word for word in words(text) if word not in left_out]
     if form != "job" and not 0 < len(told) <= MAX_FACT_WORDS:
         return None
     return AskedValue("fact", frozenset(told), names, form)

@@ -38,9 +38,26 @@ HOW_IT_WAS = lazy_pattern(
     r"|^\W*(?:was|wie|wer|wo) war(?:en|st)?\b(?: (?:der|mein|dein|unser) tag\b)?|^\W*was stand an\b",
     re.IGNORECASE,
 )
+SAYS = r"(?:says?|said|tell|told|mention(?:ed)?|write|wrote|ask(?:ed)?|answer(?:ed)?|reply|replied|suggest(?:ed)?)"
+SAYS_GERMAN = r"(?:gesagt|erzählt|erwähnt|geschrieben|gefragt|geantwortet|gemeint|vorgeschlagen|berichtet)"
+WORDS_OF = (
+    rf"\b(?:did|does|has|had)\s+{{name}}(?:\s+\w+)?\s+(?:\w+ly\s+)?{SAYS}\b|\b{{name}}(?:\s+\w+)?\s+{SAYS}\b|"
+    rf"\b(?:hat|hatte)\s+{{name}}\b.{{{{0,80}}}}\b{SAYS_GERMAN}\b|\b(?:sagt|sagte|erzählte|schrieb|meinte|fragte)\s+{{name}}\b|"
+    r"{name}\w*\s*(?:说|說|讲|講|提|问|問|告诉|告訴)"
+)
 SPEECH_WORDS = frozenset(SPEECH.split())
 OBLIGATION_WORDS = frozenset(OBLIGATION.split())
 FRAMING_WORDS = SPEECH_WORDS | frozenset(OTHERS.split())
+
+
+def asks_for_words_of(name: str, question: str) -> bool:
+    """Does a question ask for what somebody said, rather than for what somebody was told?
+
+    >>> questions = "What did Ann say?", "Was hat Ann erzählt?", "What did I tell Ann?"
+    >>> [asks_for_words_of("ann", each) for each in questions]
+    [True, True, False]
+    """
+    return re.search(WORDS_OF.format(name=re.escape(name)), question, re.IGNORECASE) is not None
 
 
 def frames_only(text: str, language: str = "en") -> bool:

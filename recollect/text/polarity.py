@@ -100,15 +100,14 @@ def denies(text: str, word: str, language: str = "en") -> bool:
     >>> [denies(each, "olives") for each in ("I don't eat an olive.", "I like olives, not capers.", "Not for me.")]
     [True, False, False]
     """
-    forms = set(stems(word, language))
-    clauses = [
-        clause
-        for clause in CLAUSE_END.split(text[:MAX_CHARACTERS].lower())
-        if clause
-        and (
-            word in clause
-            if is_spaceless(word)
-            else any(not forms.isdisjoint(stems(each, language)) for each in words(clause))
-        )
+    clauses = [clause for clause in CLAUSE_END.split(text[:MAX_CHARACTERS].lower()) if clause]
+    negated = [DENIAL.search(clause) is not None for clause in clauses]
+    if not any(negated):
+        return False
+    forms, spaceless = set(stems(word, language)), is_spaceless(word)
+    about = [
+        negates
+        for clause, negates in zip(clauses, negated, strict=True)
+        if (word in clause if spaceless else any(not forms.isdisjoint(stems(each, language)) for each in words(clause)))
     ]
-    return bool(clauses) and all(DENIAL.search(clause) for clause in clauses)
+    return bool(about) and all(about)

@@ -30,6 +30,7 @@ ASKS_FOR_ALL = lazy_pattern(
 )
 
 
+@lru_cache(maxsize=64)  # several steps ask about one question
 def asks_for_all(question: str) -> bool:
     """
     >>> [asks_for_all(each) for each in ("Which films have I seen?", "List all my tools", "Which film did I like?")]
@@ -108,6 +109,7 @@ def _opinion_stems(language: str) -> frozenset[str]:
     return frozenset(form for word in OPINION_WORDS for form in stems(word, language))
 
 
+@lru_cache(maxsize=64)  # several steps ask about one question
 def asks_for_opinion(question: str) -> bool:
     """Does it ask what somebody thinks of something, or likes, in general?
 

@@ -7,7 +7,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -82,12 +82,14 @@ def period_name(moment: datetime, period: Period) -> str:
     raise InvalidInput(f"period must be 'daily', 'weekly' or 'quarterly', not {period!r}.")
 
 
-def make_notes(memories: Sequence[Memory], period: Period, summariser: Summariser | None = None) -> list[PeriodNote]:
-    """One note for each period that has memories, oldest first; the same memories give the same notes."""
+def make_notes(
+    memories: Sequence[Memory], period: Period, summariser: Summariser | None = None, zone: tzinfo | None = None
+) -> list[PeriodNote]:
+    """One note for each period of a time zone that has memories, oldest first; the same memories give the same."""
     periods: dict[str, list[Memory]] = defaultdict(list)
     for memory in memories:
         if memory.created is not None:
-            periods[period_name(memory.created, period)].append(memory)
+            periods[period_name(memory.created.astimezone(zone or UTC), period)].append(memory)
     return [
         PeriodNote(period, name, _note_markdown(name, members, summariser)) for name, members in sorted(periods.items())
     ]

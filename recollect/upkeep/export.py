@@ -7,8 +7,8 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
 from os import PathLike
 from pathlib import Path
 
@@ -92,17 +92,21 @@ class ExportResult:
     changed: list[Path]  # files that are new, or had another content
 
 
-def make_pages(memories: Iterable[Memory]) -> list[MarkdownPage]:
-    """The pages of these memories, by path; the same memories give the same pages."""
+def make_pages(memories: Iterable[Memory], zone: tzinfo | None = None) -> list[MarkdownPage]:
+    """The pages of these memories, by path, with days of a time zone; the same memories give the same pages."""
     groups: dict[tuple[str, str, str], list[Memory]] = defaultdict(list)
     for memory in memories:
+        if memory.created is not None:
+            memory = replace(memory, created=memory.created.astimezone(zone or UTC))
         groups[_group(memory)].append(memory)
     return sorted((_make_page(*key, members) for key, members in groups.items()), key=lambda page: page.path)
 
 
-def write_pages(folder: str | PathLike[str], memories: Sequence[Memory], force: bool = False) -> ExportResult:
+def write_pages(
+    folder: str | PathLike[str], memories: Sequence[Memory], force: bool = False, zone: tzinfo | None = None
+) -> ExportResult:
     """Write the pages. A file that is not from an export, or was edited since, is overwritten only with ``force``."""
-    pages, root = make_pages(memories), Path(folder)
+    pages, root = make_pages(memories, zone), Path(folder)
     try:
         outdated = [page for page in pages if not _has_content(root / page.path, page.markdown)]
         foreign = [page.path for page in outdated if not force and not _may_overwrite(root / page.path)]

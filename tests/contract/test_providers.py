@@ -43,7 +43,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("openai", "text-embedding-3-small"),
         ("gemini", "gemini-embedding-001"),
-        ("local", "all-MiniLM-L6-v2-int8-dynamic"),
+        ("local", "all-MiniLM-L6-v2-int8-glossed"),
     ],
 )
 def test_the_providers_have_the_models_of_the_document(provider: str, model: str) -> None:
@@ -61,7 +61,7 @@ def test_auto_tries_local_then_openai_then_gemini_then_the_fallback(monkeypatch:
     """A local model that is named and not there stands for a machine without one."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("GEMINI_API_KEY", KEY)
-    assert chosen(choose_embedder("auto", fallback="ollama")) == "all-MiniLM-L6-v2-int8-dynamic"
+    assert chosen(choose_embedder("auto", fallback="ollama")) == "all-MiniLM-L6-v2-int8-glossed"
     assert chosen(choose_embedder("auto", fallback="ollama", local=NOWHERE)) == "openai:text-embedding-3-small"
     monkeypatch.delenv("OPENAI_API_KEY")
     assert chosen(choose_embedder("auto", fallback="ollama", local=NOWHERE)) == "gemini:gemini-embedding-001"
@@ -84,7 +84,7 @@ def test_a_choice_says_what_was_passed_over_and_why(monkeypatch: pytest.MonkeyPa
 def test_status_says_what_was_chosen_and_why(path: Path) -> None:
     with Mind(path, embedder="auto") as mind:
         status = mind.status()
-    assert (status.embedder, status.chosen) == ("all-MiniLM-L6-v2-int8-dynamic", "auto: the local model is installed")
+    assert (status.embedder, status.chosen) == ("all-MiniLM-L6-v2-int8-glossed", "auto: the local model is installed")
 
 
 @pytest.mark.contract("O5")

@@ -24,7 +24,7 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "kind", "called"),
     [
-        ("local", LocalEmbedder, "all-MiniLM-L6-v2-int8-dynamic"),
+        ("local", LocalEmbedder, "all-MiniLM-L6-v2-int8-glossed"),
         ("openai", OpenAIEmbedder, "openai:text-embedding-3-small"),
         ("openai:text-embedding-3-large@256", OpenAIEmbedder, "openai:text-embedding-3-large@256"),
         ("openai:@512", OpenAIEmbedder, "openai:text-embedding-3-small@512"),
@@ -61,7 +61,7 @@ def test_a_choice_says_why() -> None:
 def test_status_says_what_was_chosen_and_why(tmp_path: Path) -> None:
     with Mind(tmp_path / "memory.db", embedder="auto") as mind:
         status = mind.status()
-    assert (status.embedder, status.chosen) == ("all-MiniLM-L6-v2-int8-dynamic", "auto: the local model is installed")
+    assert (status.embedder, status.chosen) == ("all-MiniLM-L6-v2-int8-glossed", "auto: the local model is installed")
 
 
 def test_a_broken_fallback_is_a_clear_error() -> None:

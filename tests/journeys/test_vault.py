@@ -34,7 +34,7 @@ def test_a_week_with_a_vault(tmp_path: Path) -> None:
     with Workspace(vault, db=db, settings=settings) as space:
         # The first search reads all there is; by meaning, not by words.
         told = space.search("When do people have to log in again?")
-        assert (told["provider"], told["model"]) == ("local", "all-MiniLM-L6-v2-int8-dynamic")
+        assert (told["provider"], told["model"]) == ("local", "all-MiniLM-L6-v2-int8-glossed")
         first = told["results"][0]
         assert first["path"] == "Projects/Login.md"
         assert first["snippet"].startswith("Users stay signed in for one day")

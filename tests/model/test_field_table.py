@@ -26,9 +26,10 @@ INTRODUCTION = """# The fields of a memory
      RECOLLECT_WRITE_DOCS=1 pytest tests/model/test_field_table.py -->
 
 `remember` and `edit` take these fields as keywords, `import` and `export` as JSON keys, CSV files as columns. Only
-`text` is required. Lists are JSON lists, dates are ISO 8601 (`2025-03-14T09:30:00+01:00`; UTC without a time zone),
-`lines` are two numbers. Anything else goes into `context`. *Filter* names the conditions of a `Filter` that read the
-field, *Option* the flags of `recollect remember` and `recollect edit`.
+`text` is required. Lists are JSON lists, dates are ISO 8601 (`2025-03-14T09:30:00+01:00`; without an offset they are
+in the [time zone of the mind](time.md#time-zones)), `lines` are two numbers. Anything else goes into `context`.
+*Filter* names the conditions of a `Filter` that read the field, *Option* the flags of `recollect remember` and
+`recollect edit`.
 
 """
 TYPES: dict[str, Any] = {

@@ -101,3 +101,12 @@ def test_an_expired_memory_comes_when_it_is_asked_for(mind: Mind) -> None:
     assert known(mind, None) == {"lasting"}
     assert known(mind, None, Filter(expired=True)) == {"lasting", "brief"}
     assert known(mind, None, Filter(expired=False)) == {"lasting"}
+
+
+def test_a_supposed_now_does_not_change_when_a_memory_was_used(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "use.db", None, clock=lambda: NOON) as mind:
+        id = mind.remember("The blue cup is on the shelf.").id
+        mind.recall("blue cup", now="2030-01-01")
+        mind.context("blue cup", now="2030-01-01")
+        use = mind.show(id).use
+        assert (use.last_accessed, use.access_count) == (NOON, 2)

@@ -98,3 +98,44 @@ def test_without_a_judge_of_words_none_is_exchanged(tmp_path: Path, embedder: Em
         found = mind.recall("what activitites are there for her?", track=False)
     assert "activities" in step(found, "trigrams")["detail"]["instead"], "what is like it is still looked up"
     assert MEMORIES[0] in [each.text for each in found[:5]]
+
+
+def instead(mind: Mind, question: str) -> list[str]:
+    """The words that are looked up in place of those that no memory has."""
+    return [*step(mind.recall(question, track=False), "trigrams").get("detail", {}).get("instead", {})]
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("is the boat there?", []),  # known words are no typos: the coat, the car
+        ("who is the carter?", []),
+        ("where is the cot?", []),
+        ("is it old or cold?", []),
+    ],
+)
+def test_only_what_may_be_a_typo_is_taken_for_a_similar_word(mind: Mind, question: str, words: list[str]) -> None:
+    assert instead(mind, question) == words
+
+
+def test_words_that_stand_for_another_are_not_corrected(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "german.db", LocalEmbedder()) as mind:
+        mind.remember_many(["Ich habe das Brot geholt.", "Die neuere Wohnung ist heller.", "Er hat es gesagt."])
+        assert instead(mind, "was verdiene ich im Monat?") == []  # nor is Gehalt, which is looked up along with it
+        assert instead(mind, "wo liegt mein Hut?") == []
+
+
+def test_a_reason_names_the_word_that_a_similar_one_stands_for(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "names.db", None) as mind:
+        mind.remember("Johan plays the cello.")
+        (found,) = mind.recall("what did Yohan buy?")
+        assert found.why.summary().startswith("'johan for yohan' matches")
+
+
+def test_irregular_forms_of_a_word_are_found(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "forms.db", LocalEmbedder()) as mind:
+        gift = mind.remember("Aunt Rosa gave me a locket.").id
+        mind.remember("The given name of the cook is Ida.")
+        mind.remember("We have a live broadcast and a glove.")
+        assert instead(mind, "what did my aunt give me?") == ["gave", "given"]
+        assert mind.recall("what did my aunt give me?")[0].id == gift

@@ -145,6 +145,21 @@ def test_when_nobody_is_named_it_does_not_matter_who_spoke(speakers: Mind, quest
     assert all("said by" not in str(result.why) for result in recall)
 
 
+def test_what_somebody_said_comes_before_what_others_said_about_it(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db") as mind:
+        turns = [
+            ("Ben", "Ann, did you say something?"),
+            ("Ann", "I want to move to Lyon."),
+            ("Ben", "What did Ann say? I can't hear."),
+            ("Ann", "The kitchen needs paint."),
+        ]
+        for at, (who, text) in enumerate(turns, 1):
+            mind.remember(text, speaker=who, session="talk", position=at)
+        said = [result.memory.speaker for result in mind.recall("what did Ann say?")]
+        assert said[:2] == ["Ann", "Ann"]
+        assert mind.recall("what did Ben say?")[0].memory.speaker == "Ben"
+
+
 def test_two_who_are_named_both_count(speakers: Mind) -> None:
     asked = "Did Anna or Bob buy the tent?"
     factors = [labels(speakers, asked, who)[f"said by {who!r}"] for who in ("Anna", "Bob Miller", "Zoë")]

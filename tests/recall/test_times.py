@@ -351,3 +351,51 @@ def test_a_question_how_something_went_on_a_day_is_about_that(mind: Mind) -> Non
     mind.remember("Lunch with Ida at the harbour.", id="lunch", created="2025-06-17")
     mind.remember("The interview was a mess.", id="interview", created="2025-06-17")
     assert "a time and nothing else" not in str(mind.recall("How did the interview go yesterday?").trace)
+
+
+def test_what_has_to_be_done_on_a_date_is_a_plan_for_it(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "plans.db", BAG, clock=Clock(datetime(2026, 11, 18, 12, tzinfo=UTC))) as mind:
+        plan = mind.remember("Pixel has to get his teeth cleaned on 26 November.", created="2026-11-14")
+        mind.remember("Pixel chewed the blue slipper.", created="2026-11-15")
+        assert ids(mind.recall("what is planned for next week?"))[0] == plan.id
+
+
+def test_what_names_the_month_that_is_asked_for_is_of_that_month(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "month.db", BAG, clock=Clock(datetime(2026, 11, 18, 12, tzinfo=UTC))) as mind:
+        standing = mind.remember("Farid works from Porto in July.", created="2026-06-18").id
+        mind.remember("Farid sent the invoice.", created="2026-07-10")
+        other = mind.remember("Farid works from Rome in May.", created="2026-04-18").id
+        assert ids(mind.recall("where was Farid in July?"))[0] == standing
+        labels = [node.label for node in nodes(mind.why("where was Farid in July?", standing))]
+        assert "about July 2026" in labels
+        assert time_factors(mind, "where was Farid in July?", other) == [0.25]
+
+
+@pytest.mark.parametrize("question", ["what happened since September?", "what's new since September?"])
+def test_what_happened_since_a_time_ends_now(tmp_path: Path, question: str) -> None:
+    with open_mind(tmp_path / "since.db", BAG, clock=Clock(datetime(2026, 11, 18, 12, tzinfo=UTC))) as mind:
+        mind.remember("I am pregnant! The due date is 12 February 2027.", created="2026-07-03")
+        fence = mind.remember("We painted the fence.", created="2026-09-20").id
+        assert ids(mind.recall(question)) == [fence]
+
+
+@pytest.mark.parametrize(
+    ("question", "time"),
+    [
+        ("what is happening next week?", "2026-11-23 to 2026-11-29"),
+        ("what happened in 1850?", "1850-01-01 to 1850-12-31"),
+    ],
+)
+def test_of_a_time_of_which_nothing_is_known_nothing_is_found(tmp_path: Path, question: str, time: str) -> None:
+    with open_mind(tmp_path / "week.db", BAG, clock=Clock(datetime(2026, 11, 18, 12, tzinfo=UTC))) as mind:
+        mind.remember("I go swimming twice a week.", created="2026-05-03")
+        found = mind.recall(question)
+        assert ids(found) == []
+        assert (found.confidence, found.low_confidence) == (0.0, True)
+        assert found.low_confidence_reason == f"nothing is known of {time}"
+
+
+def test_the_name_of_a_holiday_is_looked_up_where_nothing_is_of_that_day(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "holiday.db", BAG, clock=Clock(datetime(2026, 11, 18, 12, tzinfo=UTC))) as mind:
+        cookies = mind.remember("Omi's recipe for Christmas cookies is in the blue tin.", created="2026-05-03").id
+        assert ids(mind.recall("what about Christmas?")) == [cookies]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Mind
+from recollect.embed.local import LocalEmbedderV2
 from recollect.recall.recipe import Recipe
 from recollect.recall.registry import get_recipe
 
@@ -61,7 +62,7 @@ def test_questions_in_other_words_find_more_with_the_words_of_their_topic(
 ) -> None:
     recipe = get_recipe("default")
     without = recipe.but(read=[reader for reader in recipe.read if type(reader).__name__ != "RelatedWords"])
-    with Mind(path) as mind:
+    with Mind(path, embedder=LocalEmbedderV2()) as mind:  # which has no glossary
         for day, (text, _) in enumerate(pairs, 1):
             mind.remember(text, created=f"2026-03-{day:02}")
         assert among_five(mind, pairs, recipe) >= among_five(mind, pairs, without) + 2

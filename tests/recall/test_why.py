@@ -163,7 +163,7 @@ def test_a_tree_names_recency_and_status_with_their_factors(shelf: Path) -> None
 def test_a_tree_names_the_word_that_a_typo_was_taken_for(shelf: Path) -> None:
     with open_mind(shelf, None) as mind:
         said = labelled(mind, "shelff", "old")
-    assert {"trigrams: BM25", "“shelf”"} <= said.keys()
+    assert {"trigrams: BM25", "“shelf for shelff”"} <= said.keys()
 
 
 def test_a_tree_reads_as_indented_lines(shelf: Path) -> None:

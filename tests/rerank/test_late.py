@@ -104,4 +104,4 @@ def test_a_mind_reranks_with_the_model_that_it_has_anyway() -> None:
         mind.remember_many([*MEMORIES, "Ben is allergic to peanuts."])
         recall = mind.recall("who is allergic to nuts?", 3, recipe=recipe)
     assert recall[0].text == "Ben is allergic to peanuts."
-    assert "late interaction, all-MiniLM-L6-v2-int8-dynamic" in recall[0].notes[0]
+    assert "late interaction, all-MiniLM-L6-v2-int8-glossed" in recall[0].notes[0]

@@ -237,3 +237,16 @@ def test_a_recall_tells_which_words_match_in_meaning_only_when_asked(tmp_path: P
         assert (word["start"], word["end"], word["query_word"]) == (6, 11, "dog")
         assert 0.4 <= word["similarity"] <= 1.1
         Draft202012Validator(find_operation("recall").output_schema).validate(answer)
+
+
+def test_dates_without_a_zone_are_in_that_of_the_mind(tmp_path: Path) -> None:
+    with Mind(tmp_path / "zone.db", embedder=None, tz="America/New_York") as mind:
+        service = Service(mind)
+        id = service.call("remember", {"text": "Bought a kayak.", "created": "2025-03-14"})["id"]
+        assert service.call("show", {"id": id})["created"] == "2025-03-14T04:00:00+00:00"
+        service.call("update", {"id": id, "created": "2025-03-14T23:30"})
+        day = {"since": "2025-03-14", "until": "2025-03-15"}
+        assert service.call("list", {"filter": day})["total"] == 1
+        assert len(service.call("recall", {"query": "kayak", "filter": day})["results"]) == 1
+        periods = service.call("timeline", {"period": "day"})["periods"]
+        assert periods == [{"begins": "2025-03-14", "memories": 1}]

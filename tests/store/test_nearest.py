@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from recollect.store.sqlite.nearest import FEW, FIRST, VectorBlock, half_products, nearest, pack_signs
+from recollect.store.sqlite.segment_files import MemoryArrays
 
 Vectors = NDArray[np.float32]
 
@@ -25,7 +26,12 @@ def unit(vectors: NDArray[np.float64] | Vectors) -> Vectors:
 def blocks_of(vectors: Vectors, allowed: NDArray[np.bool_], *cuts: int) -> list[VectorBlock]:
     halves = vectors.astype(np.float16)
     parts = zip(np.split(halves, cuts), np.split(allowed, cuts), strict=True)
-    return [VectorBlock(part, pack_signs(part), mask) for part, mask in parts]
+    return [VectorBlock(arrays_of(part), mask) for part, mask in parts]
+
+
+def arrays_of(vectors: NDArray[np.float16]) -> MemoryArrays:
+    signs, large = pack_signs(vectors)
+    return MemoryArrays({"vectors": vectors, "signs": signs, "large": large})
 
 
 def places(found: list[NDArray[np.int64]], blocks: list[VectorBlock]) -> NDArray[np.int64]:

@@ -58,6 +58,15 @@ What happened twenty-one days ago? | 2026-04-29
 What happened half a year ago? | 2025-11-01..2025-12-01
 What happened a year and a half ago? | 2024-11-01..2024-12-01
 What have I planned for tomorrow? | 2026-05-21
+What happened last fortnight? | 2026-05-06..2026-05-21
+What did we ship in mid-2025? | 2025-05-01..2025-09-01
+What was decided in week 12? | 2026-03-16..2026-03-23
+What was decided in calendar week 40? | 2025-09-29..2025-10-06
+Where did I live 2 yrs ago? | 2024-01-01..2025-01-01
+Who rang 3 wks ago? | 2026-04-27..2026-05-04
+What is on next weekend? | 2026-05-30..2026-06-01
+What is on this weekend? | 2026-05-23..2026-05-25
+What happened in 1850? | 1850-01-01..1851-01-01
 What's on next week? | 2026-05-25..2026-06-01
 What's happening this weekend? | 2026-05-23..2026-05-25
 What did I say a week ago today? | 2026-05-13
@@ -230,6 +239,28 @@ They collect paper on Monday mornings. | none
 She promised the report by the end of July. | ..2026-08-01
 The pool is closed from the 22nd until 4 June. | 2026-05-22..2026-06-05
 The first try failed, then it worked on the second. | none
+The cat has to get her claws trimmed on 2 June. | 2026-06-02
+The van needs to be serviced on 2 June. | 2026-06-02
+We need to have the chimney swept on Saturday. | 2026-05-23
+I'm getting my nails done on 2 June. | 2026-06-02
+My cast gets removed on 2 June. | 2026-06-02
+On 2 June my cast gets removed. | 2026-06-02
+The fridge gets delivered on Saturday. | 2026-05-23
+The fridge got delivered on Saturday. | 2026-05-16
+We had the chimney swept on Saturday. | 2026-05-16
+He must have lost it on Saturday. | 2026-05-16
+I have to thank Ola who helped me on Saturday. | 2026-05-16
+They invited us to a picnic on Saturday. | 2026-05-23
+We agreed to talk on Saturday. | 2026-05-23
+I promised to paint it on 2 June. | 2026-06-02
+He asked me to be his best man on 11 May. | 2026-05-11
+I enrolled for the course on 2 June. | 2026-06-02
+I enrolled for the course on 11 May. | 2026-05-11
+We got tickets for the derby on 2 June. | 2026-06-02
+Seats booked: ballet, 2 June. | 2026-06-02
+We went to visit Ola on Saturday. | 2026-05-16
+The neighbours cut the hedge on 2 June. | 2025-06-02
+I am in week 12 and feel fine. | none
 """
 
 

@@ -164,6 +164,12 @@ Ich habe die Karten bestellt. Sie kommen im Juli. Das wurde mir gesagt. | 2026-0
 Bis Freitag brauche ich das Auto. | ..2026-05-23
 Ab Montag arbeite ich in Bonn. | 2026-05-25..
 Chor ist Dienstag und Donnerstag. | none
+Am Samstag wird der Kühlschrank geliefert. | 2026-05-23
+Am Samstag wurde der Kühlschrank geliefert. | 2026-05-16
+Der Kamin muss am 2. Juni gekehrt werden. | 2026-06-02
+Ich habe Karten für das Ballett am 2. Juni gekauft. | 2026-06-02
+Wir haben am 11. Mai Karten für das Ballett gekauft. | 2026-05-11
+Ich lasse mir am Samstag die Haare schneiden. | 2026-05-23
 """
 
 

@@ -6,11 +6,12 @@ import base64
 import json
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import UTC
 from typing import Any
 
 from recollect.ingest.imports.sources import Source, SourceRecord
 from recollect.ingest.sessions import SESSION_KIND
-from recollect.model import JsonObject
+from recollect.model import JsonObject, check
 from recollect.store.other_databases import OtherDatabase, open_database
 
 OPENMEM_MEMORY = (
@@ -44,18 +45,18 @@ def read_openmem(source: Source) -> Iterator[SourceRecord]:
                     "kind": row["type"],
                     "summary": row["gist"] or "",
                     "entities": _parse_json(row["entities"]) or [],
-                    "created": row["created_at"],
-                    "updated": row["updated_at"],
+                    "created": _utc(row["created_at"]),
+                    "updated": _utc(row["updated_at"]),
                     "strength": row["strength"],
                     "confidence": row["confidence"],
                     "status": row["status"],
                     "source": "openmem",
-                    "use": {"access_count": row["access_count"] or 0, "last_accessed": row["last_accessed"]},
+                    "use": {"access_count": row["access_count"] or 0, "last_accessed": _utc(row["last_accessed"])},
                 },
             )
         for row in database.rows("edges", "id", "source_id", "target_id", "rel_type", "weight", "created_at"):
             ends = {"source": row["source_id"], "target": row["target_id"], "kind": row["rel_type"]}
-            edge = {"type": "edge", **ends, "weight": row["weight"], "created": row["created_at"]}
+            edge = {"type": "edge", **ends, "weight": row["weight"], "created": _utc(row["created_at"])}
             yield SourceRecord(f"{source}, edge {row['id']}", edge)
 
 
@@ -104,12 +105,12 @@ def _robotmem_fields(row: JsonObject) -> JsonObject:
         "confidence": row["confidence"],
         "status": ROBOTMEM_STATUS.get(row["status"], row["status"]),
         "source": "robotmem",
-        "created": row["created_at"],
-        "updated": row["updated_at"],
+        "created": _utc(row["created_at"]),
+        "updated": _utc(row["updated_at"]),
         "use": {
             "access_count": row["access_count"] or 0,
             "return_count": row["return_count"] or 0,
-            "last_accessed": row["last_accessed"],
+            "last_accessed": _utc(row["last_accessed"]),
         },
     }
 
@@ -136,9 +137,14 @@ def _robotmem_sessions(source: Source, database: OtherDatabase) -> Iterator[Sour
                 "external_id": f"session/{session}",
                 "context": {**(context if isinstance(context, dict) else {}), "session": session_fields},
                 "source": "robotmem",
-                "created": row["created_at"],
+                "created": _utc(row["created_at"]),
             },
         )
+
+
+def _utc(value: Any) -> Any:
+    """A moment in a column: without a time zone it is in UTC, as SQLite writes them."""
+    return check.moment(value, "a time", UTC) if isinstance(value, str) else value
 
 
 def _collection(name: str) -> str:

@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
@@ -79,11 +79,11 @@ def numbered_records(records: Iterable[Any]) -> list[SourceRecord]:
     ]
 
 
-def parse_record(record: Mapping[str, Any], bound: Mapping[str, str]) -> Record | None:
-    """A checked record with the fields of the bound; None for the header of an export."""
+def parse_record(record: Mapping[str, Any], bound: Mapping[str, str], zone: tzinfo | None = None) -> Record | None:
+    """A checked record with the fields of the bound, its dates in ``zone``; None for the header of an export."""
     match record.get("type", "memory"):
         case "memory":
-            return memory_from_json({**record, **bound})
+            return memory_from_json({**record, **bound}, zone)
         case "former":
             memory, until = earlier_version_from_json(record)
             return EarlierVersion(replace(memory, **bound), until)  # type: ignore[arg-type]  # the bound's are texts
@@ -105,8 +105,10 @@ def parse_record(record: Mapping[str, Any], bound: Mapping[str, str]) -> Record 
 class RecordChecker:
     """Checks records. ``strict`` raises the first problem; otherwise problems are counted, and the first described."""
 
-    def __init__(self, bound: Mapping[str, str], strict: bool, secrets: SecretsPolicy = "store") -> None:
-        self.bound, self.strict, self.secrets = bound, strict, secrets
+    def __init__(
+        self, bound: Mapping[str, str], strict: bool, secrets: SecretsPolicy = "store", zone: tzinfo | None = None
+    ) -> None:
+        self.bound, self.strict, self.secrets, self.zone = bound, strict, secrets, zone
         self.failed = 0
         self.problems: list[str] = []
 
@@ -117,7 +119,7 @@ class RecordChecker:
                 self.fail(each.problem)
                 continue
             try:
-                record = self._clean(parse_record(each.record, self.bound))
+                record = self._clean(parse_record(each.record, self.bound, self.zone))
             except InvalidInput as error:
                 self.fail(f"{each.place}: {error}")
             else:
@@ -141,11 +143,16 @@ class RecordChecker:
 
 
 class Importer:
-    """One import. A strict one stops at the first bad record and writes nothing; otherwise bad ones are left out."""
+    """One import. A strict one stops at the first bad record and writes nothing; otherwise bad ones are left out.
 
-    def __init__(self, writer: Writer, strict: bool, progress: ImportProgress | None = None) -> None:
+    Dates without a time zone are in ``zone``, or in that of this machine.
+    """
+
+    def __init__(
+        self, writer: Writer, strict: bool, progress: ImportProgress | None = None, zone: tzinfo | None = None
+    ) -> None:
         self.writer, self.strict, self.progress = writer, strict, progress
-        self.checker = RecordChecker(writer.store.bound.values, strict, writer.secrets)
+        self.checker = RecordChecker(writer.store.bound.values, strict, writer.secrets, zone)
         self.counts: Counter[str] = Counter()
         self.ids: list[str] = []
         self._operation: int | None = None

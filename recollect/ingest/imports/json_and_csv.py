@@ -141,9 +141,9 @@ def _with_date(record: JsonObject) -> JsonObject:
     for name in DATE_NAMES:
         with suppress(InvalidInput):
             if isinstance(context.get(name), str):
-                created = check.moment(context[name], name)
+                check.moment(context[name], name)
                 others = {key: value for key, value in context.items() if key != name}
-                return {**record, "context": others, "created": created.isoformat()}
+                return {**record, "context": others, "created": context[name]}
     return record
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -64,7 +63,7 @@ class TokensCue:
         similarities = self.word_similarity(run, rows)
         weights = self._weights(run, [word for word, _ in similarities])
         parts = []
-        for (word, similarity), weight in zip(similarities, weights, strict=True):
+        for (word, similarity), weight in zip(similarities, weights.tolist(), strict=True):
             if weight:
                 squared = similarity**2
                 mean = squared[:, 0] if squared.shape[1] == 1 else squared.mean(axis=1)  # of the pieces of the word
@@ -79,7 +78,7 @@ class TokensCue:
         """Each word of the query with the similarity of its pieces (across) to the nearest of each row (down)."""
         self._check(run)
         similarity = self._cached_similarity(run, rows)
-        return [(word, similarity[:, pieces]) for word, pieces in join_pieces(run.tokens().tokens)]
+        return [(word, similarity[:, pieces]) for word, pieces in run.tokens().word_tokens()]
 
     def _check(self, run: Run) -> None:
         if not run.embedder_reads_query():
@@ -90,6 +89,13 @@ class TokensCue:
 
     def _weights(self, run: Run, words: list[str]) -> NDArray[np.float64]:
         """The weight of each word: its idf, or that of a stop word where it is not a term of the query."""
+        key = f"weights of {self.name} for {run.query.text}"
+        if key not in run.cache:
+            run.cache[key] = self._idf_of_words(run, words)
+        weights: NDArray[np.float64] = run.cache[key]
+        return weights
+
+    def _idf_of_words(self, run: Run, words: list[str]) -> NDArray[np.float64]:
         matches = statistics(run.snapshot, run.scope, Bm25Query(run.query.terms, ALL_FIELDS, 1.2, 0.75))
         language = run.query.language
         own = [match for match in matches.terms if match.term.match == "stem" and not match.term.part_of]
@@ -122,16 +128,15 @@ class TokensCue:
         all_rows = all_rows[np.diff(all_rows, prepend=-1) > 0]
         tokens = run.tokens()
         compared = [
-            at
-            for word, pieces in join_pieces(tokens.tokens)
-            if _has_letters(word)
-            for at in range(pieces.start, pieces.stop)
+            at for word, pieces in tokens.word_tokens() if _has_letters(word) for at in range(pieces.start, pieces.stop)
         ]
         own = np.maximum(token_similarity(tokens.vectors[compared], run.snapshot.token_sketches(all_rows)), 0.0)
         best = own[np.searchsorted(all_rows, rows)]
-        lent = np.where(run.scope.contains(all_rows)[:, None], np.nan_to_num(own), np.float32(0.0))
-        assistant = np.array([role == "assistant" for role in run.snapshot.strings("role", all_rows)], dtype=np.bool_)
-        lent_onward = np.where(assistant[:, None], lent * np.float32(self.concluded), lent)
+        lent = np.where(run.scope.contains(all_rows)[:, None] & ~np.isnan(own), own, np.float32(0.0))
+        lent_onward, roles = lent, run.snapshot.strings("role", all_rows)
+        if "assistant" in roles:
+            assistant = np.array([role == "assistant" for role in roles])
+            lent_onward = np.where(assistant[:, None], lent * np.float32(self.concluded), lent)
         shares = [*((lent_onward, share) for share in self.before), *((lent, share) for share in self.after)]
         for neighbour, (similarity, share) in zip(around.T, shares, strict=True):
             present = np.flatnonzero(neighbour >= 0)
@@ -156,18 +161,6 @@ class TokensCue:
 
 
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
-
-
-def join_pieces(tokens: Sequence[str]) -> list[tuple[str, slice]]:
-    """The words that the tokens are pieces of, and where the tokens of each are."""
-    words: list[tuple[str, slice]] = []
-    for at, token in enumerate(tokens):
-        if token.startswith("##") and words:
-            word, pieces = words[-1]
-            words[-1] = word + token[2:], slice(pieces.start, at + 1)
-        else:
-            words.append((token, slice(at, at + 1)))
-    return words
 
 
 def _has_letters(word: str) -> bool:

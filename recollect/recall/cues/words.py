@@ -63,9 +63,11 @@ def explain_matches(name: str, matches: Bm25Scores) -> Expression:
 
 
 def format_term(term: Term) -> str:
-    """A term as the query language writes it; parts of compounds, compounds with a word and related words as such."""
+    """A term as the query language writes it; parts of compounds, compounds with a word, and words that stand for
+    another one as such."""
     if term.part_of:
-        return f"{term.word} {'in' if term.word in term.part_of else 'for'} {term.part_of}"
+        is_part = term.word in term.part_of and len(term.part_of) > len(term.word) + 2  # not “shelf” for “shelff”
+        return f"{term.word} {'in' if is_part else 'for'} {term.part_of}"
     match term.match:
         case "prefix":
             return f"{term.word}*"

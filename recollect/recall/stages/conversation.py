@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from recollect.text.classify import (
     mentions_time,
     question_share,
 )
+from recollect.text.framing import asks_for_words_of, frames_only
 from recollect.text.polarity import asks_who
 from recollect.text.statements import confirms
 from recollect.text.words import fold, words
@@ -64,8 +64,10 @@ class SessionScore:
         best: dict[tuple[str, ...], float] = {}
         lent = hits.score.values.tolist()
         for at in np.lexsort((-hits.score.values, hits.page)).tolist():
-            if sessions[at]:
-                lent[at] = best[names[at]] = max(best.get(names[at], lent[at]), lent[at])
+            if sessions[at] and best.setdefault(names[at], lent[at]) >= lent[at]:
+                lent[at] = best[names[at]]
+            elif sessions[at]:
+                best[names[at]] = lent[at]
         first = _first_page(hits)
         coherence = _coherence(run.snapshot.vectors(hits.keys[first]), [names[at] for at in first.tolist()])
         run.log("coherence", round(coherence, 3))
@@ -81,20 +83,30 @@ class SessionScore:
 
 @dataclass(frozen=True, slots=True)
 class SpeakerFactor:
-    """× factor for what other speakers said, when the query names a speaker."""
+    """× factor for what other speakers said, when the query names a speaker; × said where it asks for what that speaker
+    said (“what did Ann say about it?”), and × alone if it asks for nothing more than that."""
 
     factor: float = 0.8
+    said: float = 0.4
+    alone: float = 0.01
     name: str = "speaker"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         speakers = run.snapshot.strings("speaker", hits.keys)
         named = _named_speakers(set(speakers) - {""}, run.query.text)
-        if named.isdisjoint(speakers[at] for at in _first_page(hits).tolist()):
+        if not named or named.isdisjoint(speakers[at] for at in _first_page(hits).tolist()):
             raise Skip("the query names no speaker")
         others = np.array([speaker != "" and speaker not in named for speaker in speakers])
-        factor = np.where(others, self.factor, 1.0)
+        factor = np.where(others, min(self.factor, self._of_others(run, named)), 1.0)
         said = leaf(factor, lambda at: f"said by {speakers[at]!r}").tag("reason", "it was")
         return [Rescore(product("after speaker", hits.score, said))]
+
+    def _of_others(self, run: Run, named: set[str]) -> float:
+        names, query = {words(speaker)[0] for speaker in named}, run.trace.query
+        if not all(asks_for_words_of(name, query) for name in names):
+            return self.factor
+        rest = " ".join(word for word in words(query) if word not in names)
+        return self.alone if frames_only(rest, run.query.language) else self.said
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +119,8 @@ class RoleFactor:
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         roles = run.snapshot.strings("role", hits.keys)
-        if self.factors.keys().isdisjoint(roles[at] for at in _first_page(hits).tolist()):
+        less = self.factors.keys()
+        if less.isdisjoint(roles) or less.isdisjoint(roles[at] for at in _first_page(hits).tolist()):
             raise Skip("no candidate was said by an assistant")
         about_assistant = asks_about_assistant(run.trace.query)
         run.log("about what an assistant said", about_assistant)
@@ -237,11 +250,13 @@ class AnswerLikelihood:
                 parts.append((1 - self.nobody, "the text names nobody"))
             if reply and (length := len(words(text, whole=True))) < self.full:
                 parts.append((1 - self.brief * (1 - length / self.full), f"it is a reply of {length} words"))
-            factor[at] = math.prod(share for share, _ in parts)
-            reasons[at] = ", ".join(reason for _, reason in parts) or "the text can be an answer"
+            if parts:
+                factor[at] = math.prod(share for share, _ in parts)
+                reasons[at] = ", ".join(reason for _, reason in parts)
 
         def label(at: int) -> str:
-            return reasons.get(at, f"not among the first {self.head}")
+            can_be = "the text can be an answer" if at < self.head else f"not among the first {self.head}"
+            return reasons.get(at, can_be)
 
         return [Rescore(product("after answering", hits.score, leaf(factor, label).tag("reason", "")))]
 
@@ -293,22 +308,27 @@ def _first_page(hits: Hits) -> NDArray[np.int64]:
 def _coherence(vectors: NDArray[np.float32], names: list[tuple[str, ...]]) -> float:
     """The mean cosine within sessions minus that between sessions; 0 where there are no such pairs."""
     has_one = ~np.isnan(vectors[:, 0]) if vectors.shape[1] else np.zeros(len(vectors), dtype=np.bool_)
-    known = sorted(np.flatnonzero(has_one).tolist(), key=names.__getitem__)
-    inside = pairs = 0.0
-    for name, group in groupby(known, key=names.__getitem__):
-        members = list(group)
-        if name[-1] and len(members) > 1:
-            inside += _cosines_between(vectors[members])
-            pairs += len(members) * (len(members) - 1)
+    sessions: dict[tuple[str, ...], list[int]] = {}
+    for at in np.flatnonzero(has_one).tolist():
+        sessions.setdefault(names[at], []).append(at)
+    members = [(name, sessions[name]) for name in sorted(sessions)]
+    known = [at for _, group in members for at in group]
+    ordered = vectors[known].astype(np.float64)
+    inside, pairs, end = 0.0, 0, 0
+    for name, group in members:
+        start, end = end, end + len(group)
+        if name[-1] and end - start > 1:
+            inside += _cosines_between(ordered[start:end])
+            pairs += (end - start) * (end - start - 1)
     others = len(known) * (len(known) - 1) - pairs
     if not pairs or not others:
         return 0.0
-    return inside / pairs - (_cosines_between(vectors[known]) - inside) / others
+    return inside / pairs - (_cosines_between(ordered) - inside) / others
 
 
-def _cosines_between(vectors: NDArray[np.float32]) -> float:
+def _cosines_between(vectors: NDArray[np.float64]) -> float:
     """The sum of the cosines of all ordered pairs of unit vectors."""
-    summed = vectors.sum(axis=0, dtype=np.float64)
+    summed = vectors.sum(axis=0)
     return float(summed @ summed) - len(vectors)
 
 

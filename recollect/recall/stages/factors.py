@@ -124,4 +124,4 @@ class RecordUse:
     name: str = "record use"
 
     def record(self, run: Run, store: Store, rows: list[int]) -> None:
-        store.record_use(UseRecord(rows, run.now, self.counters))
+        store.record_use(UseRecord(rows, run.called_at or run.now, self.counters))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import product as product_of
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,14 +65,20 @@ class PolarityFactor:
         texts, scores = run.texts(hits.keys[head]), scores[head]
         has = run.snapshot.term_frequencies(things, ALL_FIELDS, hits.keys[head]) > 0
         denied = [_denies(text, things, has[:, at]) for at, text in enumerate(texts)]
+        if negative not in denied or not (negative or any(denied)):
+            return []
+        has_one: list[bool] = np.logical_or.reduce(has).tolist()
         who = asks_who(run.trace.query)
+        firsts = [
+            at for at, denies in enumerate(denied) if denies == negative and has_one[at] and not is_question(texts[at])
+        ]
+        # Has the first all words that the second has?
+        has_all: list[list[bool]] = np.logical_and.reduce(has[:, :, None] >= has[:, None]).tolist()
         pairs = []
-        for second, first in permutations(range(len(head)), 2):
-            if denied[first] != negative or not has[:, first].any() or is_question(texts[first]):
-                continue
-            same = bool(has[:, second].any() and (has[:, first] >= has[:, second]).all())
+        for second, first in product_of(range(len(head)), firsts):
+            same = first != second and has_one[second] and has_all[first][second]
             if negative:
-                opposite = (same and not is_negative(texts[second])) or (who and not has[:, second].any())
+                opposite = (same and not is_negative(texts[second])) or (who and not has_one[second])
             else:
                 opposite = same and denied[second]
             if opposite and scores[first] >= self.ratio * scores[second] > 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -236,7 +236,7 @@ def _notes(run: Run, keys: Rows, statements: Statements, newest: list[int]) -> d
     def quote(at: int) -> str:
         text = " ".join(statements.texts[at].split())
         text = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1] + "…"
-        return f"“{text}” ({datetime.fromtimestamp(statements.moments[at] / 1e6, UTC):%Y-%m-%d})"
+        return f"“{text}” ({datetime.fromtimestamp(statements.moments[at] / 1e6, run.now.tzinfo):%Y-%m-%d})"
 
     if len(newest) == 1:
         return {}

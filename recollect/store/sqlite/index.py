@@ -83,8 +83,10 @@ class Index:
         self._following = _count_following(self.views)
         following = self.views[: self._following]
         self._first_rows = np.array([view.part.first_row for view in following], dtype=np.int64)
-        self._sizes = np.array([view.size for view in following], dtype=np.int64)
+        self._sizes = np.array([view.size for view in following], dtype=np.uint64)
         self._starts = np.array(self.offsets[: self._following], dtype=np.int64)
+        placed = zip(following, self.offsets, strict=False)
+        self._with_dead = [(view, offset) for view, offset in placed if view.living < view.size]
 
     @property
     def dim(self) -> int:
@@ -116,13 +118,16 @@ class Index:
         """The slots of rows in the first parts, whose rows follow each other."""
         if not self._following:
             return np.full(len(rows), -1, dtype=np.int64)
-        owners = self._first_rows.searchsorted(rows, side="right") - 1  # −1 is the last part, which begins too late
-        local = rows - self._first_rows[owners]
-        found = np.where((local >= 0) & (local < self._sizes[owners]), local + self._starts[owners], -1)
-        for view, start in zip(self.views[: self._following], self.offsets, strict=False):
-            if view.living < view.size:
-                here = np.flatnonzero((found >= start) & (found < start + view.size))
-                found[here[~view.alive[found[here] - start]]] = -1
+        if self._following == 1:
+            first, size, start = self._first_rows[0], self._sizes[0], self._starts[0]
+        else:
+            owners = self._first_rows.searchsorted(rows, side="right") - 1  # −1 is the last part, which begins too late
+            first, size, start = self._first_rows[owners], self._sizes[owners], self._starts[owners]
+        local = rows - first
+        found = np.where(local.view(np.uint64) < size, local + start, -1)  # unsigned, what is negative is large
+        for view, offset in self._with_dead:
+            here = np.flatnonzero((found >= offset) & (found < offset + view.size))
+            found[here[~view.alive[found[here] - offset]]] = -1
         return found
 
     def split(self, slots: Slots) -> Sequence[tuple[View, NDArray[np.int64], LocalSlots]]:
@@ -148,6 +153,8 @@ class Index:
     def gather(self, slots: Slots, read: Callable[[Part, LocalSlots], NDArray[Any]], empty: NDArray[Any]) -> Any:
         """What a part has about each slot, written into ``empty``, which has what is returned for −1."""
         for view, places, local in self.split(slots):
+            if len(places) == len(slots):  # all are of one part, in their order
+                return read(view.part, local).astype(empty.dtype, copy=False)
             empty[places] = read(view.part, local)
         return empty
 

@@ -6,67 +6,80 @@ place for float32, which is exact and several times as fast.
 **Exact**: every product is computed in float32, and whatever may be among the best n within the error of float32 is
 returned. The caller computes those again in float64.
 
-**Approximate**: three steps, each for what the one before has left.
+**Approximate**: four steps, each for what the one before has left. θ is the angle between two unit vectors.
 
-1. The Hamming distance of the sign bits. For unit vectors at an angle θ about p = θ ÷ π of the signs differ, with a
-   standard deviation of √(p (1 − p) ÷ dim).
-2. Σ q × sign(v) ÷ √(2 dim ÷ π), with q in full: an estimate of the cosine with a standard deviation of
-   √((π ÷ 2 − 1) (1 − cosine²) ÷ dim).
-3. The product itself.
+1. Their Hamming distance: of the signs of their numbers about p = θ ÷ π differ, with a standard deviation of
+   √(p (1 − p) dim).
+2. The same with a weight for each sign: how large that number of the query is.
+3. The same with the knowledge which numbers of the vector are *large*, as a bit for each: they count three times.
+4. The product itself.
 
-A few of the best by steps 1 and 2 give a lower bound of the n-th highest cosine. Step 1 keeps what is at most ``REACH``
-standard deviations farther than that, step 2 likewise. So a query that is near to nothing gets more candidates than
-one with clear answers. How complete the result is was measured on vectors of real texts: ``python bench/speed.py
-scale``.
+Steps 2 and 3 estimate the cosine: Σ q v̂ ÷ (a √dim), where v̂ is what is known of each v, and for normally distributed v
+of variance 1 a is the expected v v̂. Its standard deviation is √((E v̂² ÷ a² − 1) (1 − cosine²) ÷ dim). Weights are whole
+numbers of two bits: everything before the last step is counting bits.
+
+Each step keeps what is at most ``REACH`` standard deviations farther than the n-th nearest. So a query that is near to
+nothing gets more candidates than one with clear answers. How complete the result is was measured on vectors of real
+texts: ``python bench/speed.py scale``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from math import erfc, exp, pi, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.store.sqlite.segment_files import ArraySource
+
 Slots = NDArray[np.int64]
-Signs = NDArray[np.uint64]
+Bits = NDArray[np.uint64]
 FEW = 5_000  # vectors: so many are compared exactly in the time that the sign bits of a large file take
-FIRST = 128  # results for which an approximate search is made at least; the next levels have 4 times as many
-SEEDS = 8  # × the number of results: those nearest by sign bits, among which the lower bound is found
-REACH = 2.0, 2.5  # standard deviations, of steps 1 and 2
+FIRST = 64  # results for which an approximate search is made at least; the next levels have 4 times as many
+REACH = 3.2, 3.7, 4.0  # standard deviations, of steps 1 to 3
+STEP = 0.72  # of weights, × the average size of the query's numbers: of 4 weights most are then used by normal ones
+MAX_WEIGHT, WEIGHT_BITS = 3, (0, 1)
+LARGE = 0.9  # × 1 ÷ √dim: numbers of a vector that are larger than that are large
 SPARSE = 8  # where fewer than 1 in so many vectors are allowed, only those are read
-AT_ONCE = 512  # vectors that are converted at a time: their float32 values should stay in the cache
-SIGNS_AT_ONCE = 1 << 16  # vectors whose sign bits are compared at a time
+AT_ONCE = 256  # vectors that are converted at a time: their float32 values should stay in the cache
+SIGNS_AT_ONCE = 1 << 17  # vectors whose sign bits are compared at a time
+# a and E v̂² of v̂. With sizes, 3 is known of the share of normally distributed numbers that is large, 1 of the others.
+SIGNS_ONLY = sqrt(2 / pi), 1.0
+SIGNS_AND_SIZES = sqrt(2 / pi) * (1 + 2 * exp(-(LARGE**2) / 2)), 1 + 8 * erfc(LARGE / sqrt(2))
 SCALE = 2.0**112  # what the exponent of float32 adds to that of float16
 HALF_BITS = np.int32(-0x70000001)  # 0x8FFFFFFF: without the copies of the sign that a shift leaves
-BYTES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)  # the bits of each byte
 
 
-def pack_signs(vectors: NDArray[np.float16]) -> Signs:
-    """The signs of vectors for a search: a column of bits for each vector, 64 in a row."""
-    bits = np.packbits(vectors > 0, axis=1)
-    padded = np.zeros((len(vectors), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
-    padded[:, : bits.shape[1]] = bits
-    return np.ascontiguousarray(padded.view("<u8").T)
+def pack_signs(vectors: NDArray[np.float16]) -> tuple[Bits, Bits]:
+    """What a search needs to know of vectors: their signs, a column for each vector, and which numbers are large, a row
+    for each; 64 bits in a number. Of float16 the bits are compared, which is many times as fast."""
+    halves = vectors.view(np.int16)
+    limit = np.float16(LARGE / np.sqrt(max(1, vectors.shape[1]))).view(np.int16)
+    return np.ascontiguousarray(_pack(halves > 0).T), _pack(halves & np.int16(0x7FFF) > limit)
 
 
-def _nothing(slots: Slots | None) -> None:
-    """Vectors in memory need not be verified."""
+def _pack(flags: NDArray[Any]) -> Bits:
+    """Flags as bits, 64 in a number."""
+    bits = np.packbits(flags, axis=-1)
+    padded = np.zeros((*bits.shape[:-1], -(-bits.shape[-1] // 8) * 8), dtype=np.uint8)
+    padded[..., : bits.shape[-1]] = bits
+    return padded.view("<u8")
 
 
 @dataclass(frozen=True)
 class VectorBlock:
-    """Some vectors of unit length, their signs (see ``pack_signs``), and which of them may be found.
+    """Some vectors of unit length, and which of them may be found. One that is zero or has NaN is not allowed.
 
-    A vector that is zero or has NaN is not allowed. A block that is only searched exactly needs no signs.
+    The arrays are ``vectors`` and, unless all searches are exact, those of ``pack_signs``: ``signs`` and ``large``.
     """
 
-    vectors: NDArray[np.float16]
-    signs: Signs | None
+    arrays: ArraySource
     allowed: NDArray[np.bool_]
-    verify: Callable[[Slots | None], object] = _nothing  # called with the slots, or None for all, before they are read
 
     @cached_property
     def count(self) -> int:
@@ -76,6 +89,16 @@ class VectorBlock:
     def chosen(self) -> Slots | None:
         """The slots to be read where only few are allowed; None: all."""
         return np.flatnonzero(self.allowed) if self.count * SPARSE < len(self.allowed) else None
+
+    @property
+    def open(self) -> NDArray[np.bool_] | None:
+        """Where all are read: which of them are allowed, unless all are."""
+        return self.allowed if self.chosen is None and self.count < len(self.allowed) else None
+
+    def products(self, query: NDArray[np.float32], slots: Slots | None) -> NDArray[np.float32]:
+        """The product of a query with the vectors in some slots, or with all."""
+        self.arrays.verify("vectors", slots)
+        return half_products(self.arrays.unverified("vectors"), query, slots)
 
 
 def nearest(
@@ -90,7 +113,7 @@ def nearest(
     norm = float(np.linalg.norm(query.astype(np.float64)))
     if n <= 0 or not count:
         return [np.empty(0, dtype=np.int64) for _ in blocks]
-    if not approximate or count <= FEW or not norm or any(block.signs is None for block in blocks):
+    if not approximate or count <= FEW or not norm:
         return _exact(blocks, query, n, norm)
     return _Approximate(blocks, query, norm).best(n)
 
@@ -113,11 +136,8 @@ def rounding_error(dim: int, norm: float) -> float:
 
 def _products(block: VectorBlock, query: NDArray[np.float32]) -> NDArray[np.float32]:
     """The product with each vector that is chosen; −inf for those that are not allowed."""
-    block.verify(block.chosen)
-    if block.chosen is not None:
-        return half_products(block.vectors, query, block.chosen)
-    products = half_products(block.vectors, query)
-    if block.count < len(products):
+    products = block.products(query, block.chosen)
+    if block.chosen is None and block.count < len(products):
         products[~block.allowed] = -np.inf
     return products
 
@@ -125,43 +145,44 @@ def _products(block: VectorBlock, query: NDArray[np.float32]) -> NDArray[np.floa
 def half_products(
     vectors: NDArray[np.float16], query: NDArray[np.float32], slots: Slots | None = None
 ) -> NDArray[np.float32]:
-    """The product of a query with float16 vectors, or with those in some slots, in float32.
-
-    Two neighbouring numbers are one int32. Shifted by 3 bits, the upper one has its exponent and fraction where float32
-    expects them, and is too small by ``SCALE``; the lower bits of its fraction are the other number and are cleared.
-    """
-    pairs = _pairs(vectors)
-    if pairs is None:
-        chosen = vectors if slots is None else vectors[slots]
-        return np.asarray(np.einsum("ij,j->i", chosen.astype(np.float32), query))
-    even, odd = (np.ascontiguousarray(query[first::2] * np.float32(SCALE)) for first in (0, 1))
-    count = len(pairs) if slots is None else len(slots)
+    """The product of a query with float16 vectors, or with those in some slots, in float32."""
+    scaled, halves = query * np.float32(SCALE), vectors.view(np.int16)
+    count = len(vectors) if slots is None else len(slots)
     products = np.empty(count, dtype=np.float32)
-    buffer = np.empty((min(count, AT_ONCE), pairs.shape[1]), dtype=np.int32)
+    space = np.empty((min(count, AT_ONCE), vectors.shape[1]), dtype=np.int32)
     for first in range(0, count, AT_ONCE):
         last = min(first + AT_ONCE, count)
-        block = pairs[first:last] if slots is None else pairs[slots[first:last]]
-        space = buffer[: last - first]
-        numbers = space.view(np.float32)
-        np.right_shift(block, 3, out=space)
-        space &= HALF_BITS & ~np.int32(0x1FFF)
-        np.einsum("ij,j->i", numbers, odd, out=products[first:last])
-        np.left_shift(block, 16, out=space)
-        space >>= 3
-        space &= HALF_BITS
-        products[first:last] += np.einsum("ij,j->i", numbers, even)
+        some = halves[first:last] if slots is None else halves.take(slots[first:last], axis=0, mode="clip")
+        np.vecdot(_scaled_floats(some, space[: last - first]), scaled, out=products[first:last])
     return products
 
 
-def _pairs(vectors: NDArray[np.float16]) -> NDArray[np.int32] | None:
-    """The same memory as int32; None where that is not possible."""
-    possible = vectors.shape[1] % 2 == 0 and vectors.flags.c_contiguous and vectors.dtype.isnative
-    return vectors.view("<i4") if possible and np.little_endian else None
+def to_float32(vectors: NDArray[np.float16]) -> NDArray[np.float32]:
+    """The same numbers, which must be finite."""
+    floats = _scaled_floats(vectors.view(np.int16), np.empty(vectors.shape, dtype=np.int32))
+    floats *= np.float32(SCALE)
+    return floats
+
+
+def _scaled_floats(halves: NDArray[np.int16], space: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Numbers in half precision, given as their bits, ÷ ``SCALE``; in the memory of ``space``.
+
+    Shifted by 13 bits, exponent and fraction are where float32 expects them, and four copies of the sign above them.
+    """
+    space[...] = halves
+    space <<= 13
+    space &= HALF_BITS
+    return space.view(np.float32)
 
 
 def _nth_highest(values: NDArray[Any], n: int) -> float:
     """−inf where there are fewer."""
     return float(np.partition(values, len(values) - n)[len(values) - n]) if n <= len(values) else -np.inf
+
+
+def _nth_lowest(distances: NDArray[Any], n: int) -> int:
+    """The highest where there are fewer."""
+    return int(np.bincount(distances).cumsum().searchsorted(min(n, len(distances))))
 
 
 class _Approximate:
@@ -173,15 +194,13 @@ class _Approximate:
         self._dim = len(query)
         self._ends = np.cumsum([len(block.allowed) for block in blocks])
         self._firsts = [0, *self._ends[:-1].tolist()]  # the first place of each block
-        self._signs = [block.signs for block in blocks if block.signs is not None]  # nearest has checked that all have
-        own = pack_signs(self._query[None].astype(np.float16))[:, 0]
-        # Distances of the chosen slots of each block; more than any where a slot is not allowed.
-        self._distances = [
-            _distances(block, signs, own, self._dim + 1) for block, signs in zip(blocks, self._signs, strict=True)
-        ]
-        padded = np.zeros(len(own) * 64, dtype=np.float32)
-        padded[: self._dim] = self._query
-        self._byte_sums = np.einsum("ij,bj->bi", BYTES, padded.reshape(-1, 8))  # Σ q where a byte has a 1
+        sizes = np.abs(self._query)
+        self._step = STEP * float(sizes.mean())
+        weights = np.minimum(np.rint(sizes / self._step), MAX_WEIGHT).astype(np.uint8)
+        self._weight_sum = int(weights.sum(dtype=np.int64))
+        self._own_signs, *bits = _pack(np.stack([self._query > 0, *(weights >> bit & 1 for bit in WEIGHT_BITS)]))
+        self._weight_bits = [(1 << bit, each[:, None]) for bit, each in zip(WEIGHT_BITS, bits, strict=True)]
+        self._distances = [_distances(block, self._own_signs) for block in blocks]
 
     def best(self, n: int) -> list[Slots]:
         """By block, slots with at least the best n.
@@ -198,67 +217,95 @@ class _Approximate:
             added = (more_products < floor) & ~np.isin(more, places)
             places, products = np.append(places, more[added]), np.append(products, more_products[added])
         found = np.sort(places[products >= _nth_highest(products, n) - error])
-        return self._by_block(found)
+        return [slots for _, slots in self._by_block(found)]
 
     def _search(self, size: int) -> tuple[Slots, NDArray[np.float32]]:
         """Places that are likely to contain the best so many, and their products with the query."""
-        distance = self._distance_of(size * SEEDS)
-        seeds = self._within(distance)
-        estimates = self._estimates(seeds)
-        promising = _nth_highest(estimates, 2 * size)
-        floor = _nth_highest(self._products(seeds[estimates >= promising]), size)
-        floor = min(max(floor, -1.0), 1.0)
-        share = np.arccos(floor) / np.pi
-        reach = share + REACH[0] * np.sqrt(share * (1 - share) / self._dim)
-        deviation = np.sqrt((np.pi / 2 - 1) * (1 - floor**2) / self._dim)
-        places = self._within(max(distance, int(reach * self._dim)))
-        places = places[self._estimates(places) >= min(promising, floor - REACH[1] * deviation)]
+        places = self._near(size)
+        differing = self._differing_signs(places)
+        distances = self._weigh(differing)
+        likely = self._likely(distances, size, SIGNS_ONLY, REACH[1])
+        places, differing, distances = places[likely], differing.take(likely, axis=1), distances[likely]
+        large = self._large(places)
+        distances += 2 * self._weigh(differing & large) - self._weigh(large)
+        places = places[self._likely(distances, size, SIGNS_AND_SIZES, REACH[2])]
         return places, self._products(places)
 
-    def _distance_of(self, size: int) -> int:
-        """A distance within which there are about so many places, found on a sample."""
-        step = max(1, size // 64)
-        sample = np.concatenate([each[::step] for each in self._distances])
-        counts = np.cumsum(np.bincount(sample, minlength=self._dim + 2)[: self._dim + 1])
-        return int(np.searchsorted(counts, min(size // step, int(counts[-1]))))
+    def _weigh(self, bits: Bits) -> NDArray[np.int32]:
+        """Σ weight of the bits in each column."""
+        sums = np.zeros(bits.shape[1], dtype=np.int32)
+        for weight, chosen in self._weight_bits:
+            sums += np.int32(weight) * np.bitwise_count(bits & chosen).sum(axis=0, dtype=np.int32)
+        return sums
 
-    def _within(self, distance: int) -> Slots:
-        """The places at no more than this distance, ascending."""
-        found = []
-        for first, block, distances in zip(self._firsts, self._blocks, self._distances, strict=True):
-            slots = np.flatnonzero(distances <= min(distance, self._dim))
-            found.append((slots if block.chosen is None else block.chosen[slots]) + first)
-        return np.concatenate(found)
+    def _likely(self, distances: NDArray[np.int32], size: int, values: tuple[float, float], reach: float) -> Slots:
+        """Those that may be among the nearest so many. Σ q v̂ is Σ weights − 2 × distance, in steps."""
+        product, square = values
+        unit = 2 * self._step / (product * sqrt(self._dim))
+        lowest = int(distances.min())
+        nth = lowest + _nth_lowest(distances - lowest, size)
+        cosine = (self._weight_sum / 2 - nth) * unit
+        deviation = sqrt((square / product**2 - 1) * max(0.0, 1 - cosine**2) / self._dim)
+        return np.flatnonzero(distances <= nth + reach * deviation / unit)
 
-    def _estimates(self, places: Slots) -> NDArray[np.float32]:
-        """Σ q × sign(v), scaled to a cosine."""
-        parts = zip(self._signs, self._by_block(places), strict=True)
-        words = np.concatenate([signs.take(slots, axis=1) for signs, slots in parts], axis=1)
-        signs_by_byte = words.view(np.uint8).reshape(len(words), -1, 8).transpose(0, 2, 1).reshape(-1, len(places))
-        positive = np.zeros(len(places), dtype=np.float32)
-        for sums, byte in zip(self._byte_sums, signs_by_byte, strict=True):
-            positive += sums.take(byte)
-        return np.asarray((2 * positive - self._query.sum()) / np.float32(np.sqrt(2 * self._dim / np.pi)))
+    def _near(self, size: int) -> Slots:
+        """Places that are not much farther than the so many-th nearest, ascending. A sample tells where to look."""
+        samples = zip(self._distances, (block.open for block in self._blocks), strict=True)
+        step = size // 4
+        sample = [each[::step] if open is None else each[::step][open[::step]] for each, open in samples]
+        counts = np.bincount(_joined(sample), minlength=self._dim + 1).cumsum()
+        distance, wanted = self._dim, 8  # of the sample: about 2 × size of all
+        while wanted < counts[-1]:
+            near = self._within(int(counts.searchsorted(wanted)))
+            distances = _joined([each[slots] for each, slots in zip(self._distances, near, strict=True)])
+            if len(distances) >= size:
+                distance = _nth_lowest(distances, size)
+                break
+            wanted *= 2
+        share = distance / self._dim
+        parts = self._within(distance + int(REACH[0] * sqrt(share * (1 - share) * self._dim)))
+        for at, (first, block) in enumerate(zip(self._firsts, self._blocks, strict=True)):
+            if block.chosen is not None:
+                parts[at] = block.chosen[parts[at]]
+            parts[at] += first
+        return _joined(parts)
+
+    def _within(self, distance: int) -> list[Slots]:
+        """For each block, which of its distances are of allowed slots and no higher than this one."""
+        near = [np.flatnonzero(each <= distance) for each in self._distances]
+        every = zip(near, (block.open for block in self._blocks), strict=True)
+        return [slots if open is None else slots[open[slots]] for slots, open in every]
+
+    def _differing_signs(self, places: Slots) -> Bits:
+        """Which signs differ from those of the query: a column for each place."""
+        parts = self._by_block(places)
+        signs = _joined([block.arrays["signs"].take(slots, axis=1, mode="clip") for block, slots in parts], axis=1)
+        signs ^= self._own_signs[:, None]
+        return signs
+
+    def _large(self, places: Slots) -> Bits:
+        """Which numbers are large: a column for each place."""
+        parts = self._by_block(places)
+        return np.ascontiguousarray(_joined([block.arrays.take("large", slots) for block, slots in parts]).T)
 
     def _products(self, places: Slots) -> NDArray[np.float32]:
-        parts = [
-            (block, slots) for block, slots in zip(self._blocks, self._by_block(places), strict=True) if len(slots)
-        ]
-        for block, slots in parts:
-            block.verify(slots)
-        if len(parts) == 1:
-            return half_products(parts[0][0].vectors, self._query, parts[0][1])
-        chosen = [block.vectors[slots] for block, slots in parts]
-        return half_products(np.concatenate([self._blocks[0].vectors[:0], *chosen]), self._query)
+        return _joined([block.products(self._query, slots) for block, slots in self._by_block(places)])
 
-    def _by_block(self, places: Slots) -> list[Slots]:
-        """Ascending places as slots of each block."""
-        parts = np.split(places, np.searchsorted(places, self._ends[:-1]))
-        return [part - first for part, first in zip(parts, self._firsts, strict=True)]
+    def _by_block(self, places: Slots) -> Iterator[tuple[VectorBlock, Slots]]:
+        """Each block, and those of these ascending places that are in it, as its slots."""
+        cuts = pairwise([0, *places.searchsorted(self._ends).tolist()])
+        for block, first, (start, end) in zip(self._blocks, self._firsts, cuts, strict=True):
+            yield block, places[start:end] - first
 
 
-def _distances(block: VectorBlock, signs: Signs, query: NDArray[np.uint64], beyond: int) -> NDArray[np.uint16]:
-    """How many signs of each chosen vector differ from those of the query; ``beyond`` where it is not allowed."""
+def _joined(parts: Sequence[NDArray[Any]], axis: int = 0) -> NDArray[Any]:
+    """One array; without a copy where there is one part."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=axis)
+
+
+def _distances(block: VectorBlock, query: Bits) -> NDArray[np.uint16]:
+    """How many signs of each chosen vector differ from those of the query."""
+    signs = block.arrays["signs"]
     if block.chosen is not None:
         signs = signs.take(block.chosen, axis=1)
     distances = np.zeros(signs.shape[1], dtype=np.uint16)
@@ -267,13 +314,13 @@ def _distances(block: VectorBlock, signs: Signs, query: NDArray[np.uint64], beyo
     for first in range(0, len(distances), SIGNS_AT_ONCE):
         part = distances[first : first + SIGNS_AT_ONCE]
         size = len(part)
-        for three in range(0, len(query), 3):  # whose sum fits into a byte
-            sums[:size] = 0
-            for row in range(three, min(three + 3, len(query))):
-                np.bitwise_xor(signs[row, first : first + size], query[row], out=differing[:size])
+        for row, number in enumerate(query):
+            np.bitwise_xor(signs[row, first : first + size], number, out=differing[:size])
+            if row % 3 == 0:  # the sum of three fits into a byte
+                np.bitwise_count(differing[:size], out=sums[:size])
+            else:
                 np.bitwise_count(differing[:size], out=counts[:size])
                 sums[:size] += counts[:size]
-            part += sums[:size]
-    if block.chosen is None and block.count < len(distances):
-        distances[~block.allowed] = beyond
+            if row % 3 == 2 or row == len(query) - 1:
+                part += sums[:size]
     return distances

@@ -6,7 +6,7 @@ A part is in memory, or mapped from a file of the index; parts of equal size are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from recollect.model.memory import KEYWORD_FIELDS, NUMBER_FIELDS
 from recollect.store.base import Flags, Rows
 from recollect.store.sqlite.context_values import ValueTable
-from recollect.store.sqlite.nearest import VectorBlock
+from recollect.store.sqlite.nearest import to_float32
 from recollect.store.sqlite.segment_files import ArraySource
 from recollect.store.sqlite.string_table import StringTable, encode
 from recollect.store.text_fields import TEXT_FIELDS
@@ -62,7 +62,8 @@ class Part:
 
     def take(self, name: str, slots: LocalSlots) -> NDArray[Any]:
         """The codes or numbers of some slots."""
-        return self.column(name)[slots]
+        column = self.arrays[f"column.{name}"]
+        return column[slots] if len(column) == self.size else np.full(len(slots), column[0])
 
     def constant(self, name: str) -> bool:
         return len(self.arrays[f"column.{name}"]) == 1
@@ -95,7 +96,8 @@ class Part:
         if self.constant(name):
             return [table.text(int(self.arrays[f"column.{name}"][0]))] * len(slots)
         codes = self.take(name, slots).tolist()
-        texts = {code: table.text(code) for code in set(codes)}
+        distinct = list(set(codes))
+        texts = dict(zip(distinct, table.texts(distinct), strict=True))
         return [texts[code] for code in codes]
 
     @cached_property
@@ -138,12 +140,7 @@ class Part:
         return np.broadcast_to(column, (self.size,)) if len(column) != self.size else column
 
     def vectors(self, slots: LocalSlots) -> NDArray[np.float32]:
-        return self.arrays.take("vectors", slots).astype(np.float32)
-
-    def block(self, allowed: Flags, approximate: bool) -> VectorBlock:
-        """What is searched for the nearest vectors."""
-        signs = self.arrays["signs"] if approximate else None
-        return VectorBlock(self.arrays.unverified("vectors"), signs, allowed, partial(self.arrays.verify, "vectors"))
+        return to_float32(self.arrays.take("vectors", slots))
 
 
 def sum_lengths(lengths: NDArray[np.uint32]) -> NDArray[np.unsignedinteger[Any]]:

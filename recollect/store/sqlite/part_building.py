@@ -122,7 +122,7 @@ def _add_values(arrays: Arrays, table: ValueTable) -> None:
 def _add_vectors(arrays: Arrays, vectors: NDArray[np.float16], has_vector: Flags) -> None:
     arrays["vectors"] = vectors
     arrays["has_vector"] = _compact(has_vector)
-    arrays["signs"] = pack_signs(vectors)
+    arrays["signs"], arrays["large"] = pack_signs(vectors)
 
 
 def hash_groups(owners: Sequence[Sequence[str]]) -> NDArray[np.uint64]:

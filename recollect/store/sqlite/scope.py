@@ -17,6 +17,7 @@ from recollect.model.filter import FilterExpression, any_filter
 from recollect.store.base import Bound, Exclusion, Flags, Floats, Rows
 from recollect.store.filters import HOUR, Condition, explain, positive_values, scope_conditions
 from recollect.store.sqlite.index import Index, View
+from recollect.store.sqlite.nearest import VectorBlock
 from recollect.store.sqlite.part import CODED, Part
 from recollect.store.sqlite.string_table import encode
 
@@ -39,14 +40,14 @@ class PartScope:
     conditions: list[tuple[Reason, Flags]] = field(default_factory=list)  # and the slots that pass each
     # What was counted before, by the fields that count and the words of a term.
     terms: dict[tuple[int, ...], dict[tuple[int, ...], TermCount]] = field(default_factory=dict)
-    _with_vector: Flags | None = None
+    _block: VectorBlock | None = None
 
-    def with_vector(self, part: Part) -> Flags:
-        """Those of the slots that have a vector."""
-        if self._with_vector is None:
+    def block(self, part: Part) -> VectorBlock:
+        """What is searched for the nearest vectors: those of the slots that have one."""
+        if self._block is None:
             has = part.has_vector
-            self._with_vector = self.slots if has.all() else self.slots & has
-        return self._with_vector
+            self._block = VectorBlock(part.arrays, self.slots if has.all() else self.slots & has)
+        return self._block
 
     def restricted(self, reason: str, passing: Flags) -> PartScope:
         return PartScope(self.slots & passing, self.inside, self.bound_slots, [*self.conditions, (reason, passing)])

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from recollect.errors import DamagedIndex
 
 MAGIC = b"recollect-index\n"
-FORMAT = 3  # of the file and of its arrays
+FORMAT = 4  # of the file and of its arrays
 BLOCK = 4096
 WORDS = BLOCK // 8
 HEAD = struct.Struct("<16sIQ")  # magic, format, bytes of the table
@@ -203,7 +203,7 @@ class MappedArrays:
 
     def take(self, name: str, places: NDArray[np.int64]) -> NDArray[Any]:
         self.verify(name, places)
-        return self._table[name][0][places]
+        return self._table[name][0].take(places, axis=0)
 
     def unverified(self, name: str) -> NDArray[Any]:
         return self._table[name][0]
@@ -221,6 +221,8 @@ class MappedArrays:
                 return
             for each in range(int((last - first).max()) + 1):
                 self._verify(np.minimum(first + each, last))
+            if self._verified[at // BLOCK - 1 : (at + array.nbytes - 1) // BLOCK].all():
+                self._whole.add(name)
 
     def span(self, name: str, start: int, stop: int) -> NDArray[Any]:
         array, at = self._table[name]

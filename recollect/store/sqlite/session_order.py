@@ -162,15 +162,16 @@ class SessionOrder:
         several: NDArray[np.uint64],
     ) -> NDArray[np.int64]:
         at, steps = own.arrays.take("order.places", slots).astype(np.int64), np.arange(1, reach + 1)
-        before, after = at[:, None] - steps, at[:, None] + steps
-        found = np.concatenate([own.rows(before, groups), own.rows(after, groups)], axis=1)
+        places = at[:, None] + np.concatenate([-steps, steps])
+        found = own.rows(places, groups)
         shared = np.flatnonzero(np.isin(groups, several)) if len(several) else NO_PLACES
         if len(shared):
             others = [order for order in self._orders.values() if order is not own and order.size]
             some = [order for order in others if order.begin(groups[shared])[1].any()]
             position, created, _ = order_keys(own.part, slots[shared])
             keys = position, created, rows[shared]
-            found[shared] = _merge(own, some, (before[shared], after[shared]), groups[shared], keys)
+            sides = places[shared, :reach], places[shared, reach:]
+            found[shared] = _merge(own, some, sides, groups[shared], keys)
         return found
 
     def _is_coherent(self, group: int) -> bool:

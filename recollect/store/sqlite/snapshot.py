@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property, partial, reduce
+from functools import cached_property, lru_cache, partial, reduce
 from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
@@ -71,6 +71,7 @@ from recollect.text.words import fold, has_stems, stem, words
 
 MAX_COUNTED = 4096  # terms whose counts are kept for a scope
 MAX_KNOWN = 4096  # rows whose strings are kept as long as a snapshot
+MANY = 256  # rows that are asked for at once: their strings are not kept
 MAX_NUMBERS = 1 << 15  # rows whose numbers that the index does not hold are kept as long as a version
 NO_SLOTS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 NO_ROWS: Rows = np.empty(0, dtype=np.int64)
@@ -137,6 +138,7 @@ class SqliteSnapshot:
         self._last_groups: tuple[Sequence[Term], list[tuple[int, ...]]] | None = None
         self._terms_of: dict[Hashable, list[SegmentTerms]] = {}
         self._statistics: dict[Hashable, tuple[SlotScope, TermStatistics]] = {}
+        self._last_statistics: tuple[Sequence[Term], Mapping[str, float], SlotScope, TermStatistics] | None = None
         self._stem_indexes: dict[str, StemIndex] = {}  # by language, with all words of this version
         self._strings: dict[str, dict[int, str]] = {}  # by column and row
         self._similar: dict[Hashable, tuple[SlotScope, list[tuple[str, float]]]] = {}
@@ -225,12 +227,9 @@ class SqliteSnapshot:
 
     def nearest(self, vector: NDArray[np.float32], scope: Scope, n: int) -> Proposal:
         views = self._index.views
-        allowed = [
-            part_scope.with_vector(view.part) for part_scope, view in zip(_slot_scope(scope).parts, views, strict=True)
-        ]
-        total = sum(int(np.count_nonzero(flags)) for flags in allowed)
+        blocks = [scope.block(view.part) for scope, view in zip(_slot_scope(scope).parts, views, strict=True)]
+        total = sum(block.count for block in blocks)
         approximate = total > max(self._updater.limits.max_exact, FEW)
-        blocks = [view.part.block(flags, approximate) for view, flags in zip(views, allowed, strict=True)]
         found = zip(nearest(blocks, vector, n, approximate), views, strict=True)
         rows = np.concatenate([NO_ROWS, *(view.part.rows[slots] for slots, view in found)])
         return Proposal(rows, total, approximate)
@@ -287,9 +286,12 @@ class SqliteSnapshot:
     # Words.
 
     def term_statistics(self, terms: Sequence[Term], fields: Mapping[str, float], scope: Scope) -> TermStatistics:
-        scope = _slot_scope(scope)
+        scope, last = _slot_scope(scope), self._last_statistics
+        if last is not None and last[0] is terms and last[1] is fields and last[2] is scope:
+            return last[3]
         key = (tuple(terms), tuple(fields.items()), id(scope))  # it lives as long as the snapshot: it is kept here
-        if key not in self._statistics:
+        known = self._statistics.get(key)
+        if known is None:
             documents, average = self._average_length(fields, scope)
             counts = self._counts(self._groups(terms), fields, scope)
             if any(term.match == "phrase" for term in terms):
@@ -297,8 +299,10 @@ class SqliteSnapshot:
                 found = zip(postings.count(scope.bound_slots), postings.count(scope.slots), strict=True)
                 counts = [(having, occurs > 0) for having, occurs in found]
             statistics = TermStatistics(documents, average, [each[0] for each in counts], [each[1] for each in counts])
-            self._statistics[key] = scope, statistics
-        return self._statistics[key][1]
+            known = self._statistics[key] = scope, statistics
+        if isinstance(terms, tuple):  # a list may change
+            self._last_statistics = terms, fields, scope, known[1]
+        return known[1]
 
     def _counts(self, groups: list[tuple[int, ...]], fields: Mapping[str, float], scope: SlotScope) -> list[TermCount]:
         """By group: how many memories of the bound have one of these words, and whether one in scope has."""
@@ -396,19 +400,22 @@ class SqliteSnapshot:
         if last is not None and last[0] is terms:  # quicker than the hashes of all terms
             return last[1]
         key = tuple(terms)
-        if key not in self._groups_of:
-            self._groups_of[key] = [tuple(numbers) for numbers in self._numbers(key)]
+        known = self._groups_of.get(key)
+        if known is None:
+            known = self._groups_of[key] = [tuple(numbers) for numbers in self._numbers(key)]
         if terms is key:  # a list may change
-            self._last_groups = terms, self._groups_of[key]
-        return self._groups_of[key]
+            self._last_groups = terms, known
+        return known
 
     def _segment_terms(self, groups: list[tuple[int, ...]], fields: Mapping[str, float]) -> list[SegmentTerms]:
         """Where these words are, by part. Statistics, candidates and scores of one query need the same."""
         key = (tuple(groups), *fields.items())
-        if key not in self._terms_of:
+        known = self._terms_of.get(key)
+        if known is None:
             weights = _field_weights(fields)
-            self._terms_of[key] = [SegmentTerms(word_entries(view.part, groups), weights) for view in self._index.views]
-        return self._terms_of[key]
+            known = [SegmentTerms(word_entries(view.part, groups), weights) for view in self._index.views]
+            self._terms_of[key] = known
+        return known
 
     def _numbers(self, terms: Sequence[Term]) -> list[list[int]]:
         """The numbers, in the vocabulary, of every word that each term stands for."""
@@ -500,15 +507,16 @@ class SqliteSnapshot:
         return np.array([known[row] for row in wanted], dtype=np.float64)
 
     def strings(self, name: str, rows: Rows) -> list[str]:
-        wanted = rows.tolist()
-        if len(wanted) > MAX_KNOWN:
+        if len(rows) > MANY:
             return self._index.strings(name, self._slots(rows))
+        wanted = rows.tolist()
         known = self._strings.setdefault(name, {})  # one step of a recall after another asks about the same rows
         if missing := [row for row in wanted if row not in known]:
             if len(known) + len(missing) > MAX_KNOWN:
                 known.clear()
                 missing = wanted
-            known.update(zip(missing, self._index.strings(name, self._slots(np.array(missing))), strict=True))
+            unknown = rows if len(missing) == len(wanted) else np.array(missing)  # the same rows: known slots
+            known.update(zip(missing, self._index.strings(name, self._slots(unknown)), strict=True))
         return [known[row] for row in wanted]
 
     def contexts(self, rows: Rows) -> list[JsonObject]:
@@ -651,7 +659,13 @@ def _slot_scope(scope: Scope) -> SlotScope:
 
 def _counted(fields: Mapping[str, float]) -> tuple[int, ...]:
     """The numbers of the text fields with a weight."""
-    return tuple(at for at, name in enumerate(TEXT_FIELDS) if fields.get(name, 0.0) > 0)
+    return _with_weight(tuple(fields.items()))
+
+
+@lru_cache(maxsize=64)
+def _with_weight(fields: tuple[tuple[str, float], ...]) -> tuple[int, ...]:
+    weights = dict(fields)
+    return tuple(at for at, name in enumerate(TEXT_FIELDS) if weights.get(name, 0.0) > 0)
 
 
 def _part_during(part: Part, intervals: Sequence[Interval], told: bool) -> Flags:

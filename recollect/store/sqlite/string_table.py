@@ -33,6 +33,13 @@ class StringTable:
     def text(self, place: int) -> str:
         return decode(self.at(place))
 
+    def texts(self, places: Sequence[int]) -> list[str]:
+        """The strings at several places, read together."""
+        at = np.asarray(places, dtype=np.int64)
+        data, ends = self.data.data, self.ends[at].tolist()
+        starts = np.where(at > 0, self.ends[at - 1], 0).tolist()
+        return [str(data[start:end], "utf-8", "surrogatepass") for start, end in zip(starts, ends, strict=True)]
+
     def between(self, first: int, last: int) -> list[bytes]:
         """The strings from one place up to another."""
         if first >= last:

@@ -17,9 +17,9 @@ from recollect.store.sqlite.index import Index, Slots
 from recollect.store.sqlite.part import LocalSlots, Part
 from recollect.store.sqlite.versions import ACTIVE
 
-SKETCHES = (
-    f"SELECT k.row, k.sketch FROM json_each(?1) chosen CROSS JOIN {{table}} k "
-    f"ON k.row = chosen.value AND k.space = ({ACTIVE})"
+SKETCHES = (  # of ranges of rows: neighbours are beside each other
+    f"SELECT k.row, k.sketch FROM json_each(?1) span CROSS JOIN {{table}} k "
+    f"ON k.row BETWEEN span.value ->> 0 AND span.value ->> 1 AND k.space = ({ACTIVE})"
 )
 
 
@@ -51,7 +51,8 @@ MAX_CACHED = 4096  # sketches of a part in a file that are kept in memory
 def token_sketches(index: Index, connection: apsw.Connection, slots: Slots) -> TokenSketches:
     """The sketches of these slots; none for a slot below 0."""
     parts = [(view.part, places, local) for view, places, local in index.split(slots)]
-    in_files = iter(_from_files(connection, [(part, local) for part, _, local in parts if part.file]))
+    tables = _tables(index, connection)
+    in_files = iter(_from_files(connection, tables, [(part, local) for part, _, local in parts if part.file]))
     counts = np.zeros(len(slots), dtype=np.int64)
     found: list[tuple[NDArray[np.int64], NDArray[np.uint8]]] = []
     for part, places, local in parts:
@@ -59,7 +60,7 @@ def token_sketches(index: Index, connection: apsw.Connection, slots: Slots) -> T
             arrays = SketchArrays.of(next(in_files), index.dim)
             bits, counts[places] = arrays.bits, np.diff(arrays.ends, prepend=0)
         else:
-            bits, counts[places] = _in_memory(part, connection, index.dim).select(local)
+            bits, counts[places] = _in_memory(part, connection, tables, index.dim).select(local)
         found.append((places, bits))
     if len(found) == 1 and len(found[0][0]) == len(slots):  # all are of one part, in their order
         return TokenSketches(found[0][1], counts, index.dim)
@@ -71,7 +72,19 @@ def token_sketches(index: Index, connection: apsw.Connection, slots: Slots) -> T
     return TokenSketches(tokens, counts, index.dim)
 
 
-def _from_files(connection: apsw.Connection, wanted: Sequence[tuple[Part, LocalSlots]]) -> list[list[bytes]]:
+def _tables(index: Index, connection: apsw.Connection) -> list[str]:
+    """An older file that may only be read has sketches beside the vectors, or has none."""
+    tables: list[str] | None = index.derived.get("tables of sketches")
+    if tables is None:
+        has_column = "SELECT 1 FROM pragma_table_info(?) WHERE name = 'sketch'"
+        tables = [table for table in ENCODED if connection.execute(has_column, (table,)).get]
+        index.derived["tables of sketches"] = tables
+    return tables
+
+
+def _from_files(
+    connection: apsw.Connection, tables: Sequence[str], wanted: Sequence[tuple[Part, LocalSlots]]
+) -> list[list[bytes]]:
     """Those of slots of each part in a file: they are 2 KB each, so only some are kept. What is not is read at once."""
     caches: list[dict[int, bytes]] = [part.cache.setdefault("sketches", {}) for part, _ in wanted]
     rows = [part.rows[slots].tolist() for part, slots in wanted]
@@ -82,7 +95,7 @@ def _from_files(connection: apsw.Connection, wanted: Sequence[tuple[Part, LocalS
     ]
     if not any(missing):
         return [[sketch or b"" for sketch in sketches] for sketches in found]
-    read = _read_sketches(connection, [row for some in missing for row in some])
+    read = _read_sketches(connection, tables, [row for some in missing for row in some])
     for known, some in zip(caches, missing, strict=True):
         if len(known) + len(some) > MAX_CACHED:  # other threads use it, too: what is needed now is in ``found``
             known.clear()
@@ -93,23 +106,27 @@ def _from_files(connection: apsw.Connection, wanted: Sequence[tuple[Part, LocalS
     ]
 
 
-def _in_memory(part: Part, connection: apsw.Connection, dim: int) -> SketchArrays:
+def _in_memory(part: Part, connection: apsw.Connection, tables: Sequence[str], dim: int) -> SketchArrays:
     """Those of a part in memory are read once."""
     arrays: SketchArrays | None = part.cache.get("sketches")
     if arrays is None:
-        arrays = part.cache["sketches"] = _read_all(part, connection, dim)
+        arrays = part.cache["sketches"] = _read_all(part, connection, tables, dim)
     return arrays
 
 
-def _read_all(part: Part, connection: apsw.Connection, dim: int) -> SketchArrays:
+def _read_all(part: Part, connection: apsw.Connection, tables: Sequence[str], dim: int) -> SketchArrays:
     rows = part.rows.tolist()
-    found = _read_sketches(connection, rows)
+    found = _read_sketches(connection, tables, rows)
     return SketchArrays.of([found.get(row, b"") for row in rows], dim)
 
 
-def _read_sketches(connection: apsw.Connection, rows: Sequence[int]) -> dict[int, bytes]:
+def _read_sketches(connection: apsw.Connection, tables: Sequence[str], rows: Sequence[int]) -> dict[int, bytes]:
+    if not rows:
+        return {}
+    ordered = np.sort(np.asarray(rows, dtype=np.int64))
+    gaps = np.diff(ordered) > 1
+    spans = np.stack([ordered[np.append(True, gaps)], ordered[np.append(gaps, True)]], axis=1).tolist()
     found: dict[int, bytes] = {}
-    for table in ENCODED:  # an older file that may only be read has them beside the vectors, or has none
-        if connection.execute("SELECT 1 FROM pragma_table_info(?) WHERE name = 'sketch'", (table,)).get:
-            found.update(fetch(connection, SKETCHES.format(table=table), (json.dumps(rows),)))
+    for table in tables:
+        found.update(fetch(connection, SKETCHES.format(table=table), (json.dumps(spans),)))
     return found

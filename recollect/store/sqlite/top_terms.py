@@ -26,7 +26,7 @@ NO_SLOTS: Slots = np.empty(0, dtype=np.int64)
 NONE: Floats = np.empty(0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WordEntries:
     """Where one word occurs in a segment: ascending slots, each once for every field that has the word, and how often.
 
@@ -43,11 +43,24 @@ class WordEntries:
 
     def most(self, field_weights: Floats) -> float:
         """No slot has more of the word."""
-        highest = float(self.times.max(initial=0))
         if self.fields is None or not len(self.fields):
-            return highest
-        once = (self.slots[1:] > self.slots[:-1]).all()
-        return highest * float(field_weights.max()) * (1 if once else int(np.count_nonzero(np.bincount(self.fields))))
+            return self.highest
+        return self.highest * float(field_weights.max()) * self._most_fields
+
+    @cached_property
+    def once(self) -> bool:
+        """Is each slot there once?"""
+        return bool((self.slots[1:] > self.slots[:-1]).all())
+
+    @cached_property
+    def highest(self) -> float:
+        """How often the word occurs in a field at most."""
+        return float(self.times.max(initial=0))
+
+    @cached_property
+    def _most_fields(self) -> int:
+        """No slot is there more often."""
+        return 1 if self.once or self.fields is None else int(np.count_nonzero(np.bincount(self.fields)))
 
 
 class SegmentTerms:
@@ -59,6 +72,8 @@ class SegmentTerms:
     def __init__(self, terms: Sequence[Sequence[WordEntries]], field_weights: Floats) -> None:
         self.terms = [[word for word in term if len(word.slots)] for term in terms]
         self.field_weights = field_weights
+        self._all_weighted = bool((field_weights > 0).all())
+        self._unweighted = bool((field_weights == 1).all())
         sizes = [sum(len(word.slots) for word in term) for term in self.terms]
         self.sizes = sizes
         self.rare = [number for number, size in enumerate(sizes) if size <= FREQUENT]
@@ -67,9 +82,15 @@ class SegmentTerms:
     def counts(self, among: Flags, numbers: Sequence[int] | None = None) -> NDArray[np.int64]:
         """By term: how many of these slots have it; of frequent terms only those with these numbers are counted."""
         slots, owners, _ = self.rare_pairs
-        counts = np.bincount(owners if among.all() else owners[among[slots]], minlength=len(self.terms))
+        every = bool(among.all())
+        counts = np.bincount(owners if every else owners[among[slots]], minlength=len(self.terms))
         for number in self.frequent:
-            if numbers is None or number in numbers:
+            if numbers is not None and number not in numbers:
+                continue
+            words = self.terms[number]
+            if every and len(words) == 1 and words[0].once and self._all_weighted:
+                counts[number] = len(words[0].slots)
+            else:
                 counts[number] = np.count_nonzero(self.having([number], len(among)) & among)
         return counts
 
@@ -90,7 +111,7 @@ class SegmentTerms:
         flags = np.zeros(size, dtype=np.bool_)
         weighted = self.field_weights > 0
         for word in (word for number in numbers for word in self.terms[number]):
-            all_count = word.fields is None or weighted.all()
+            all_count = word.fields is None or self._all_weighted
             flags[word.slots if all_count else word.slots[weighted[word.fields]]] = True
         return flags
 
@@ -112,7 +133,12 @@ class SegmentTerms:
         found = np.zeros(len(slots))
         for word in self.terms[number]:
             wanted = slots.astype(word.slots.dtype)
-            at, end = (np.searchsorted(word.slots, wanted, side) for side in ("left", "right"))
+            if word.once:
+                at = np.minimum(word.slots.searchsorted(wanted), len(word.slots) - 1)
+                here = np.flatnonzero(word.slots[at] == wanted)
+                found[here] += word.amounts(self.field_weights, at[here])
+                continue
+            at, end = (word.slots.searchsorted(wanted, side) for side in ("left", "right"))
             while len(here := np.flatnonzero(at < end)):  # once for each field that has the word
                 found[here] += word.amounts(self.field_weights, at[here])
                 at[here] += 1
@@ -130,16 +156,14 @@ class SegmentTerms:
         words = [(number, word) for number in numbers for word in self.terms[number]]
         if not words:
             return NO_SLOTS, NO_SLOTS, NONE
+        if self._unweighted and all(word.fields is not None for _, word in words):
+            return self._count_pairs(words)
         owners = np.repeat([number for number, _ in words], [len(word.slots) for _, word in words])
         slots = np.concatenate([word.slots for _, word in words], dtype=np.int64)
-        if all(word.fields is not None for _, word in words):
-            fields = np.concatenate([word.fields for _, word in words if word.fields is not None])
-            amounts = self.field_weights[fields] * np.concatenate([word.times for _, word in words])
-        else:
-            amounts = np.concatenate([word.amounts(self.field_weights) for _, word in words])
-        if not (self.field_weights > 0).all():
+        amounts = np.concatenate([word.amounts(self.field_weights) for _, word in words])
+        if not self._all_weighted:
             owners, slots, amounts = owners[amounts > 0], slots[amounts > 0], amounts[amounts > 0]
-        if len(words) == 1 and (slots[1:] > slots[:-1]).all():
+        if len(words) == 1 and words[0][1].once:
             return slots, owners, amounts
         term_bits, place_bits = len(self.terms).bit_length(), len(slots).bit_length()
         ordered = np.sort((((slots << term_bits) | owners) << place_bits) | np.arange(len(slots)))
@@ -148,6 +172,29 @@ class SegmentTerms:
         starts = _starts(ordered)
         ordered = ordered[starts]
         return ordered >> term_bits, ordered & ((1 << term_bits) - 1), _sums(amounts, starts)
+
+    def _count_pairs(self, words: Sequence[tuple[int, WordEntries]]) -> tuple[Slots, NDArray[np.int64], Floats]:
+        """The same where all fields have the weight 1: how often a word occurs is sorted with the slot and the term,
+        which mostly fits into 32 bits."""
+        slot_bits = max(int(word.slots[-1]) for _, word in words).bit_length()
+        term_bits, times_bits = len(self.terms).bit_length(), int(max(word.highest for _, word in words)).bit_length()
+        kind: Any = np.uint32 if slot_bits + term_bits + times_bits <= 32 else np.uint64
+        owners = np.array([number for number, _ in words], dtype=kind).repeat([len(word.slots) for _, word in words])
+        ordered: NDArray[Any] = np.concatenate([word.slots for _, word in words], dtype=kind, casting="unsafe")
+        ordered <<= kind(term_bits)
+        ordered |= owners
+        ordered <<= kind(times_bits)
+        ordered |= np.concatenate([word.times for _, word in words], dtype=kind, casting="unsafe")
+        if len(words) > 1 or not words[0][1].once:
+            ordered.sort()
+        amounts = (ordered & kind((1 << times_bits) - 1)).astype(np.float64)
+        ordered >>= kind(times_bits)
+        starts = _starts(ordered)
+        if len(starts) < len(ordered):
+            ordered, amounts = ordered[starts], _sums(amounts, starts)
+        owners = ordered & kind((1 << term_bits) - 1)
+        ordered >>= kind(term_bits)
+        return ordered.astype(np.int64), owners.astype(np.int64), amounts
 
 
 @dataclass
@@ -275,7 +322,7 @@ class TermSearch:
         return int(np.count_nonzero(having & allowed))
 
 
-def _starts(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
+def _starts(ordered: NDArray[Any]) -> NDArray[np.int64]:
     """Where each group of equal numbers begins."""
     return np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
 

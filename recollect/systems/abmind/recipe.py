@@ -107,7 +107,7 @@ def abmind(
         name="abmind",
         about="Words first; meaning, signatures, notes and relations where needed; boosts and diversity.",
         k=5,
-        filter=_filter(user_id, max_classification, time_start, time_end, topic, tier, include_expired),  # A4
+        filter=_filter(user_id, max_classification, time_start, time_end, topic, tier, include_expired, zone),  # A4
         read=[ContentWords() if translated is None and translator is None else reader],
         cues=AllCues(
             UntilFilled(
@@ -152,13 +152,14 @@ def _filter(
     topic: str | None,
     tier: str | None,
     expired: bool,
+    zone: tzinfo | None,
 ) -> Filter | None:
     """A4, with both ends of the time included; None without any condition."""
-    until = None if end is None else check.moment(end, "time_end") + timedelta(microseconds=1)
+    until = None if end is None else check.moment(end, "time_end", zone) + timedelta(microseconds=1)
     filter = Filter(
         user=user,
         classification=classification,
-        since=None if start is None else check.moment(start, "time_start"),
+        since=None if start is None else check.moment(start, "time_start", zone),
         until=until,
         topic=topic,
         tier=tier,

@@ -163,7 +163,7 @@ class Robot:
         perception = {"type": perception_type, **check.json_object({"data": data}, "data")}
         full_context = {**parse_context(context), "perception": perception}
         fields = {"kind": "perception", **details, **self._place(session_id), "context": full_context}
-        return self.mind.remember(make_memory(description, fields))
+        return self.mind.remember(make_memory(description, fields, self.mind.zone))
 
     def forget(self, id: str, reason: str) -> int:
         """Forget a memory; the reason is kept in its history. Forgetting it again is an error."""
@@ -270,7 +270,8 @@ class Robot:
         self, insight: str, context: Context | None, session_id: str | None, details: Mapping[str, Any]
     ) -> Memory:
         self._check_details("learn", details)
-        return make_memory(insight, {**details, **self._place(session_id), "context": parse_context(context)})
+        fields = {**details, **self._place(session_id), "context": parse_context(context)}
+        return make_memory(insight, fields, self.mind.zone)
 
     def _batch_item(self, number: int, item: str | Mapping[str, Any], session_id: str | None) -> Memory:
         details: dict[str, Any] = dict(item) if isinstance(item, Mapping) else {"insight": item}

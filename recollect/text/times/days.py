@@ -148,6 +148,18 @@ def year(number: int) -> Time | None:
     return fixed("year", months_of(number, 1, 12))
 
 
+def calendar_week(number: int) -> Time:
+    """ISO weeks: the first is that with 4 January."""
+
+    def at(year: int) -> Days | None:
+        first = day_of(year, 1, 4)
+        if first is None or not 1 <= number <= 53:
+            return None
+        return week_of(index_of("week", first.start) + number - 1)
+
+    return Time("calendar week", at, "year")
+
+
 UNITS = {
     "day": Time("day", lambda index: Days(index, index + 1), ""),
     "week": Time("week", week_of, "week"),

@@ -8,7 +8,9 @@ from recollect.text.times import days as calendar
 from recollect.text.times import meanings
 from recollect.text.times.days import UNITS, Time, fixed, shift, unit_from
 from recollect.text.times.english_words import (
+    AGREED,
     AMBIGUOUS_MONTHS,
+    ARRANGED,
     DECADES,
     FOLLOWS,
     FUTURE,
@@ -28,6 +30,7 @@ from recollect.text.times.english_words import (
     RELATIVE_DAYS,
     SEASONS,
     SHORT_MONTHS,
+    SHORT_UNITS,
     SHORT_WEEKDAYS,
     UNIT,
     VERB_AFTER,
@@ -48,7 +51,7 @@ from recollect.text.times.grammar import (
     search,
 )
 from recollect.text.times.holidays import HOLIDAYS
-from recollect.text.times.numeric import FULL_DATES, YEAR, read_year
+from recollect.text.times.numeric import FULL_DATES, OLD_YEAR, YEAR, read_year
 
 SURE_MONTH = r"\b(?:in|during|early|mid|late|last|throughout|(?:middle|end|start|beginning|half|week|day) of)[\s-]+$"
 SURE_MONTH += rf"|\b(?:in|during)\s+(?:{alternatives(MONTHS)})\s+(?:and|or)\s+$"
@@ -111,8 +114,8 @@ def _relative_day(match: re.Match[str], scene: Scene) -> Time:
 
 def _ago(match: re.Match[str], scene: Scene) -> Time | None:
     count = 0.5 if match["half_a"] else number(match["count"]) + bool(match["half"] or match["and_half"]) / 2
-    more, exact = bool(match["more"]), bool(match["exact"])
-    return meanings.ago(scene, count, match["unit"].lower(), more=more, exact=exact)
+    more, exact, unit = bool(match["more"]), bool(match["exact"]), match["unit"].lower()
+    return meanings.ago(scene, count, SHORT_UNITS.get(unit, unit), more=more, exact=exact)
 
 
 def _named_ago(match: re.Match[str], scene: Scene) -> Time | None:
@@ -132,6 +135,18 @@ def _rolling(match: re.Match[str], scene: Scene) -> Time | None:
     groups = match.groupdict()
     count = 0.5 if groups.get("half_a") else number(groups.get("count") or "1")
     return meanings.rolling(scene, count, match["unit"].lower(), ahead=match["which"].lower() in ("next", "coming"))
+
+
+def _calendar_week(match: re.Match[str], scene: Scene) -> tuple[Time, int] | None:
+    """“Week 12” alone may be one of a course or a pregnancy: in a statement it is none."""
+    if scene.told and not match["sure"]:
+        return None
+    return calendar.calendar_week(int(match["number"])), STRONG if match["sure"] else PREPOSITION
+
+
+def _part_of_year(match: re.Match[str], scene: Scene) -> Time | None:
+    year = calendar.year(int(match["year"]))
+    return None if year is None else meanings.part_of(year, PARTS[match["part"].lower()])
 
 
 def _before_last(match: re.Match[str], scene: Scene) -> Time | None:
@@ -271,7 +286,7 @@ RULES = [
     rule(
         "ago back earlier",
         rf"\b(?P<more>(?:more\s+than|over)\s+)?{ABOUT}(?:(?P<half_a>half\s+an?)|(?P<count>{NUMBER})(?P<half>\s+and\s+a\s+half)?)\s+"
-        rf"(?P<unit>{UNIT})s?(?P<and_half>\s+and\s+a\s+half)?\s+(?:ago|back|earlier)\b(?!\s+(?:to|in|from|on)\s+the\b)"
+        rf"(?P<unit>{UNIT}|{alternatives(SHORT_UNITS)})s?(?P<and_half>\s+and\s+a\s+half)?\s+(?:ago|back|earlier)\b(?!\s+(?:to|in|from|on)\s+the\b)"
         r"(?P<exact>\s+today)?",
         _ago,
     ),
@@ -304,6 +319,17 @@ RULES = [
         _rolling,
     ),
     rule(
+        "fortnight",
+        r"\b(?:(?:in|over|during)\s+)?(?:(?:the|this)\s+)?(?P<which>last|past|previous|next|coming)\s+(?P<unit>fortnight)\b",
+        _rolling,
+    ),
+    rule(
+        "week cw",
+        r"\b(?:(?P<sure>(?:calendar|iso)\s+week\s+|cw\s?)|week\s+)(?P<number>\d{1,2})\b(?!\s*(?:of\b|%|[.,/:-]\d))",
+        _calendar_week,
+    ),
+    rule("early mid late", rf"\b(?P<part>early|mid|late)-(?P<year>{YEAR})\b", _part_of_year),
+    rule(
         "last next",
         rf"\b(?:the\s+)?(?P<name>week|weekend|month|year|quarter|{NAMED})\s+(?P<which>before\s+last|after\s+next)\b",
         _before_last,
@@ -330,6 +356,7 @@ RULES = [
     rule([*ORDINALS, "st nd rd th"], rf"(?<=\bthe\s)(?P<day>{ORDINAL})\b", _day_of_month),
     rule("0", rf"(?<![\w.,:/#'-])(?P<year>{YEAR})(?![\w:/%]|[.,-]\d)", _year),
     rule([*MONTH_WORDS, *SEASONS], r"(?<=[a-z]\s)'(?P<year>\d\d)\b", _year),
+    rule("0", rf"(?<=\bin\s)(?P<year>{OLD_YEAR})(?![\w:/%]|[.,-]\d)", _year),
 ]
 
 
@@ -367,8 +394,8 @@ def _this(match: re.Match[str], time: Time, scene: Scene) -> Time | None:
 
 
 def _next(match: re.Match[str], time: Time, scene: Scene) -> Time | None:
-    """“Next Friday” is that of next week, “the coming Friday” the first after today."""
-    of_next_week = time.kind == "weekday" and match["word"].lower() == "next"
+    """“Next Friday” and “next weekend” are those of next week, “the coming Friday” is the first after today."""
+    of_next_week = time.kind in ("weekday", "weekend") and match["word"].lower() == "next"
     return meanings.determine(time, "of next week" if of_next_week else "next", scene)
 
 
@@ -425,6 +452,8 @@ GRAMMAR = Grammar(
     past=PAST,
     past_after=PAST_AFTER,
     future=FUTURE,
+    agreed=AGREED,
+    arranged=ARRANGED,
     planned_for=r"(?<!thanks )(?<!thank you )(?<!paid )\b(?:for|to|until|by)\s+(?:the\s+)?$",
     habit=r"\b(?:always|usually|normally|typically|generally|never|often|every|each|weekly|monthly|yearly)\b",
 )

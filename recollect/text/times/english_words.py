@@ -38,6 +38,7 @@ SEASONS = {
     "wintertime": 3,
 }
 UNIT = "day|week|fortnight|weekend|month|quarter|year|decade|hour|minute"
+SHORT_UNITS = {"yr": "year", "mth": "month", "wk": "week", "hr": "hour", "min": "minute"}
 LONG_UNIT = "day|week|fortnight|month|year"
 
 ONES = "one two three four five six seven eight nine".split()
@@ -146,23 +147,52 @@ IRREGULAR_PAST = (
     r"did|was|were|had|came|went|got|took|saw|gave|made|said|told|left|met|bought|brought|thought|knew|felt|ate|"
     r"drank|drove|flew|wrote|read|ran|sat|slept|spent|spoke|stood|swam|sold|sent|won|lost|paid|put|found|began|broke|"
     r"built|caught|chose|fell|forgot|grew|heard|hurt|kept|led|rang|rode|rose|sang|shut|threw|understood|woke|wore|"
-    r"been|done|gone|seen|taken|given"
+    r"been|done|gone|seen|taken|given|became|bit|blew|cut|dealt|drew|dug|fed|fought|fled|froze|hid|hit|held|hung|laid|"
+    r"learnt|lent|lit|sank|shook|shot|split|stole|stuck|struck|swept|swore|taught|tore|withdrew|withdrawn|written|driven|"
+    r"drawn|shown|broken|chosen|eaten|stolen|torn|worn"
 )
 REGULAR_PAST = r"(?!need|feed|seed|speed|indeed|weed|breed|bleed|(?:wed|red|bed|led)\b)[a-z]{2,}ed"
 PAST = rf"\b(?:{IRREGULAR_PAST}|{REGULAR_PAST})\b"
+# A few words up to a participle; not into another clause, such as “Ben, who called” or “as she said”.
+TO_PARTICIPLE = (
+    r"(?:\s+(?!(?:who|which|that|what|where|when|while|because|since|after|before|as|and|but|so|if|i|you|he|she|we|they)\b)"
+    rf"[\w'-]+){{0,6}}?\s+(?!(?:did|was|were|had|came|went)\b)(?:{IRREGULAR_PAST}|set|{REGULAR_PAST})\b"
+)
 # After a time a word in -ed tells of the past only beside its subject: “I drink iced tea”.
 PAST_AFTER = (
     rf"\b(?:{IRREGULAR_PAST})\b|^\W*(?:(?:i|we|you|he|she|it|they)|(?:the|my|our|his|her|their|an?)\s+\w+)\s+"
     rf"(?:\w+ly\s+|also\s+)?{REGULAR_PAST}\b"
 )
 FUTURE = (
+    # What is still to be done: “has to get his teeth cleaned”, “will be fixed”, “I'm getting my hair done”, “gets
+    # delivered”; not “must have left”.
+    r"(?:\b(?:(?:ha(?:s|ve)|needs?|wants?|going|ought|hopes?|plans?|supposed|due|(?:would|'d)\s+like)\s+to|needs?|wants?|"
+    r"must|shall|will|won't|should|can|gonna)\b(?!\s+(?:\w+ly\s+)?have\s+\w+(?:ed|en|ne|ft|ght|st|me|de|id)\b)|"
+    r"(?:(?:\b(?:am|is|are)|\b\w+'(?:m|re|s))\s+(?:getting|having)|(?<!did )(?<!didn't )(?<!to )\bget(?:s|ting)?)\b)"
+    rf"{TO_PARTICIPLE}|"
+    r"(?:\b(?:is|are|am)|'(?:m|re|s))\s+(?:\w+ly\s+|not\s+|being\s+)?(?:set|put|cut|held|sent|paid|sold|made|done|taken|"
+    r"given|shown|built|torn|driven|written|drawn)\b|"
     # “Moving on the 22nd”
     r"(?:^\s*|[,:]\s+(?:and\s+|but\s+)?)(?!during|\w*thing\b|evening|morning|according|including)\w{2,}ing\b|"
     r"(?:\b(?:am|is|are)|\b\w+'(?:m|re|s))\s+(?:\w+ing\b(?:\s+\w+ed\b)?|\w+ed\b)|'ll\b|\b(?:it|that|she|he|there|what|who)'s\b|"
     r"\b(?:i'm|we're|they're|you're|"
     r"will|won't|shall|going\s+to|gonna|is|are|am|isn't|aren't|has\s+to|have\s+to|must|needs?\s+to|should|"
-    r"would\s+like|want\s+to|plans?|planning|due|deadline|appointment|remind|reminder|coming|comes|come|starts|begins|"
-    r"opens|closes|ends|leaves?|arrives?|returns?|flies|fly|goes|travels?|sails?|retires?|graduates?|marr(?:y|ies)|"
-    r"launch(?:es)?|takes?\s+place|departs|meets|meeting|expires|moves|let's|until|by|next|can|"
-    r"may|might|could|visits?)\b"
+    r"would\s+like|want\s+to|plans?|planning|due|deadline|appointment|remind|reminder|coming|comes|starts|begins|"
+    r"opens|closes|ends|flies|goes|takes?\s+place|departs|meets|meeting|expires|moves|let's|until|by|next|can|"
+    r"may|might|could)\b|"
+    # not “went to visit”: the verb before it says when that was
+    r"(?<!\bto )\b(?:come|leaves?|arrives?|returns?|fly|travels?|sails?|retires?|graduates?|marr(?:y|ies)|"
+    r"launch(?:es)?|visits?)\b"
+)
+# Agreed in the past for a time to come: “promised to call”, “invited me to dinner”, “tickets for the opera”.
+AGREED = (
+    r"\b(?:asked|agreed|promised|invited|arranged|decided|offered|volunteered|told|reminded|planned|intended|hoped|"
+    r"committed|vowed|swore|pledged|requested|expected|supposed)\b(?:\s+[\w'-]+){0,3}?\s+to\b(?:\s+\w+)?|"
+    r"\binvit(?:ed|ation)\b|\b(?:tickets?|seats?|reservations?|bookings?)\s+(?:for|to)\b"
+)
+# What is arranged before it takes place: “registered for the marathon”; the time may be that of either.
+ARRANGED = (
+    r"\b(?:booked|reserved|scheduled|rescheduled|registered|enrolled|signed\s+(?:\w+\s+)?up|subscribed|"
+    r"(?:tickets?|seats?|reservations?|bookings?)(?:\s+[\w'-]+){0,2}?\s+(?:bought|booked|got|paid|ordered|reserved|made)|"
+    r"(?:bought|booked|got|have|ordered|reserved|made)\b(?:\s+[\w'-]+){0,3}?\s+(?:tickets?|seats?|reservations?|bookings?))\b"
 )

@@ -6,9 +6,11 @@ import re
 
 from recollect.text.times import days as calendar
 from recollect.text.times import meanings
-from recollect.text.times.days import UNITS, Days, Time, fixed, one_day, shift, unit_from
+from recollect.text.times.days import UNITS, Time, fixed, one_day, shift, unit_from
 from recollect.text.times.german_words import (
+    AGREED,
     AND_A_HALF,
+    ARRANGED,
     BEFORE_YEAR,
     DAY_PART,
     DECADES,
@@ -29,6 +31,7 @@ from recollect.text.times.german_words import (
     SEASONS,
     SHORT_MONTHS,
     SHORT_WEEKDAYS,
+    TO_BE_DONE,
     UNIT_NAMES,
     WEEKDAYS,
 )
@@ -48,7 +51,7 @@ from recollect.text.times.grammar import (
     search,
 )
 from recollect.text.times.holidays import HOLIDAYS
-from recollect.text.times.numeric import FULL_DATES, SHORT_DATE, YEAR
+from recollect.text.times.numeric import FULL_DATES, OLD_YEAR, SHORT_DATE, YEAR
 
 # Before “Morgen”, which then is the noun for the morning.
 MORNING = (
@@ -163,16 +166,7 @@ def _decade(match: re.Match[str], scene: Scene) -> Time | None:
 
 
 def _calendar_week(match: re.Match[str], scene: Scene) -> Time:
-    """ISO weeks: the first is that with 4 January."""
-    week = int(match["number"])
-
-    def at(year: int) -> Days | None:
-        first = calendar.day_of(year, 1, 4)
-        if first is None or not 1 <= week <= 53:
-            return None
-        return calendar.week_of(calendar.index_of("week", first.start) + week - 1)
-
-    return Time("calendar week", at, "year")
+    return calendar.calendar_week(int(match["number"]))
 
 
 def _compound(match: re.Match[str], scene: Scene) -> Time | None:
@@ -341,6 +335,7 @@ RULES = [
     rule(UNIT_NAMES, r"\b(?:woche|monats?|jahr|jahres|quartals?|wochenendes?)\b", _unit),
     rule("0", r"(?:(?<=\bam\s)|(?<=\b(?:dem|den|vom)\s))(?P<day>\d{1,2}\.)(?!\d)", _day_of_month),
     rule("0", rf"(?<![\w.,:/#'-])(?P<year>{YEAR})(?![\w:/%]|[.,-]\d)", _year),
+    rule("jahr", rf"(?<=\bim\sjahr\s)(?P<year>{OLD_YEAR})(?![\w:/%]|[.,-]\d)", _year),
 ]
 
 
@@ -422,7 +417,10 @@ GRAMMAR = Grammar(
     day_part=rf"\s+(?:am\s+)?(?:{DAY_PART})\b",
     past=PAST,
     future=FUTURE,
+    agreed=AGREED,
+    arranged=ARRANGED,
     planned_for=r"\b(?:für|auf|bis)\s+(?:den\s+|zum\s+)?$",
     habit=r"\b(?:immer|meistens|normalerweise|gewöhnlich|nie|niemals|oft|jede[nrsm]?|üblicherweise|wöchentlich)\b",
     verb_final=True,
+    to_be_done=TO_BE_DONE,
 )

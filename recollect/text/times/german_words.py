@@ -107,8 +107,22 @@ PAST = (
     r"(?:be|ver|er|ent|zer)[a-zäöüß]{3,}t)\b"
     r"(?<!gebucht)(?<!geplant)(?<!vereinbart)(?<!gegen)(?<!verschoben)(?<!eingeladen)(?<!gegeben)"
 )
+# With a participle: what is still to be done, “wird geliefert”.
+TO_BE_DONE = (
+    r"\b(?:werde|wirst|wird|werdet|werden|muss|musst|müssen|müsst|soll|sollst|sollen|will|willst|wollen|möchten?|"
+    r"lasse|lässt|lassen|kann|können|darf|dürfen)\b"
+)
+# Agreed in the past for a time to come.
+AGREED = (
+    r"\b(?:versprochen|zugesagt|verabredet|eingeladen|einladung|gebeten|vorgenommen|"
+    r"(?:karten?|tickets?|plätze)\s+für)\b"
+)
+# What is arranged before it takes place; the time may be that of either.
+ARRANGED = (
+    r"\b(?:gebucht|reserviert|angemeldet|vereinbart|ausgemacht|eingetragen|karten?|tickets?|reservierung|buchung)\b"
+)
 FUTURE = (
     r"\b(?:werde|wirst|wird|werden|kommt|kommen|komme|ist|sind|bin|muss|müssen|soll|sollen|sollte|will|wollen|möchte|"
     r"fährt|fahre|fahren|fliegt|fliege|fliegen|beginnt|startet|endet|steht|termin|plane|planen|besucht|besuche|reise|"
-    r"reist|reisen|öffnet|schließt|findet|gibt|hat|zieht|erinnere|kommende[nrsm]?|gehe|geht|treffe|treffen|bringt)\b"
+    r"reist|reisen|öffnet|schließt|findet|gibt|hat|zieht|erinnere|kommende[nrsm]?|gehe|geht|treffe|treffen|bringt|lasse|lässt|lassen)\b"
 )

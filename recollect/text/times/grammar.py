@@ -89,9 +89,12 @@ class Grammar:
     future: str
     planned_for: str  # before a time that is planned: “booked for”
     habit: str
+    agreed: str = NEVER  # in the past for a time to come: “promised to call”
+    arranged: str = NEVER  # before it takes place: “registered for”; the time may be that of either
     past_after: str = ""  # of the past after a time, if not the same
     between_after: str = NEVER  # after a range, where a language says “between” there
-    verb_final: bool = False  # a participle after the time says more than the verb before it
+    verb_final: bool = False  # a participle after the time says more than the verb before it,
+    to_be_done: str = NEVER  # unless this does: “wird geliefert”
 
 
 @cache

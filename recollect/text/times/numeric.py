@@ -10,6 +10,7 @@ from recollect.text.times.grammar import PREPOSITION, Scene, rule
 CLOCK = r"(?:(?:T|,?\s{1,3})\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?"
 BEGIN, END = r"(?<![\d.,/:-])", r"(?![\d/:]|[.,-]\d)"
 YEAR = r"(?:19|20)\d\d"
+OLD_YEAR = r"1[5-8]\d\d"  # more often a number: only right after “in”
 
 
 def read_year(text: str) -> int:

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
 from recollect.model.filter import AllOf, AnyOf, Filter, FilterExpression, Not
+from recollect.model.zones import in_zone, machine_zone
 from recollect.text.patterns import lazy_pattern
 from recollect.text.times import TimeSpan, find_times
 
@@ -24,8 +25,8 @@ LONGEST = 200  # characters
 def when(text: str, now: datetime | None = None, tz: str | tzinfo | None = None) -> TimeSpan:
     """The span of time that a phrase names, read as in a question asked at ``now``.
 
-    ``tz`` is a zone or its name, in which days begin; without it the zone of ``now`` counts, or UTC. A naive ``now``
-    gives naive moments.
+    ``tz`` is a zone or its name, in which days begin; without it the zone of ``now`` counts, or the machine's. A naive
+    ``now`` gives naive moments.
 
     >>> print(when("last month", now=datetime(2026, 8, 15)))
     2026-07-01 to 2026-08-01
@@ -48,7 +49,8 @@ def when(text: str, now: datetime | None = None, tz: str | tzinfo | None = None)
 
 
 def with_moments(filter: FilterExpression | None, now: datetime) -> FilterExpression | None:
-    """A filter whose ``since`` and ``until`` in words are moments: the start and the end of what they name."""
+    """A filter whose ``since`` and ``until`` are moments: in words the start and the end of what they name; dates
+    without a time zone are in that of ``now``."""
     match filter:
         case Filter():
             since, until = _side(filter.since, "start", now), _side(filter.until, "end", now)
@@ -66,14 +68,14 @@ def _required(filter: FilterExpression, now: datetime) -> FilterExpression:
 
 
 def _side(value: datetime | str | float | None, side: str, now: datetime) -> datetime | str | float | None:
-    """The start or end of a time in words; ISO dates, and what cannot be read, stay as they are."""
+    """The start or end of a time in words; a date in its zone, or in that of now. Others stay as they are."""
     if isinstance(value, str):
         try:
-            datetime.fromisoformat(value.strip())
+            return in_zone(datetime.fromisoformat(value.strip()), now.tzinfo)
         except ValueError:
             with suppress(InvalidInput):
                 return getattr(when(value, now), side) or value
-    return value
+    return in_zone(value, now.tzinfo) if isinstance(value, datetime) else value
 
 
 def local_moment(now: datetime | None, tz: str | tzinfo | None) -> datetime:
@@ -88,7 +90,7 @@ def local_moment(now: datetime | None, tz: str | tzinfo | None) -> datetime:
     if tz is not None and not isinstance(tz, tzinfo):
         raise InvalidInput(f"tz must be the name of a zone or a tzinfo, not {type(tz).__name__}.")
     if now is None:
-        return datetime.now(tz or UTC)
+        return datetime.now(tz or machine_zone())
     if tz is None:
         return now
     if now.tzinfo is None:
@@ -99,12 +101,12 @@ def local_moment(now: datetime | None, tz: str | tzinfo | None) -> datetime:
         raise InvalidInput(f"now is outside of the years 1 to 9999 in that time zone: {now.isoformat()}.") from None
 
 
-def query_moment(now: object, tz: str | tzinfo | None) -> datetime:
-    """The moment of a query in its own zone, or in ``tz``; without any zone a date is in ``tz``, or in UTC."""
+def query_moment(now: object, tz: str | tzinfo | None, zone: tzinfo | None) -> datetime:
+    """The moment of a query in its own zone, or in ``tz``; without any zone a date is in ``tz``, or in ``zone``."""
     moment = now
     if isinstance(now, str):
         with suppress(ValueError):
             moment = datetime.fromisoformat(now.strip())
     if not isinstance(moment, datetime):
-        moment = check.moment(now, "now")
-    return local_moment(moment.replace(tzinfo=UTC) if tz is None and moment.tzinfo is None else moment, tz)
+        moment = check.moment(now, "now").astimezone(zone or UTC)
+    return local_moment(moment if tz is not None else in_zone(moment, zone), tz)

@@ -16,6 +16,8 @@ MAX_CHARACTERS = 10_000  # of a text are read
 RECENT_DAYS = 14  # after a holiday its name alone means that one: “Christmas was lovely”
 MAX_EXPRESSIONS = 100
 MAX_MODIFIERS = 4  # “before the end of the first week of June”
+AGREED, ARRANGED = 2, 3  # signs of what was settled in the past, beside 1 for the future and −1 for the past
+FAR = 3  # so many times as far away, a time to come is not what was agreed
 NEAR = ("weekday", "day", "day of month")  # read in a statement even if nothing tells past from future
 SENTENCE_END = lazy_pattern(r"[!?;。！？；，\n]|\.(?=\s|$)")
 CLAUSE_END = lazy_pattern(r"[!?;,。！？；，\n]|\.(?=\s|$)")
@@ -313,14 +315,33 @@ def _direction(each: Found, grammar: Grammar, scene: Scene) -> int:
     after = CLAUSE_END.split(scene.right(each.end, 60))[0]
     if each.relation == "by" or search(grammar.planned_for, before):
         return 1
-    if grammar.verb_final and search(grammar.past, after):
-        return -1
+    if grammar.verb_final:
+        clause = f"{CLAUSE_END.split(before)[-1]} {after}"
+        if sign := AGREED * bool(search(grammar.agreed, clause)) or ARRANGED * bool(search(grammar.arranged, clause)):
+            return _towards(each.time, sign, scene)
+        if search(grammar.past, after):
+            return 1 if search(grammar.to_be_done, clause) else -1
     words_of_past = grammar.past_after or grammar.past
-    if found := [*_signs(grammar.future, before, 1), *_signs(grammar.past, before, -1)]:
-        return max((end, sign) for _, end, sign in found)[1]
+    kinds = ((grammar.future, 1), (grammar.past, -1), (grammar.agreed, AGREED), (grammar.arranged, ARRANGED))
+    if found := [each for pattern, sign in kinds for each in _signs(pattern, before, sign)]:
+        return _towards(each.time, max((end, sign) for _, end, sign in found)[1], scene)
     if found := [*_signs(grammar.future, after, 1), *_signs(words_of_past, after, -1)]:
         return -min((begin, -sign) for begin, _, sign in found)[1]
     return 1 if each.relation in ("until", "starting") else 0
+
+
+def _towards(time: Time, sign: int, scene: Scene) -> int:
+    """The direction that the words of a sign mean. What is agreed is to come, and what is arranged nearest, but a date
+    that has just been is not one of next year."""
+    if sign not in (AGREED, ARRANGED):
+        return sign
+    if time.fixed or time.kind == "weekday":
+        return 1 if sign == AGREED else -1
+    past, future = time.latest(scene.today), time.first(scene.today)
+    if past is None or future is None:
+        return 1
+    nearer = (scene.today - past.start) * (FAR if sign == AGREED else 1)
+    return -1 if nearer < future.start - scene.today else 1
 
 
 def _asked_direction(each: Found, grammar: Grammar, scene: Scene) -> int:

@@ -224,7 +224,7 @@ def test_status_tells_backend_provider_files_chunks_searches_fallback_and_sync(
     assert recollect("sync", ".").code == 0
     told = recollect("status", "--json").json
     assert (told["backend"], told["search_recipe"], told["recipe"]) == ("builtin", "default", "default")
-    assert (told["provider"], told["model"]) == ("local", "all-MiniLM-L6-v2-int8-dynamic")
+    assert (told["provider"], told["model"]) == ("local", "all-MiniLM-L6-v2-int8-glossed")
     assert told["why"].startswith("auto: ")
     assert (told["vector_search"]["works"], told["full_text"]["works"], told["fallback"]) == (True, True, False)
     (folder,) = told["folders"]
@@ -233,7 +233,7 @@ def test_status_tells_backend_provider_files_chunks_searches_fallback_and_sync(
     shown = " ".join(recollect("status").out.split())  # however wide the terminal is
     for part in (
         "builtin",
-        "all-MiniLM-L6-v2-int8-dynamic",
+        "all-MiniLM-L6-v2-int8-glossed",
         "2 files, 2 chunks",
         "last sync ",
         "full text and vectors",

@@ -1,0 +1,50 @@
+"""The time zone of the machine, and dates without a zone in one."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+
+
+class MachineZone(tzinfo):
+    """The time zone of this machine with its summer times; ``datetime.astimezone()`` alone has one fixed offset."""
+
+    def utcoffset(self, when: datetime | None) -> timedelta:
+        return _offset(datetime.now() if when is None else when.replace(tzinfo=None))
+
+    def dst(self, when: datetime | None) -> timedelta:
+        return self.utcoffset(when) - timedelta(seconds=-time.timezone)
+
+    def tzname(self, when: datetime | None) -> str:
+        return timezone(self.utcoffset(when)).tzname(None)
+
+    def fromutc(self, when: datetime) -> datetime:
+        try:
+            offset = when.replace(tzinfo=UTC).astimezone().utcoffset() or timedelta()
+        except (ValueError, OSError):  # before 1970 on some systems
+            offset = _offset(when.replace(tzinfo=None))
+        local = when + offset
+        return local if _offset(local.replace(tzinfo=None)) == offset else local.replace(fold=1)
+
+    def __repr__(self) -> str:
+        return f"MachineZone({'/'.join(time.tzname)})"
+
+
+def _offset(local: datetime) -> timedelta:
+    try:
+        return local.astimezone().utcoffset() or timedelta()
+    except (ValueError, OSError, OverflowError):  # years 1 and 9999, or before 1970 on some systems
+        return timedelta(seconds=-time.timezone)
+
+
+_MACHINE = MachineZone()
+
+
+def machine_zone() -> tzinfo:
+    """The time zone of this machine."""
+    return UTC if time.timezone == 0 and not time.daylight else _MACHINE
+
+
+def in_zone(when: datetime, zone: tzinfo | None) -> datetime:
+    """The moment; without a zone it is in ``zone``, or else in that of this machine."""
+    return when.replace(tzinfo=zone or machine_zone()) if when.tzinfo is None else when
