@@ -30,7 +30,7 @@ from recollect.cli.terminal import (
     snippet,
     styled_text,
 )
-from recollect.cli.values import parse_json_object
+from recollect.cli.values import local_now, parse_json_object
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -269,6 +269,8 @@ def _summary_line(memory: Memory) -> Text:
     text = styled_text(snippet(f"{memory.title}: {memory.text}" if memory.title else memory.text, 200))
     if memory.status != "active":
         text.append(f"  {memory.status}", "yellow")
+    elif memory.expires is not None and memory.expires <= local_now():
+        text.append("  expired", "yellow")
     for tag in memory.tags:
         text.append(f"  #{printable(tag)}", "blue")
     return text

@@ -208,3 +208,4 @@ def _log_requests() -> None:
     level = os.environ.get("RECOLLECT_LOG", "INFO").upper()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=level if level.isalpha() else "INFO")
     logging.getLogger("httpx2").setLevel(logging.WARNING)
+    logging.getLogger("mcp").setLevel(logging.WARNING)  # it says for each set of tools that it started
