@@ -30,7 +30,7 @@ from recollect.model import (
     make_memory,
 )
 from recollect.model.memory import check_fields, with_id_and_times
-from recollect.model.zones import machine_zone
+from recollect.model.zones import local_moment, machine_zone
 from recollect.protocols import ClosedOnExit
 from recollect.store.retrying import retried, retry
 
@@ -1004,8 +1004,6 @@ def _zone(tz: str | tzinfo | None) -> tzinfo | None:
     """A time zone by its name, or that of this machine."""
     if tz is None:
         return machine_zone()
-    from recollect.text.times.phrases import local_moment
-
     return local_moment(None, tz).tzinfo
 
 

@@ -83,6 +83,8 @@ def restore(
 
     if (to is None) == (not in_place):
         raise InvalidInput("Give either --to PATH, or --in-place, which replaces the database file.")
+    if in_place:
+        options.check_no_server()
     path = options.db_path(options.read_config()) if to is None else to
     passphrase = _passphrase(folder, passphrase_file)
     moment = None if at is None else parse_moment(at, "--at")

@@ -50,6 +50,7 @@ def doctor(
     """Check the file, its indexes and its vectors, and repair them."""
     from recollect.upkeep.doctor import Doctor
 
+    options.check_no_server()
     options.check_no_collection("doctor")
     config = options.read_config()
     model = options.select_embedder(config).embedder

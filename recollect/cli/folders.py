@@ -196,6 +196,7 @@ def _workspaces(
     from recollect.ingest.folder import resolve_root, settings_from_record
     from recollect.systems.openclaw.workspace import Workspace, followed_folders
 
+    options.check_no_server()
     options.check_no_bound("A folder")
     config = options.checked_config
     path, embedder = options.db_path(config), options.select_embedder(config).embedder

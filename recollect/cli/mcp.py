@@ -89,7 +89,8 @@ def _run(options: GlobalOptions, sets: list[str], readonly: bool) -> int:
     from recollect.service.operations import Service, tool_operations
 
     tool_operations(*sets)  # a wrong name is an error before anything is opened
-    os.makedirs(os.path.dirname(os.path.abspath(options.path)), exist_ok=True)
+    if not options.is_on_server:
+        os.makedirs(os.path.dirname(os.path.abspath(options.path)), exist_ok=True)
     from recollect.config.apply import search_settings
 
     with options.open(embed=True, create=True) as mind:
@@ -129,7 +130,8 @@ def _install(
         return 0
     require_mcp()
     path_, changed = install(client, command, folder)
-    report: dict[str, Any] = {"client": client.title, "file": str(path_), "changed": changed, "db": db}
+    shown = _without_password(db)
+    report: dict[str, Any] = {"client": client.title, "file": str(path_), "changed": changed, "db": shown}
     if hooks:
         hooks_file, _ = install_hooks(server_command(common), folder)
         report["hooks"] = str(hooks_file)
@@ -137,7 +139,9 @@ def _install(
         print_result(True, report)
         return 0
     print_line(f"{client.title}: {'added recollect to' if changed else 'recollect is already in'} {path_}")
-    print_line(f"The memory is {db}. Restart {client.title}; then ask it to remember something.")
+    print_line(f"The memory is {shown}. Restart {client.title}; then ask it to remember something.")
+    if shown != db:
+        print_line("The password is in that entry; leave it out of --db and put it into ~/.pgpass to keep it out.")
     if hooks:
         print_line(f"Hooks are in {report['hooks']}.")
     return 0
@@ -158,11 +162,22 @@ def _uninstall(options: GlobalOptions, client: McpClient, folder: Path | None) -
 
 
 def _installed_db(options: GlobalOptions, folder: Path | None) -> str:
-    """The file that a client's server uses: the given one, that of the project, or one for the user."""
+    """The database that a client's server uses: the given one, that of the project, or one for the user."""
+    if options.is_on_server:
+        return options.path
     if options.db is not None or folder is not None:
         return os.path.abspath(os.path.expanduser(options.path))
     data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
     return os.path.join(data, "recollect", "memory.db")
+
+
+def _without_password(db: str) -> str:
+    """A database for messages."""
+    if "://" not in db:
+        return db
+    from recollect.store.postgres.connections import without_password
+
+    return without_password(db)
 
 
 def _common_options(options: GlobalOptions) -> list[str]:
@@ -187,7 +202,7 @@ def hook(
     try:
         event = read_event("" if sys.stdin.isatty() else sys.stdin.read())
         if action == "session-start":
-            if os.path.exists(options.path):
+            if options.is_on_server or os.path.exists(options.path):
                 with options.open() as mind:
                     print(session_start(mind))
             return 0

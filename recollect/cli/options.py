@@ -115,13 +115,14 @@ class GlobalOptions:
     def path(self) -> str:
         return self.db_path(self.checked_config)
 
+    @property
+    def is_on_server(self) -> bool:
+        """Is the database a URL, not a file?"""
+        return "://" in self.path
+
     def db_path(self, config: "Config") -> str:
         """The database file: the one given as an option, otherwise the configured one, unless a server is used."""
-        if self.uses_server:
-            raise InvalidInput(
-                "This command works on a file, not on the server at $RECOLLECT_URL: name the file with --db, or run it "
-                "where RECOLLECT_URL is not set."
-            )
+        self.check_no_server()
         path = str(config.db or DEFAULT_DB) if self.db is None else self.db
         if path == "":
             raise InvalidInput(f"--db (or $RECOLLECT_DB) is empty; give a file, such as {DEFAULT_DB}.")
@@ -147,7 +148,7 @@ class GlobalOptions:
 
     def check_db_exists(self) -> None:
         """Only commands that write may create a file. A server says itself what is missing."""
-        if "://" in self.path:
+        if self.is_on_server:
             return
         empty = os.path.isfile(self.path) and os.path.getsize(self.path) == 0
         if empty or not os.path.exists(self.path):
@@ -155,6 +156,14 @@ class GlobalOptions:
             raise StoreError(
                 f"{problem} Give an existing file with --db or RECOLLECT_DB, "
                 f"or create one: recollect --db {self.path} remember 'The first memory.'"
+            )
+
+    def check_no_server(self) -> None:
+        """Refuse to use a file where the user seems to mean a server."""
+        if self.uses_server:
+            raise InvalidInput(
+                "This command works on a file, not on the server at $RECOLLECT_URL: name the file with --db, or run it "
+                "where RECOLLECT_URL is not set."
             )
 
     def check_no_collection(self, command: str) -> None:

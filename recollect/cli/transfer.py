@@ -222,6 +222,7 @@ def migrate(
 
 def reembed(options: GlobalOptions) -> None:
     """Create the missing vectors, or all of them with another embedder."""
+    options.check_no_server()
     options.check_no_collection("reembed")
     options.check_db_exists()
     if options.selected_embedder is None:

@@ -6,12 +6,13 @@ import json
 import re
 from contextlib import suppress
 from datetime import date, datetime, timedelta
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from recollect.errors import InvalidInput
-from recollect.model.zones import in_zone
-from recollect.text.times import TimeSpan
-from recollect.text.times.phrases import local_moment, when
+from recollect.model.zones import in_zone, local_moment
+
+if TYPE_CHECKING:
+    from recollect.text.times import TimeSpan
 
 UNITS = {"second": timedelta(seconds=1), "minute": timedelta(minutes=1), "hour": timedelta(hours=1)}
 AGO = re.compile(rf"(?P<count>an?|\d{{1,6}})\s+(?P<unit>{'|'.join(UNITS)})s?\s+ago", re.IGNORECASE)
@@ -94,6 +95,9 @@ def _side(text: str, option: str, side: Literal["start", "end"], now: datetime) 
 
 def _parse_time(text: str, option: str, now: datetime) -> TimeSpan:
     """A moment ("2 hours ago", an ISO date and time) has no length; a day, month or year has."""
+    from recollect.text.times import TimeSpan
+    from recollect.text.times.phrases import when
+
     try:
         if ago := AGO.fullmatch(text):
             moment = (

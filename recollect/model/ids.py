@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 
 LETTERS = b"abcdefghijklmnopqrstuvwxyz234567" * 8  # one for each byte: five bits of it count
 
 
 def new_id() -> str:
     """80 random bits as 16 lowercase letters and digits."""
-    return secrets.token_bytes(16).translate(LETTERS).decode()
+    return os.urandom(16).translate(LETTERS).decode()

@@ -203,7 +203,7 @@ class Memory:
 
     # How it has been used. Last, as stores keep it apart from the other fields.
     use: Annotated[Use, Field("use", "How it has been used.", _check_use, "an object")] = field(
-        default_factory=Use, compare=False
+        default=UNUSED, compare=False
     )
 
 
@@ -253,8 +253,9 @@ def make_memory(
 
     Dates without a time zone are in ``zone``, or in that of this machine.
     """
-    if isinstance(value, Memory):
-        values = {name: getattr(value, name) for name in FIELDS}
+    if isinstance(value, Memory):  # its defaults need no check
+        named = zip(CONSTANT.items(), _values(value), strict=True)
+        values = {name: each for (name, constant), each in named if each is not constant}
     elif isinstance(value, Mapping):
         values = dict(value)
     else:
@@ -284,6 +285,7 @@ _LISTS = tuple(name for name, field in FIELDS.items() if field.kind == "list")
 _lists_of = attrgetter(*_LISTS)
 _NAMES = tuple(name for name, field in FIELDS.items() if field.kind in ("keyword", "path"))
 _names_of = attrgetter(*_NAMES)
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def check_size(memory: Memory) -> Memory:
@@ -292,11 +294,13 @@ def check_size(memory: Memory) -> Memory:
     for name, items in zip(_LISTS, lists, strict=True):
         if items:
             check_limit("list_items", len(items), f"{name} has {len(items):,} items")
-    for name, value in zip(_NAMES, _names_of(memory), strict=True):
-        check.within_name_limit(value, name)
+    names = _names_of(memory)
+    if max(map(len, names)) * 4 > limit("name_bytes"):  # a character has at most four bytes
+        for name, value in zip(_NAMES, names, strict=True):
+            check.within_name_limit(value, name)
     texts = [*_texts_of(memory), *(item for items in lists for item in items)]
-    context = json.dumps(memory.context, ensure_ascii=False) if memory.context else ""
-    if (sum(map(len, texts)) + len(context)) * 4 > limit("memory_bytes"):  # a character has at most four bytes
+    context = _to_json(memory.context) if memory.context else ""
+    if (sum(map(len, texts)) + len(context)) * 4 > limit("memory_bytes"):
         size = sum(len(text.encode()) for text in (*texts, context)) - _repeated_bytes(memory.text, memory.context)
         check_limit("memory_bytes", size, f"The memory has {size:,} bytes")
     return memory

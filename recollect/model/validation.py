@@ -20,6 +20,8 @@ MICROSECOND = timedelta(microseconds=1)
 
 def replace_surrogates(text: str) -> str:
     """Replaces lone surrogates, which UTF-8 cannot encode, by U+FFFD."""
+    if text.isascii():
+        return text
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -150,12 +152,12 @@ def line_range(value: object, name: str) -> tuple[int, int]:
 
 def json_object(value: object, name: str) -> dict[str, Any]:
     """A private copy of a JSON object, so that later changes by the caller do not reach it."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, (dict, Mapping)):
         raise InvalidInput(f"{name} must be a JSON object (a dict), not {short_repr(value)}.")
+    if type(value) is dict and all(_is_plain(key, each) for key, each in value.items()):
+        return value.copy()
     try:
-        copy = json.loads(
-            replace_surrogates(json.dumps(dict(value), allow_nan=False, ensure_ascii=False, default=_refuse))
-        )
+        copy = json.loads(replace_surrogates(_ENCODER.encode(dict(value))))
     except (TypeError, ValueError, RecursionError) as problem:
         raise InvalidInput(f"{name} must contain only JSON values: {problem}.") from None
     check_keys(value, name)
@@ -165,17 +167,34 @@ def json_object(value: object, name: str) -> dict[str, Any]:
     return copy
 
 
+def _is_plain(key: object, value: object) -> bool:
+    """Is it a part of an object that is JSON as it is, and contains nothing that could be changed?"""
+    if type(value) is str:
+        plain = value.isascii()
+    else:
+        plain = type(value) in (int, bool, type(None)) or (type(value) is float and math.isfinite(value))
+    return plain and type(key) is str and key.isascii()
+
+
 def _refuse(value: object) -> None:
     """Raises for a value that JSON has no form for; numpy's arrays and numbers can be converted."""
     advice = "; convert it with .tolist()" if hasattr(value, "tolist") else ""
     raise TypeError(f"{type(value).__name__} is not a JSON type{advice}")
 
 
+_ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False, default=_refuse)
+_SIMPLE = (str, int, float, type(None))  # what contains nothing
+_NESTED = (dict, list, tuple, Mapping)
+
+
 def check_keys(value: object, name: str) -> None:
     """Keys must be strings: JSON has no others, and turning 1 into "1" would be a silent change."""
-    if isinstance(value, Mapping):
+    if isinstance(value, _SIMPLE):
+        return
+    if isinstance(value, (dict, Mapping)):
         for key, inner in value.items():
-            string(key, f"a key in {name}")
+            if not isinstance(key, str):
+                string(key, f"a key in {name}")
             check_keys(inner, name)
     elif isinstance(value, (list, tuple)):
         for inner in value:
@@ -184,13 +203,13 @@ def check_keys(value: object, name: str) -> None:
 
 def check_depth(value: object, name: str) -> None:
     """Refuse objects and lists that are nested too deep."""
-    level, depth = [value], 0
+    level, depth, most = [value] if isinstance(value, _NESTED) else [], 0, limit("json_depth")
     while level:
         depth += 1
-        check_limit("json_depth", depth, f"{name} is nested deeper than {limit('json_depth'):,} levels")
-        inner = (each.values() if isinstance(each, Mapping) else each for each in level)
-        level = [each for values in inner if isinstance(values, Iterable) for each in values]
-        level = [each for each in level if isinstance(each, (Mapping, list, tuple))]
+        if depth > most:
+            check_limit("json_depth", depth, f"{name} is nested deeper than {most:,} levels")
+        inner = (each.values() if isinstance(each, (dict, Mapping)) else each for each in level)
+        level = [each for values in inner for each in values if isinstance(each, _NESTED)]
 
 
 def choice(value: object, name: str, choices: Sequence[str]) -> str:

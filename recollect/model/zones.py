@@ -1,9 +1,11 @@
-"""The time zone of the machine, and dates without a zone in one."""
+"""The time zone of the machine, and moments in time zones."""
 
 from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+
+from recollect.errors import InvalidInput
 
 
 class MachineZone(tzinfo):
@@ -48,3 +50,28 @@ def machine_zone() -> tzinfo:
 def in_zone(when: datetime, zone: tzinfo | None) -> datetime:
     """The moment; without a zone it is in ``zone``, or else in that of this machine."""
     return when.replace(tzinfo=zone or machine_zone()) if when.tzinfo is None else when
+
+
+def local_moment(now: datetime | None, tz: str | tzinfo | None) -> datetime:
+    """A moment, or the current one, in a time zone."""
+    if now is not None and not isinstance(now, datetime):
+        raise InvalidInput(f"now must be a datetime, not {type(now).__name__}.")
+    if isinstance(tz, str):
+        from zoneinfo import ZoneInfo
+
+        try:
+            tz = ZoneInfo(tz)
+        except (KeyError, OSError, ValueError):  # an unknown name, a folder, a path
+            raise InvalidInput(f"tz is no known time zone: {tz!r}. Use a name such as 'Europe/Berlin'.") from None
+    if tz is not None and not isinstance(tz, tzinfo):
+        raise InvalidInput(f"tz must be the name of a zone or a tzinfo, not {type(tz).__name__}.")
+    if now is None:
+        return datetime.now(tz or machine_zone())
+    if tz is None:
+        return now
+    if now.tzinfo is None:
+        return now.replace(tzinfo=tz)
+    try:
+        return now.astimezone(tz)
+    except OverflowError:
+        raise InvalidInput(f"now is outside of the years 1 to 9999 in that time zone: {now.isoformat()}.") from None

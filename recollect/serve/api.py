@@ -75,8 +75,8 @@ class Api:
             others = {method for method, each in self.further if each == path}
             if allowed or others:
                 methods = ", ".join(sorted({*allowed, *others}))
-                problem = InvalidInput(f"{request.method} is not allowed here; {methods} is.")
-                raise Refusal(405, problem.advise(f"Use {methods}; {ROUTES}"), allow=methods)
+                problem = InvalidInput(f"{request.method} is not allowed here; allowed: {methods}.")
+                raise Refusal(405, problem.advise(f"Use one of them: {methods}; {ROUTES}"), allow=methods)
             raise NotFound(f"There is no route /v1/{path[:200]}.").advise(f"Check the path; {ROUTES}")
         state["operation"] = operation.name
         if not _includes(access, operation):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import pickle
 import signal
@@ -34,6 +35,7 @@ log = logging.getLogger("recollect.serve")
 OpenServices = Callable[[], AbstractContextManager[Services]]  # called in each worker; it can be pickled
 SWITCH_SECONDS = 0.001  # after which a thread that computes lets another one run
 WRITERS = 2  # threads that write; one of them waits while the other one commits
+CATCH_UP_SECONDS = 0.25  # after a write; where recalls come more often, they read it themselves
 RESTART_SECONDS = 1.0  # before a worker that ended is replaced
 LENGTH = struct.Struct("!Q")
 ACCESS_FIELDS, ANSWER_FIELDS = ([field.name for field in fields(each)] for each in (Access, Answer))
@@ -48,6 +50,12 @@ class Job(NamedTuple):  # tuples are pickled several times as fast as dataclasse
     operation: str
     arguments: JsonObject
     known_tags: str = ""
+
+
+class CatchUp(NamedTuple):
+    """Read what others have written."""
+
+    number: int
 
 
 class Done(NamedTuple):
@@ -81,20 +89,29 @@ def work(open_services: OpenServices, channel: socket.socket, threads: int) -> N
         with turn_of(operation):  # sent before the next read begins to compute, as it would have to wait for that
             send(_done(services, job))
 
+    def catch_up(job: CatchUp) -> None:
+        with contextlib.suppress(Exception), services.mind.store.snapshot():
+            pass
+        send(Done(job.number))
+
     try:
         with open_services() as services:
             with services.mind.store.snapshot():  # the index is ready before the first recall
+                gc.freeze()  # no collection walks over the modules again, which stopped all threads for up to 50 ms
                 send(None)
             readers, writers = ThreadPoolExecutor(threads), ThreadPoolExecutor(WRITERS)
             with readers, writers, channel.makefile("rb") as stream:
                 while (job := _receive(stream)) is not None:
+                    if isinstance(job, CatchUp):
+                        readers.submit(catch_up, job)
+                        continue
                     operation = find_operation(job.operation)
                     (readers if operation.read_only else writers).submit(answer, job, operation)
     except RecollectError as problem:
         send(error_json(problem))
 
 
-def _receive(stream: BinaryIO) -> Job | None:
+def _receive(stream: BinaryIO) -> Job | CatchUp | None:
     """The next job; None when the server has ended, also if it was killed."""
     try:
         head = stream.read(LENGTH.size)
@@ -106,7 +123,7 @@ def _receive(stream: BinaryIO) -> Job | None:
         return None
     if len(content) < size:
         return None
-    job: Job = pickle.loads(content)  # from the process that started this one
+    job: Job | CatchUp = pickle.loads(content)  # from the process that started this one
     return job
 
 
@@ -168,7 +185,7 @@ class WorkerProcess:
             for each in pending.values():
                 each.set_exception(WorkerEnded())
 
-    async def run(self, job: Job) -> Done:
+    async def run(self, job: Job | CatchUp) -> Done:
         assert self._writer is not None
         content = pickle.dumps(job)
         future: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
@@ -204,6 +221,8 @@ class WorkerProcesses:
         self._numbers = count()
         self._reading, self._writing = asyncio.Semaphore(self.capacity), asyncio.Semaphore(WRITERS)
         self._jobs: set[asyncio.Task[Answer]] = set()
+        self._catch_up: asyncio.TimerHandle | None = None  # when workers read what was written
+        self._catching_up: set[asyncio.Future[Done]] = set()
         self.workers = [WorkerProcess(open_services, threads) for _ in range(workers)]
 
     @asynccontextmanager
@@ -215,6 +234,8 @@ class WorkerProcesses:
         try:
             yield
         finally:
+            if self._catch_up is not None:
+                self._catch_up.cancel()
             for keeper in keepers:
                 keeper.cancel()
             await asyncio.gather(*keepers, return_exceptions=True)
@@ -254,17 +275,34 @@ class WorkerProcesses:
                     done = await self._choose(read_only).run(job)
                 except WorkerEnded:
                     raise ServerUnavailable("The processes that worked on this ended before they answered.") from None
+        if not read_only and self._catch_up is None:
+            self._catch_up = asyncio.get_running_loop().call_later(CATCH_UP_SECONDS, self._let_idle_ones_catch_up)
         if done.answer is None:
             raise error_from_json(done.error or {})
         return Answer(*done.answer)
 
+    def _let_idle_ones_catch_up(self) -> None:
+        """After writes: workers that have nothing to do bring their index up to date, so that no recall has to."""
+        self._catch_up = None
+        for each in self.workers:
+            if each.ready and not each.active:
+                task = asyncio.ensure_future(each.run(CatchUp(next(self._numbers))))
+                self._catching_up.add(task)
+                task.add_done_callback(self._caught_up)
+
+    def _caught_up(self, task: asyncio.Future[Done]) -> None:
+        self._catching_up.discard(task)
+        if not task.cancelled():
+            task.exception()  # the worker ended, and another one is started
+
     def _choose(self, read_only: bool) -> WorkerProcess:
-        """The least busy worker; writes have one, as they would wait for each other in any case."""
+        """The least busy worker, of equals the last one. Writes have the first, as they would wait for each other in
+        any case, and reads in the same interpreter for them."""
         ready = [each for each in self.workers if each.ready]
         if not ready:
             problem = ServerUnavailable("The worker processes of the server are being started again.")
             raise problem.advise("Call again in some seconds.")
-        return min(ready, key=lambda each: each.active) if read_only else ready[0]
+        return min(reversed(ready), key=lambda each: each.active) if read_only else ready[0]
 
     async def _keep(self, place: int) -> None:
         while True:

@@ -104,7 +104,13 @@ def _from_text(value: str, kind: str, name: str) -> Any:
 
 def read_json(body: bytes, name: str = "The body") -> Any:
     """JSON without NaN and infinities, and not too deep."""
+    try:
+        return _parse_json(body, name)
+    except InvalidInput as problem:
+        raise problem.advise("Send one JSON object, in UTF-8.") from None
 
+
+def _parse_json(body: bytes, name: str) -> Any:
     def refuse(constant: str) -> Any:
         raise InvalidInput(f"{name} contains {constant}, which is not JSON.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import gc
 import json
 import logging
 import signal
@@ -159,6 +160,7 @@ def serve(
     port = listener.getsockname()[1]
     actual = replace(settings, port=port)
     backend = make_backend(actual)
+    gc.freeze()  # no collection walks over the modules again, while all threads wait
     try:
         on_start(backend, address(actual))
         make_server(backend).run(sockets=[listener])

@@ -137,6 +137,7 @@ def memory_search(
 
 
 LINES = record(path=TEXT, text=TEXT, startLine=COUNT, endLine=COUNT, lines=COUNT)
+SEARCH_FIRST = "Find the note with memory_search, and give the path of a result."
 
 
 @operation("GET", "/notes/lines", scope="read", returns=LINES, tools=("notes",))
@@ -148,13 +149,16 @@ def memory_get(
 ) -> JsonObject:
     """Read lines of a note that memory_search has found, to see more around a passage than it returned."""
     problem: RecollectError = NotFound(f"{path} is not in the index; give a path as search results have it.")
+    problem.advise(SEARCH_FIRST)
     spaces = open_workspaces(service)
     if os.path.isabs(os.path.expanduser(path)):  # the location of a folder is not disclosed
         spaces = [space for space in spaces if path in space.files()]
     for space in spaces:
         try:
             return space.get(path, from_, lines)
-        except (NotFound, InvalidInput) as error:
+        except NotFound as error:
+            problem = error.advise(SEARCH_FIRST)
+        except InvalidInput as error:
             problem = error
     raise problem
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ from recollect.errors import EmbeddingError, InvalidInput
 from recollect.model import Edge, EntityEdge, Filter, FilterExpression, JsonObject, Memory, Use
 from recollect.store.erasing import Erasure, Purge, Receipt
 from recollect.store.told_times import Interval
-from recollect.text.query_language import Leaf, Phrase, Prefix, QueryTree
+
+if TYPE_CHECKING:
+    from recollect.text.query_language import Leaf, QueryTree
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -109,6 +111,8 @@ class Term:
 
 def leaf_term(leaf: Leaf) -> Term:
     """The term of a leaf of the query tree."""
+    from recollect.text.query_language import Phrase, Prefix
+
     match leaf:
         case Prefix():
             return Term(leaf.text, match="prefix")

@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from recollect.errors import StoreError
+from recollect.errors import InvalidInput, StoreError
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.migrations import APPLICATION_ID
 
@@ -62,8 +62,11 @@ def open_database(path: str | PathLike[str]) -> Iterator[OtherDatabase]:
             yield OtherDatabase(connection)
         finally:
             connection.close()
+    except apsw.BusyError as problem:
+        raise StoreError(f"{path} is in use by another program: {problem}.") from problem
     except apsw.Error as problem:
-        raise StoreError(f"{path} cannot be read as a database: {problem}.") from problem
+        unreadable = InvalidInput(f"{path} cannot be read as a database: {problem}.")
+        raise unreadable.advise("Import a file that the program which made it can open.") from problem
 
 
 def _connect(path: Path) -> apsw.Connection:

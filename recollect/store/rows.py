@@ -26,8 +26,7 @@ SELECT_USE = ", ".join(f"u.{name}" for name in USE_COLUMNS)
 ENCODED = {"vectors": "vector", "sketches": "sketch"}  # tables with a row for a memory and a space, and their column
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def _write_moment(value: datetime | None) -> int | None:

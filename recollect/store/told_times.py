@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.model import micros
-from recollect.text.times import TimeSpan, find_times
+
+if TYPE_CHECKING:
+    from recollect.text.times import TimeSpan
 
 TOLD_SHARE = 0.3  # of the time that a text tells of must lie in an interval: “in October” is not about the 14th
 MAX_TIMES = 16  # of a text: a long list of dates is about none of them
@@ -25,6 +28,8 @@ def told_times(text: str, created: datetime, zone: tzinfo | None = None) -> list
 
     Days begin in ``zone``, which is that of the store's clock: at ten in the evening in New York it is tomorrow in UTC.
     """
+    from recollect.text.times import find_times  # not needed to read a file
+
     local = created
     with suppress(OverflowError):  # at the ends of time
         local = created.astimezone(zone or UTC)

@@ -45,6 +45,12 @@ def check_inside(owners: Iterable[str], bound: Bound, elsewhere: bool = False) -
         )
 
 
+def check_owners(owners: Iterable[Sequence[str | None]], bound: Bound) -> None:
+    """Refuse to undo what belongs to others now. An erasure may have removed the version that tells of the move."""
+    if not all(is_inside(owner, bound) for owner in owners):
+        raise touched_later()
+
+
 def texts_to_embed(
     records: Iterable[tuple[int, str]], added: Collection[int], stored: Callable[[int], Memory]
 ) -> dict[str, str]:

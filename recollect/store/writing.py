@@ -15,6 +15,7 @@ from recollect.store.rows import CONTEXT
 SYNC = "sync"  # the verb of transactions that follow files: what they replace is in the files, so no history is kept
 NOT_UNDOABLE = ("undo", "embed", "reembed", "erase", "migrate", SYNC)
 MAX_OWNERS = 2000  # of an operation over more owners, only what they have in common is recorded
+_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class DryRun(Exception):
@@ -83,4 +84,4 @@ def owners_record(owners: Collection[Owner]) -> str:
     listed: list[Any] = sorted(owners, key=str)
     if len(listed) > MAX_OWNERS:
         listed = [[values[0] if len(set(values)) == 1 else None for values in zip(*listed, strict=True)]]
-    return json.dumps(listed, ensure_ascii=False)
+    return _json(listed)

@@ -11,8 +11,6 @@ import numpy as np
 from recollect.embed import Embedder, embed_texts
 from recollect.embed.base import knows_language, language_note
 from recollect.errors import RecollectError
-from recollect.recall.bm25 import Bm25Query, search
-from recollect.recall.similarity import nearest
 from recollect.store.base import Snapshot, Space, Store, Term, check_space
 from recollect.text.languages import detect_language
 
@@ -58,6 +56,8 @@ def _embed(embedder: Embedder | None) -> tuple[Probe, np.ndarray | None]:
 def _vectors(snapshot: Snapshot, embedder: Embedder | None, vector: np.ndarray | None, now: datetime) -> Probe:
     if embedder is None or vector is None:
         return Probe(False, "a query cannot be embedded")
+    from recollect.recall.similarity import nearest
+
     check_space(snapshot.space, Space(embedder.name, len(vector)), "this memory")
     scope = snapshot.scope(None, ("active",), now)
     found = nearest(snapshot, vector, scope, 1)
@@ -67,6 +67,8 @@ def _vectors(snapshot: Snapshot, embedder: Embedder | None, vector: np.ndarray |
 
 
 def _words(snapshot: Snapshot, now: datetime) -> Probe:
+    from recollect.recall.bm25 import Bm25Query, search
+
     query = Bm25Query((Term("found"),), {"text": 1.0})
     matches = search(snapshot, snapshot.scope(None, ("active",), now), query, 1)
     return Probe(True, f"{matches.documents:,} memories are searched")

@@ -56,6 +56,22 @@ def test_one_command_adds_the_server_to_a_client_and_one_removes_it(
     assert recollect("mcp", "uninstall", "--client", client).code == 1
 
 
+def test_a_memory_on_a_server_is_named_by_its_url_and_makes_no_folder(recollect: Command, tmp_path: Path) -> None:
+    url = "postgresql://ida:geheim@localhost:1/memories"
+    printed = recollect("mcp", "install", "--client", "cursor", "--db", url)
+    entry = entry_in(tmp_path / "home/.cursor/mcp.json", "cursor")
+    assert entry["args"][entry["args"].index("--db") + 1] == url
+    assert "The memory is postgresql://ida@localhost:1/memories." in printed.out
+    assert "The password is in that entry" in printed.out
+    assert "geheim" not in printed.out
+    assert recollect("mcp", "install", "--client", "cursor", "--db", url, "--json").json["db"] == (
+        "postgresql://ida@localhost:1/memories"
+    )
+    failed = recollect("mcp", "--db", url)  # nobody listens there
+    assert (failed.code, "geheim" in failed.err) == (4, False)
+    assert [path.name for path in tmp_path.rglob("*postgresql*")] == []
+
+
 @pytest.mark.parametrize("client", JSON_CLIENTS)
 def test_other_settings_of_a_client_stay(recollect: Command, client: str) -> None:
     path = CLIENTS[client].user_file()

@@ -245,7 +245,7 @@ def test_commands_without_bounds_refuse_one(recollect: Command, command: tuple[s
     "command",
     [
         *("erase --user eve --yes", "status", "backup b", "export -", "sync .", "watch .", "search key", "get a.md"),
-        *("doctor", "reembed", "index", "audit", "restore b --in-place", "token list"),
+        *("doctor", "reembed --embedder local", "index", "audit", "restore b --in-place", "token list"),
     ],
 )
 def test_a_command_that_needs_a_file_does_not_ignore_the_address_of_a_server(

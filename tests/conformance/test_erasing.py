@@ -9,11 +9,11 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from recollect import InvalidInput, Memory
+from recollect import InvalidInput, Memory, StoreError
 from recollect.model import EntityEdge
 from recollect.model.memory import make_edge
 from recollect.store.base import Bound, Space, Store, UseRecord
-from tests.conformance.kit import NOON, remember, undo
+from tests.conformance.kit import NOON, remember, revise, undo
 
 SPACE = Space("toy", 4)
 
@@ -132,6 +132,76 @@ def test_a_user_whose_last_memory_was_erased_has_nothing_left_to_undo(store: Sto
     assert undone is not None
     assert (undone.verb, undone.removed, undone.erasure) == ("remember", 1, None)
     assert store.get(["a", "b", "c", "d"], missing_ok=True) == []
+
+
+NAMES = ("collection", "user", "agent", "session")
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+def test_earlier_versions_that_belonged_to_an_erased_name_go_with_it(store: Store, name: str, whole: bool) -> None:
+    remember(store, "The cup is Anna's.", "a", **{name: "anna"})
+    remember(store, "The plate is Anna's.", "b", **{name: "anna"})
+    revise(store, "a", **{name: "ben"}, text="The cup is Ben's.")
+    revise(store, "a", text="The cup is blue.")
+    anna, ben = (store.within(Bound(**{name: value})) for value in ("anna", "ben"))
+    chosen = None if whole else ["b"]
+    plan = anna.erase(chosen, dry_run=True)
+    erased = anna.erase(chosen, code=plan.code)
+    assert (erased.removed["memories"], erased.removed["versions"], plan.removed["versions"]) == (1, 1, 1)
+    assert [memory.text for _, memory in store.history("a")] == ["The cup is Ben's."]
+    undone = undo(ben)
+    assert undone is not None
+    assert (undone.restored, store.get(["a"])[0].text) == (1, "The cup is Ben's.")
+    undone = undo(store)  # the move: what was before it is erased
+    assert undone is not None
+    assert (undone.restored, undone.removed, undone.erased) == (0, 0, 1)
+    assert getattr(store.get(["a"])[0], name) == "ben"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_versions_are_erased_with_their_owner_even_if_it_has_no_memory_any_more(store: Store, name: str) -> None:
+    remember(store, "The cup is Anna's.", "a", **{name: "anna"})
+    revise(store, "a", **{name: "ben"})
+    erased = store.within(Bound(**{name: "anna"})).erase(None)
+    assert (erased.removed["memories"], erased.removed["versions"]) == (0, 1)
+    assert store.history("a") == []
+    assert undo(store.within(Bound(**{name: "anna"}))) is None
+    assert store.within(Bound(**{name: "anna"})).erase(None).removed["versions"] == 0
+
+
+def test_an_erasure_leaves_the_versions_of_others_that_have_the_same_name(store: Store) -> None:
+    """Two users have a session of the same name."""
+    for user in ("anna", "ben"):
+        remember(store, f"A cup of {user}.", user, user=user, session="monday")
+    revise(store, "ben", session="tuesday")
+    store.within(Bound(user="anna")).erase(None)
+    assert [memory.session for _, memory in store.history("ben")] == ["monday"]
+
+
+def test_undo_does_not_reach_what_belongs_to_others_when_an_erasure_removed_the_version_of_the_move(
+    store: Store,
+) -> None:
+    with store.transaction("remember") as transaction:
+        for id, user in (("a", "anna"), ("b", "ben")):
+            transaction.remember(Memory(f"A cup of {user}.", id=id, user=user, created=NOON))
+    revise(store, "a", user="carl")
+    store.within(Bound(user="anna")).erase(None)
+    with pytest.raises(StoreError):
+        undo(store.within(Bound(user="ben")))
+    assert [memory.user for memory in store.get(["a", "b"])] == ["carl", "ben"]
+
+
+def test_a_relation_that_was_undone_goes_with_the_last_memory_of_its_user(store: Store) -> None:
+    remember(store, "A cup.", "a", user="anna")
+    for weight in (1.0, 0.5):
+        with store.transaction("relate") as transaction:
+            transaction.relate(EntityEdge("anna", "has", "cup", weight, user="anna", source="a"))
+    for _ in range(2):
+        undo(store)
+    store.erase(["a"])
+    assert undo(store) is None
+    assert store.entity_edges() == []
 
 
 def test_an_erased_id_can_be_used_again(store: Store) -> None:

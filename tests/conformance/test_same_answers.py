@@ -16,6 +16,7 @@ from recollect.errors import RecollectError
 from recollect.model import STATUSES, Edge, EntityEdge, Filter, Memory, Near, Use
 from recollect.model.filter import FilterExpression
 from recollect.store.base import Bound, EncodedText, Scope, Snapshot, Store, Term, Transaction, UseRecord, WriteResult
+from recollect.store.erasing import Erasure
 from recollect.store.reference import ReferenceStore
 from recollect.text.query_language import parse_query
 from recollect.text.signatures import text_signature
@@ -215,7 +216,10 @@ class Sequence:
         hours = choices.random.randint(0, 30)
         steps = [choices.step() for _ in range(choices.pick([1, 1, 2, 3]))]
         kind = choices.pick(
-            ["write"] * 6 + ["continue"] * 2 + ["embed"] * 5 + ["sync", "decay", "undo", "delete", "use", "use"]
+            ["write"] * 6
+            + ["continue"] * 2
+            + ["embed"] * 5
+            + ["sync", "decay", "undo", "delete", "erase", "use", "use"]
         )
         encoded = choices.vector()
         self.now = self.clock.now = self.now + timedelta(hours=hours)
@@ -245,10 +249,20 @@ class Sequence:
                 return outcome(lambda: write("embed", lambda t: t.embed([t.row(ids[0])], [encoded], SPACE)))
             case "delete":
                 return outcome(lambda: write("delete", lambda t: t.delete([t.row(ids[0])])))
+            case "erase":
+                self.operation = None
+                chosen = ids[:1] if rate < 0.5 or not store.bound.values else None  # None: everything of a bound
+                return outcome(lambda: [{**each.removed, "words": 0} for each in erase(store, chosen)])
             case _:
                 with store.snapshot() as snapshot:
                     used = [row for id in ids if (row := snapshot.row(id)) is not None]
                 return outcome(lambda: store.record_use(UseRecord(used, self.clock.now, counters)))
+
+
+def erase(store: Store, ids: list[str] | None) -> list[Erasure]:
+    """The dry run and what was erased."""
+    plan = store.erase(ids, dry_run=True)
+    return [plan, store.erase(ids, code=plan.code)]
 
 
 def look(store: Store, seed: int) -> dict[str, Any]:

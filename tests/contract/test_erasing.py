@@ -153,6 +153,28 @@ def test_no_file_has_a_byte_of_memories_that_are_erased_by_id(tmp_path: Path) ->
         assert leftovers(tmp_path, *vectors_of(mind, *TEXTS)) == []
 
 
+@of_files
+@pytest.mark.parametrize("name", ["collection", "user", "agent", "session"])
+@pytest.mark.parametrize("by_id", [False, True])
+def test_no_file_has_the_name_or_the_words_of_a_former_owner(tmp_path: Path, name: str, by_id: bool) -> None:
+    """A memory belongs to somebody else now, and its earlier version is erased with the one whom it belonged to."""
+    with open_mind(tmp_path) as mind:
+        owner: dict[str, Any] = {name: OWNER}
+        mind.remember("The zanzibar quokka is mine.", id="moved", **owner)
+        mind.remember("The capybara.", id="last", **owner)
+        other: dict[str, Any] = {name: "anna"}
+        mind.edit("moved", text="The cup is here.", **other)
+        vectors = vectors_of(mind, "The zanzibar quokka is mine.", "The capybara.")
+        assert len(leftovers(tmp_path, *vectors)) > 4
+        erased = mind.erase("last") if by_id else mind.erase(**owner)
+        assert (erased.removed["memories"], erased.removed["versions"]) == (1, 1)
+        assert leftovers(tmp_path, *vectors) == []
+        undone = mind.undo(past_erasure=True)
+        assert undone is not None
+        assert (undone.erased, mind.show("moved").text) == (1, "The cup is here.")
+    assert leftovers(tmp_path, *vectors) == []
+
+
 def test_what_is_left_is_sound_and_answers_as_before(tmp_path: Path) -> None:
     with open_mind(tmp_path) as mind:
         fill(mind)

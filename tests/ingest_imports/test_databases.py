@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import InvalidInput, Mind, StoreError
+from recollect import InvalidInput, Mind
 from recollect.ingest.imports import detect_format
 from recollect.systems.robotmem.robot import Robot
 from tests.ingest_imports import kit
@@ -130,10 +130,10 @@ def test_our_own_file_is_recognised(mind: Mind) -> None:
         detect_format(mind.path)
 
 
-def test_a_damaged_database_is_a_store_error(tmp_path: Path) -> None:
+def test_a_damaged_database_is_invalid_input(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     path.write_bytes(b"SQLite format 3\0" + b"\xff" * 4096)
-    with pytest.raises(StoreError, match="cannot be read as a database"):
+    with pytest.raises(InvalidInput, match="cannot be read as a database"):
         detect_format(path)
 
 

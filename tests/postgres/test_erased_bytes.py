@@ -60,6 +60,21 @@ def test_no_row_and_no_statistic_has_what_was_erased(mind: Mind, database: Datab
     assert mind.verify_erasure(erased.receipt or {}).holds
 
 
+@pytest.mark.parametrize("name", ["collection", "user", "agent", "session"])
+def test_no_row_has_the_name_or_the_words_of_a_former_owner(database: Database, name: str) -> None:
+    with recollect.open(database.url, embedder=Embedding(), clock=lambda: NOW) as mind:
+        owner: dict[str, Any] = {name: OWNER}
+        mind.remember("The zanzibar quokka is mine.", id="moved", **owner)
+        mind.remember("The capybara.", id="last", **owner)
+        other: dict[str, Any] = {name: "anna"}
+        mind.edit("moved", text="The cup is here.", **other)
+        mind.remember("A nautilus.", id="other", user="ben")
+        mind.edit("other", text="A shell.")
+        assert {"zanzibar", "quokka", "capybara", OWNER} <= found_in_rows(database)
+        mind.erase("last")
+        assert found_in_rows(database) == {"nautilus"}  # a version of somebody else
+
+
 def test_a_whole_collection_is_erased_within_its_bound(mind: Mind, database: Database) -> None:
     mind.remember("A nautilus.", collection="shells")
     with recollect.open(database.url, embedder=Embedding(), collection="shells") as bound:

@@ -77,6 +77,15 @@ def test_a_wrong_body_is_refused_with_the_reason(client: httpx2.Client, body: by
     assert reason in check_error(client.post("/v1/memories", content=body, headers=JSON), 400)
 
 
+def test_hints_say_what_to_do_about_this_error(client: httpx2.Client) -> None:
+    note = client.get("/v1/notes/lines", params={"path": "../secret.md"})
+    assert "memory_search" in note.json()["error"]["hint"]
+    assert "JSON object" in client.post("/v1/memories", content=b"{", headers=JSON).json()["error"]["hint"]
+    upload = client.post("/v1/import/file?filename=x.db", content=b"SQLite format 3\0" + b"x" * 100)
+    check_error(upload, 400)  # not a failure of the server, which one would repeat
+    assert "can open" in upload.json()["error"]["hint"]
+
+
 def test_half_a_surrogate_becomes_a_replacement_character(client: httpx2.Client) -> None:
     stored = client.post("/v1/memories", content=b'{"text": "half \\ud800 pair"}', headers=JSON)
     assert stored.json()["text"] == "half � pair"

@@ -6,18 +6,24 @@ python -m pytest -m "" tests/serve/test_leak_table.py
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from mcp import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import PromptReference, ResourceTemplateReference
+from pydantic import BaseModel
 
+from recollect import Mind
 from recollect.service.operations import Operation, OperationScope
 from tests.serve.http_server import RunningServer, start
 from tests.serve.test_http_access import OPERATIONS, request_of, send
-from tests.serve.test_mcp import over_http
+from tests.serve.test_mcp import over_http, over_stdio
 
 pytestmark = pytest.mark.contract("B18")
 SCOPES: tuple[OperationScope, ...] = ("read", "write", "admin")
@@ -51,10 +57,11 @@ def served(
             yield server, scopes
 
 
-def write(server: RunningServer, kind: str) -> dict[str, list[str]]:
+def fill(mind: Mind, kind: str, *owners: str) -> dict[str, list[str]]:
     """Own and foreign memories that differ by one kind of bound, with links and relations."""
     written = {}
-    for owner, words in (("ours", "harbour"), ("theirs", f"zanzibar {HIDDEN}")):
+    for owner in owners:
+        words = "harbour" if owner == "ours" else f"zanzibar {HIDDEN}"
         bound = {kind: f"{kind}-{owner}"}
         items = [
             {
@@ -67,11 +74,11 @@ def write(server: RunningServer, kind: str) -> dict[str, list[str]]:
             }
             for at in range(3)
         ]
-        ids = written[owner] = server.mind.remember_many(items).ids
-        server.mind.edit(ids[1], summary=f"{words} again")
-        server.mind.link(ids[0], ids[1])
+        ids = written[owner] = mind.remember_many(items).ids
+        mind.edit(ids[1], summary=f"{words} again")
+        mind.link(ids[0], ids[1])
         if kind in ("collection", "user"):
-            server.mind.relate(words, "near", f"{words} market", 1.0, **bound)
+            mind.relate(words, "near", f"{words} market", 1.0, **bound)
     return written
 
 
@@ -91,7 +98,7 @@ def arguments_of(operation: Operation, ids: list[str], other: list[str] | None) 
 
 def check(served: RunningServer, kind: str, call: Send, operations: list[Operation]) -> None:
     """Call every operation on own and on foreign memories."""
-    written = write(served, kind)
+    written = fill(served.mind, kind, "ours", "theirs")
     ours, theirs = written["ours"], written["theirs"]
     before = foreign_state(served, theirs)
     assert len(before) >= 6
@@ -143,7 +150,101 @@ def test_no_tool_over_mcp_tells_of_or_changes_what_is_beyond_the_bound(
                 offered = [each for each in OPERATIONS if each.name in tools]
                 assert len(offered) >= 5
                 await anyio.to_thread.run_sync(check, server, kind, call, offered)
-                resources = (await client.list_resources()).model_dump_json()
-                assert HIDDEN not in resources
 
         anyio.run(main)
+
+
+async def shown(client: Client, foreign: list[str]) -> dict[str, str]:
+    """All that a client sees apart from tools: prompts, resources, templates and completions, or the error."""
+    memory, recall = ResourceTemplateReference(uri="recollect://memory/{id}"), PromptReference(name="recall")
+    queries = ("harbour boat", "a bot", "zanzibarr", "market")
+    uris = [f"recollect://memory/{id[:length]}" for id in foreign for length in (16, 10, 4)]
+    calls: dict[str, Callable[[], Awaitable[BaseModel]]] = {
+        "prompts": client.list_prompts,
+        "section": partial(client.get_prompt, "memory_recall_section"),
+        **{f"prompt {query}": partial(client.get_prompt, "recall", {"query": query}) for query in queries},
+        "templates": client.list_resource_templates,
+        "resources": client.list_resources,
+        **{f"resource {at}": partial(client.read_resource, uri) for at, uri in enumerate(uris)},
+        "ids": partial(client.complete, memory, {"name": "id", "value": foreign[0][:1]}),
+        "queries": partial(client.complete, recall, {"name": "query", "value": "z"}),
+    }
+    texts = {}
+    for name, call in calls.items():
+        try:
+            texts[name] = (await call()).model_dump_json()
+        except MCPError as problem:
+            texts[name] = str(problem)
+    return texts
+
+
+def bound_transports(folder: Path, how: str, kind: str, scope: OperationScope) -> Iterator[Any]:
+    """Ways for a client with a bound to reach the memory in a folder."""
+    if how == "stdio":
+        bound = ["--collection", "collection-ours"] if kind == "collection" else ["--bound", f"{kind}={kind}-ours"]
+        parameters = over_stdio(folder)
+        yield parameters.model_copy(update={"args": [*parameters.args, *bound]})
+    else:
+        with start(folder) as server:
+            yield over_http(server, "/mcp/all", server.token(scope, **{kind: f"{kind}-ours"}))
+
+
+@pytest.mark.parametrize("kind", ["collection", "user", "agent", "session"])
+@pytest.mark.parametrize("how", ["http", "stdio"])
+def test_prompts_resources_and_completions_are_the_same_whether_or_not_others_have_memories(
+    tmp_path: Path, kind: str, how: str
+) -> None:
+    alone, beside = tmp_path / "alone", tmp_path / "beside"
+    alone.mkdir()
+    with Mind(alone / "memory.db", embedder=None) as mind:
+        (own,) = fill(mind, kind, "ours").values()
+    shutil.copytree(alone, beside)
+    with Mind(beside / "memory.db", embedder=None) as mind:
+        (foreign,) = fill(mind, kind, "theirs").values()
+    seen = []
+    for folder in (alone, beside):
+        for transport in bound_transports(folder, how, kind, "read"):
+
+            async def main(transport: Any = transport) -> dict[str, str]:
+                async with Client(transport) as client:
+                    return await shown(client, foreign)
+
+            seen.append(anyio.run(main))
+    without, with_others = seen
+    assert own[0] in without["resources"]
+    assert "harbour" in without["prompt harbour boat"]
+    for name, text in without.items():
+        assert with_others[name] == text, name
+
+
+@pytest.mark.parametrize("other", [{"user": "ben"}, {"user": "anna"}, {}])
+def test_the_session_of_one_token_does_not_exist_for_another(tmp_path: Path, other: dict[str, str]) -> None:
+    accepted = {"accept": "application/json, text/event-stream"}
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    requests: dict[str, Any] = {
+        "tools/call": {"name": "recall", "arguments": {"query": "door code"}},
+        "prompts/get": {"name": "recall", "arguments": {"query": "door code"}},
+        "resources/list": {},
+        "tools/list": {},
+        "ping": {},
+    }
+    with start(tmp_path) as server:
+        server.mind.remember("The door code is 4711.", user="anna")
+        anna, stranger = (
+            server.client_with(server.token("admin", **bound), **accepted) for bound in ({"user": "anna"}, other)
+        )
+        opened = anna.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about})
+        session = {"mcp-session-id": opened.headers["mcp-session-id"]}
+        anna.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=session)
+        for method, params in requests.items():
+            body = {"jsonrpc": "2.0", "id": 2, "method": method, "params": params}
+            for path in ("/mcp", "/mcp/all"):
+                refused = stranger.post(path, json=body, headers=session)
+                assert (refused.status_code, "4711" in refused.text) == (404, False), method
+            assert anna.post("/mcp", json=body, headers=session).status_code == 200
+        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}
+        assert stranger.post("/mcp", json=cancel, headers=session).status_code == 404
+        assert stranger.get("/mcp", headers=session).status_code == 404
+        assert stranger.delete("/mcp", headers=session).status_code == 404
+        body = {"jsonrpc": "2.0", "id": 3, "method": "prompts/get", "params": requests["prompts/get"]}
+        assert "4711" in anna.post("/mcp", json=body, headers=session).text

@@ -90,6 +90,35 @@ def test_both_workers_answer_with_what_was_just_written(server: RunningServer) -
         assert seen == [True] * 4
 
 
+@contextlib.contextmanager
+def open_counting_services(path: Path) -> Iterator[Services]:
+    """Services that note each snapshot of a worker in a file of its own."""
+    with Mind(path, embedder=None) as mind, open(path.with_name(f"snapshots-{os.getpid()}"), "w") as noted:
+        snapshot = mind.store.snapshot
+
+        def counted() -> Any:
+            noted.write(".")
+            noted.flush()
+            return snapshot()
+
+        mind.store.snapshot = counted  # type: ignore[method-assign]
+        yield Services(mind)
+
+
+def test_workers_that_have_nothing_to_do_read_what_was_written(tmp_path: Path) -> None:
+    """No recall has to do it then."""
+
+    def snapshots() -> list[int]:
+        return [path.stat().st_size for path in tmp_path.glob("snapshots-*")]
+
+    with start_workers(tmp_path / "memory.db", open_counting_services) as server:
+        before = snapshots()
+        assert len(before) == 2
+        server.client().post("/v1/memories", json={"text": "The lamp is in the cellar."})
+        wait_for(lambda: min(snapshots()) > max(before))
+        assert server.client().post("/v1/recall", json={"query": "lamp"}).json()["results"]
+
+
 def test_errors_are_those_of_a_server_with_one_process(server: RunningServer, tmp_path: Path) -> None:
     bad = [
         ("GET", "/v1/memories/nobody", None),

@@ -7,7 +7,7 @@ which an operator runs because it locks the tables, writes their files anew.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -65,9 +65,16 @@ def erase(
     removed = {kind: int(transaction.value(f"SELECT {sql}", (rows,))) for kind, sql in COUNTED.items()}
     removed["edges"] = _count_edges(transaction, rows)
     removed["relations"] = len(relations)
-    if not rows and not relations:
+    moved = dict(_earlier_versions(transaction, rows)) if ids is None else {}
+    if not rows and not relations and not moved:
         return Erasure({**removed, "words": 0}, own_code, dry_run=dry_run)
     owners = _owners(transaction, rows) | {(collection, user, "", "") for collection, user, *_ in relations}
+    owners |= {*moved.values()}
+    vanished = _vanished(transaction, owners, rows, relations, ids is None)
+    if ids is not None and vanished:
+        earlier = _earlier_versions(transaction, rows)
+        moved = {entry: owner for entry, owner in earlier if vanished & {*zip(NAMES, owner, strict=True)}}
+    removed["versions"] += _delete_versions(transaction, moved)  # undo must not bring back what vanished
     if purge is not None and not dry_run:
         removed["cached_vectors"] = purge(_kept_texts(transaction, rows))
     _mark_changes(transaction, rows)
@@ -77,7 +84,7 @@ def erase(
     if ids is None:
         _delete_folders(transaction)
     removed["words"] = _delete_unused_words(transaction, sorted({owner[0] for owner in owners}))
-    _remove_names(transaction, owners)
+    _remove_names(transaction, vanished)
     transaction.forget_owners()  # they may be names that nothing else has
     receipt = Receipt(transaction.now, removed, salt.hex(), tuple(sorted(hash_id(salt, id) for id in names)))
     hashed = sorted({tuple(hash_id(salt, value) for value in owner) for owner in owners})
@@ -193,13 +200,21 @@ def _delete_relations(transaction: PostgresTransaction, keys: Sequence[Relation]
         where = 'tenant = %s AND ("user", subject, relation, object) = (%s, %s, %s, %s)'
         connection.execute(f"DELETE FROM entity_edges WHERE {where}", (tenant, *key))
     chosen = {*keys}
+    _delete_former_relations(
+        transaction, lambda owner, key: (whole and is_inside(owner, transaction.bound)) or key in chosen
+    )
+
+
+def _delete_former_relations(
+    transaction: PostgresTransaction, is_chosen: Callable[[tuple[str, ...], Relation], bool]
+) -> None:
+    """Delete earlier relations, chosen by whom they belong to, or by their key."""
     sql = "SELECT tenant, version, number, record FROM former WHERE what = 'entity_edge'"
     for tenant, version, number, record in transaction.fetch(sql):
         subject, relation, object, _, collection, user = json.loads(record)[:6]
-        inside = whole and is_inside((collection, user, "", ""), transaction.bound)
-        if inside or (collection, user, subject, relation, object) in chosen:
+        if is_chosen((collection, user, "", ""), (collection, user, subject, relation, object)):
             where = "tenant = %s AND version = %s AND number = %s"
-            connection.execute(f"DELETE FROM former WHERE {where}", (tenant, version, number))
+            transaction.connection.execute(f"DELETE FROM former WHERE {where}", (tenant, version, number))
 
 
 def _delete_edge_history(transaction: PostgresTransaction, rows: Sequence[int]) -> None:
@@ -233,6 +248,34 @@ def _owners(transaction: PostgresTransaction, rows: Sequence[int]) -> set[tuple[
     return found
 
 
+def _earlier_versions(
+    transaction: PostgresTransaction, rows: Sequence[int]
+) -> Iterator[tuple[tuple[int, int, int], tuple[str, ...]]]:
+    """The earlier versions inside the bound of all memories but these: entry of the history, and whose it was."""
+    with without_policies(transaction.connection, transaction.bound):  # the memory may be in another collection
+        sql = "SELECT tenant, version, number, record FROM former WHERE what = 'memory' AND NOT row = ANY(%s)"
+        found = transaction.fetch(sql, (list(rows),))
+    for *entry, record in found:
+        values = json.loads(record)
+        owner = tuple(values.get(name) or "" for name in NAMES)
+        if is_inside(owner, transaction.bound):
+            yield (entry[0], entry[1], entry[2]), owner
+
+
+def _delete_versions(transaction: PostgresTransaction, entries: Collection[tuple[int, int, int]]) -> int:
+    """Delete earlier versions of memories that remain; how many."""
+    with without_policies(transaction.connection, transaction.bound):
+        for entry in entries:
+            transaction.connection.execute(
+                "UPDATE changes SET erased = erased + 1, note = CASE WHEN verb = 'decay' THEN note ELSE '' END "
+                "WHERE tenant = %s AND version = %s",
+                entry[:2],
+            )
+            where = "tenant = %s AND version = %s AND number = %s"
+            transaction.connection.execute(f"DELETE FROM former WHERE {where}", entry)
+    return len(entries)
+
+
 def _mark_changes(transaction: PostgresTransaction, rows: Sequence[int]) -> None:
     """Count in the history what each transaction can no longer restore; reasons may quote what is erased."""
     transaction.connection.execute(
@@ -259,33 +302,49 @@ def _delete_unused_words(transaction: PostgresTransaction, collections: Sequence
     return count
 
 
-def _remove_names(transaction: PostgresTransaction, owners: Iterable[Sequence[str]]) -> None:
-    """Remove the names of collections, users, agents and sessions that nothing has any more from the history.
+def _vanished(
+    transaction: PostgresTransaction,
+    owners: Iterable[Sequence[str]],
+    rows: Sequence[int],
+    relations: Sequence[Relation],
+    whole: bool,
+) -> set[tuple[str, str]]:
+    """The names of collections, users, agents and sessions that only what is erased has: (kind, name).
 
-    Whether others have a name is looked up beyond the bound.
-    """
-    vanished = {(name, value) for owner in owners for name, value in zip(NAMES, owner, strict=True) if value}
+    Whether others have a name is looked up beyond the bound."""
+    named = {(name, value) for owner in owners for name, value in zip(NAMES, owner, strict=True) if value}
+    with without_policies(transaction.connection, transaction.bound):
+        sql = (
+            'SELECT c.name, e."user", e.subject, e.relation, e.object FROM entity_edges e '
+            "JOIN collections c ON c.tenant = e.tenant"
+        )
+        kept = {tuple(each) for each in transaction.fetch(sql)} - {*relations}
+        folders = transaction.fetch("SELECT c.name FROM folders f JOIN collections c ON c.tenant = f.tenant")
+        present = {pair for collection, user, *_ in kept for pair in (("collection", collection), ("user", user))}
+        present |= {
+            ("collection", name) for (name,) in folders if not whole or not contains_folder(transaction.bound, name)
+        }
+        return {each for each in named - present if not _is_present(transaction, *each, rows)}
+
+
+def _is_present(transaction: PostgresTransaction, name: str, value: str, rows: Sequence[int]) -> bool:
+    sql = f'SELECT 1 FROM memories WHERE "{name}" = %s AND NOT row = ANY(%s) LIMIT 1'
+    return transaction.value(sql, (value, list(rows))) is not None
+
+
+def _remove_names(transaction: PostgresTransaction, vanished: Iterable[tuple[str, str]]) -> None:
+    """Remove the names that nothing has any more from the history."""
     with without_policies(transaction.connection, transaction.bound):
         for name, value in sorted(vanished):
-            if not _is_present(transaction, name, value):
-                _remove_name(transaction, name, value)
-
-
-def _is_present(transaction: PostgresTransaction, name: str, value: str) -> bool:
-    if transaction.value(f'SELECT 1 FROM memories WHERE "{name}" = %s LIMIT 1', (value,)):
-        return True
-    if name == "collection":
-        sql = (
-            "SELECT 1 FROM collections c WHERE c.name = %s AND (EXISTS (SELECT 1 FROM entity_edges e "
-            "WHERE e.tenant = c.tenant) OR EXISTS (SELECT 1 FROM folders f WHERE f.tenant = c.tenant))"
-        )
-        return transaction.value(sql, (value,)) is not None
-    sql = 'SELECT 1 FROM entity_edges WHERE "user" = %s LIMIT 1'
-    return name == "user" and transaction.value(sql, (value,)) is not None
+            _remove_name(transaction, name, value)
 
 
 def _remove_name(transaction: PostgresTransaction, name: str, value: str) -> None:
     connection, at = transaction.connection, NAMES.index(name)
+    if name in ("collection", "user"):
+        _delete_former_relations(
+            transaction, lambda owner, key: owner[at] == value and is_inside(owner, transaction.bound)
+        )
     quoted = json.dumps(value, ensure_ascii=False)
     sql = "SELECT tenant, version, owners FROM changes WHERE strpos(owners, %s) > 0"
     for tenant, version, owners in transaction.fetch(sql, (quoted,)):
@@ -305,6 +364,12 @@ def _remove_name(transaction: PostgresTransaction, name: str, value: str) -> Non
                 (json.dumps({**noted, name: f"erased {version}"}), tenant, version),
             )
     if name == "collection":  # another one of this name will have another number
+        connection.execute(  # what else these operations changed is in one collection, if in any
+            "UPDATE changes c SET elsewhere = false WHERE c.elsewhere AND c.operation IN (SELECT o.operation "
+            "FROM changes o JOIN collections n ON n.tenant = o.tenant WHERE n.name = %s) AND NOT EXISTS (SELECT 1 "
+            "FROM changes o WHERE o.operation = c.operation AND o.tenant NOT IN (0, c.tenant) AND o.owners <> '[]')",
+            (value,),
+        )
         connection.execute("UPDATE collections SET name = NULL WHERE name = %s", (value,))
         transaction.collection_removed = True
 

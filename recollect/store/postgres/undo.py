@@ -11,10 +11,12 @@ from recollect.model import from_micros
 from recollect.store.base import UndoResult
 from recollect.store.bounds import owner_of
 from recollect.store.postgres.erasing import find_erasure_after
+from recollect.store.postgres.statements import without_policies
 from recollect.store.rows import ID, as_values, from_row
 from recollect.store.undo import (
     Key,
     check_inside,
+    check_owners,
     concerns,
     is_edge_touched_later,
     key_of,
@@ -49,7 +51,9 @@ def undo_operation(transaction: PostgresTransaction, operation: int | None) -> U
     if not entries:
         return None
     tenants, versions = sorted({each.tenant for each in entries}), [each.version for each in entries]
-    names = transaction.fetch("SELECT name FROM collections WHERE tenant = ANY(%s) AND tenant > 0", (tenants,))
+    # A collection whose last memory was erased has no name any more.
+    sql = "SELECT name FROM collections WHERE tenant = ANY(%s) AND tenant > 0 AND name IS NOT NULL"
+    names = transaction.fetch(sql, (tenants,))
     for name in sorted(name for (name,) in names):
         transaction.lock(name)
     if _is_memory_touched_later(transaction, tenants, versions) or _is_edge_touched_later(
@@ -57,6 +61,7 @@ def undo_operation(transaction: PostgresTransaction, operation: int | None) -> U
     ):
         raise touched_later()
     added = _added(transaction, versions)
+    _check_owners(transaction, tenants, versions)
     restored: dict[Key, str] = {}  # what is as before; of a memory, its id
     for entry in entries:
         restored.update(_undo_entry(transaction, entry, versions, added))
@@ -118,6 +123,17 @@ def _added(transaction: PostgresTransaction, versions: Sequence[int]) -> set[int
     """The rows of the memories that these transactions added."""
     sql = "SELECT row FROM memories WHERE born = ANY(%s)"  # a memory may have been moved since
     return {row for (row,) in transaction.fetch(sql, (list(versions),))} if versions else set()
+
+
+def _check_owners(transaction: PostgresTransaction, tenants: Sequence[int], versions: Sequence[int]) -> None:
+    sql = (
+        "SELECT row FROM memories WHERE born = ANY(%s) UNION "
+        "SELECT row FROM former WHERE tenant = ANY(%s) AND version = ANY(%s) AND what = 'memory'"
+    )
+    with without_policies(transaction.connection, transaction.bound):
+        rows = [row for (row,) in transaction.fetch(sql, (list(versions), list(tenants), list(versions)))]
+        owners = transaction.owners(rows)
+    check_owners(owners, transaction.bound)
 
 
 def _is_memory_touched_later(transaction: PostgresTransaction, tenants: Sequence[int], versions: Sequence[int]) -> bool:

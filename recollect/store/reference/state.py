@@ -149,6 +149,9 @@ class State:
                 "undone where all of them are visible."
             )
         replaced = self.values_before(operation)
+        memories = [self.memories[key[1]] for key in replaced if key[0] == "memory" and key[1] in self.memories]
+        if not all(map(bound.contains, memories)):  # an erasure removed the version that tells of the move
+            return f"The last operation ({verb}) cannot be undone: what it changed belongs to others now."
         added = {key[1] for key, before in replaced.items() if key[0] == "memory" and before is None}
         for undone in (each for each in self.changes if each.operation == operation):
             for since in self.changes:

@@ -17,7 +17,7 @@ from recollect.store.base import Bound, FileState, Space, StoredChunk, StoreStat
 from recollect.store.bounds import contains_folder
 from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id
 from recollect.store.reference.snapshot import ReferenceSnapshot
-from recollect.store.reference.state import Key, State, created_of, ends_of, is_inside, overlaps, place_of
+from recollect.store.reference.state import Change, Key, State, created_of, ends_of, is_inside, overlaps, place_of
 from recollect.store.reference.transaction import ReferenceTransaction
 from recollect.store.text_fields import embedding_text, field_words
 from recollect.store.told_times import told_times
@@ -293,21 +293,28 @@ def _erase(
     own_code = confirmation_code(state.salt, names, [key[1:] for key in relations], changed)
     check_code(code, own_code)
     removed = {**_count(state, bound, chosen), "relations": len(relations)}
-    if not chosen and not relations:
+    others = [each for each in state.changes if _is_other_version(each, bound, chosen)]
+    moved = others if ids is None else []
+    if not chosen and not relations and not moved:
         return Erasure({**removed, "words": 0}, own_code, dry_run=dry_run)
     earlier = [change.before for change in state.changes if _is_version_of(change.key, chosen) and change.before]
-    versions = [*chosen.values(), *earlier]
+    versions = [*chosen.values(), *earlier, *(each.before for each in moved)]
+    places = {place_of(memory) for memory in versions} | {Bound(key[1], key[2], "", "") for key in relations}
+    vanished = _vanished(state, bound, places, chosen, relations, ids is None)
+    moved = moved or [each for each in others if vanished & place_of(each.before).values.items()]
+    _mark_operations(state, moved)
+    state.changes = [each for each in state.changes if not any(each is other for other in moved)]
+    removed["versions"] += len(moved)
     if purge is not None and not dry_run:
         removed["cached_vectors"] = purge(map(embedding_text, _kept_versions(state, chosen)))
-    _mark_operations(state, chosen)
-    places = {place_of(memory) for memory in versions} | {Bound(key[1], key[2], "", "") for key in relations}
+    _mark_operations(state, [each for each in state.changes if _is_version_of(each.key, chosen)])
     transaction.delete([*chosen])
     for key in relations:
         del state.relations[key]
     state.changes = [each for each in state.changes if each.key not in relations]
     if ids is None:
         _delete_whole(state, bound)
-    _remove_names(state, places)
+    _remove_names(state, bound, vanished)
     removed["words"] = 0  # there is no vocabulary beside the texts
     hashes = tuple(sorted(hash_id(state.salt, id) for id in names))
     receipt = Receipt(transaction.now, removed, state.salt.hex(), hashes)
@@ -341,26 +348,46 @@ def _is_version_of(key: Key, chosen: dict[int, Any]) -> bool:
     return key[0] == "memory" and key[1] in chosen
 
 
-def _mark_operations(state: State, chosen: dict[int, Any]) -> None:
+def _is_other_version(change: Change, bound: Bound, chosen: dict[int, Any]) -> bool:
+    """Is it an earlier version inside the bound, of a memory that is not among these?"""
+    is_version = change.key[0] == "memory" and change.before is not None and change.key[1] not in chosen
+    return is_version and bound.contains(change.before)
+
+
+def _mark_operations(state: State, changes: Iterable[Change]) -> None:
     """Count what each operation can no longer restore."""
-    touched = {
-        (change.operation, change.transaction, change.key)
-        for change in state.changes
-        if _is_version_of(change.key, chosen)
-    }
+    touched = {(change.operation, change.transaction, change.key) for change in changes}
     for operation, _, _ in touched:
         if operation in state.operations:
             known = state.operations[operation]
             state.operations[operation] = replace(known, erased=known.erased + 1)
 
 
-def _remove_names(state: State, places: Iterable[Bound]) -> None:
-    """Remove the names of collections, users, agents and sessions that nothing has any more from the history."""
-    present = [place_of(memory).values for memory in state.memories.values()]
-    present += [{"collection": key[1], "user": key[2]} for key in state.relations]
-    present += [{"collection": name} for name in state.folders]
+def _vanished(
+    state: State,
+    bound: Bound,
+    places: Iterable[Bound],
+    chosen: dict[int, Any],
+    relations: Collection[Key],
+    whole: bool,
+) -> set[tuple[str, str]]:
+    """The names of collections, users, agents and sessions that only what is erased has: (kind, name)."""
+    present = [place_of(memory).values for row, memory in state.memories.items() if row not in chosen]
+    present += [{"collection": key[1], "user": key[2]} for key in state.relations if key not in relations]
+    present += [{"collection": name} for name in state.folders if not whole or not contains_folder(bound, name)]
     kept = {pair for values in present for pair in values.items()}
-    vanished = {(name, value) for place in places for name, value in place.values.items() if value} - kept
+    return {(name, value) for place in places for name, value in place.values.items() if value} - kept
+
+
+def _remove_names(state: State, bound: Bound, vanished: set[tuple[str, str]]) -> None:
+    """Remove the names that nothing has any more from the history."""
+    state.changes = [
+        each
+        for each in state.changes
+        if each.key[0] != "relation"
+        or not _is_relation_inside(each.key, bound)
+        or not vanished & {("collection", each.key[1]), ("user", each.key[2])}
+    ]
     for number, operation in state.operations.items():
         touched = {place: at for place, at in operation.touched.items() if not vanished & place.values.items()}
         state.operations[number] = replace(operation, touched=touched)

@@ -7,9 +7,8 @@ import os
 import re
 import time
 import weakref
-from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import Condition, Lock, get_ident, local
 from typing import Any
@@ -81,21 +80,20 @@ class Connections:
         with fork_gate.hold():
             yield self.get()
 
-    @contextmanager
-    def syncing(self, durable: bool) -> Iterator[apsw.Connection]:
+    def syncing(self, durable: bool) -> AbstractContextManager[apsw.Connection]:
         """This thread's connection, and whether its commits wait for the disk until the block ends, if they do at all.
 
         One connection writes both kinds: another one's commit would make it read its pages again. Whatever interrupts
         the change back (Ctrl-C), the next durable use makes it.
         """
-        if not self.durable:
-            yield self.get()
-            return
-        if durable:
-            if getattr(self._local, "relaxed", False):
-                self._sync_fully(self.get())
-            yield self.get()
-            return
+        if self.durable and not durable:
+            return self._not_syncing()
+        if getattr(self._local, "relaxed", False):
+            self._sync_fully(self.get())
+        return nullcontext(self.get())
+
+    @contextmanager
+    def _not_syncing(self) -> Iterator[apsw.Connection]:
         connection = self.get()
         try:
             self._local.relaxed = True
@@ -296,22 +294,27 @@ class ForkGate:
 
     def __init__(self) -> None:
         self._change = Condition()
-        self._holders: Counter[int] = Counter()
+        self._holders: dict[int, int] = {}  # how many blocks each thread is in
         self._closed = False
 
-    @contextmanager
-    def hold(self) -> Iterator[None]:
+    def hold(self) -> ForkGate:
+        """For a ``with`` block in which no fork happens."""
+        return self
+
+    def __enter__(self) -> None:
         me = get_ident()
         with self._change:
-            self._change.wait_for(lambda: not self._closed or me in self._holders)
-            self._holders[me] += 1
-        try:
-            yield
-        finally:
-            with self._change:
-                self._holders[me] -= 1
-                if not self._holders[me]:
-                    del self._holders[me]
+            while self._closed and me not in self._holders:
+                self._change.wait()
+            self._holders[me] = self._holders.get(me, 0) + 1
+
+    def __exit__(self, *_: object) -> None:
+        me = get_ident()
+        with self._change:
+            left = self._holders.pop(me, 1) - 1  # a forked child begins with none
+            if left:
+                self._holders[me] = left
+            elif self._closed:
                 self._change.notify_all()
 
     def close(self) -> None:
@@ -402,32 +405,49 @@ def _damage(path: str, error: apsw.Error) -> StoreError:
     return StoreError(f"{path} could not be read or written ({error}); nothing was written. Check the disk.")
 
 
-@contextmanager
-def translate_errors(path: str) -> Iterator[None]:
-    """Raise SQLite's errors as StoreErrors that say what happened and what to do."""
-    try:
-        yield
-    except apsw.NotADBError as error:
-        raise StoreError(
-            f"{path} is not a Recollect memory: it does not begin like an SQLite database. If it was one, its first "
-            "page is damaged: put a backup in its place with 'recollect restore', or let 'recollect doctor' look what "
-            "can still be read."
-        ) from error
-    except apsw.ConstraintError as error:
-        raise InvalidInput("Another memory of that collection has this external id already.") from error
-    except apsw.FullError as error:
-        raise StoreError(f"The disk is full; nothing was written to {path}.") from error
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise StoreError(
-            f"{path} was locked by another process for {LOCK_SECONDS:.0f} seconds; nothing was written. Try again."
-        ) from error
-    except apsw.ReadOnlyError as error:
-        raise StoreError(f"{path} is read-only; nothing was written.") from error
-    except apsw.CantOpenError as error:
-        raise StoreError(f"{path} cannot be opened. Check that its folder exists and can be written.") from error
-    except (apsw.CorruptError, apsw.IOError) as error:
-        raise _damage(path, error) from error
-    except apsw.Error as error:
-        raise StoreError(f"SQLite could not serve {path}: {error}.") from error
-    except UnicodeDecodeError as error:
-        raise DamagedFile(path, "a text in it is no UTF-8") from error
+def translate_errors(path: str) -> _ErrorTranslation:
+    """For a ``with`` block: raises SQLite's errors as StoreErrors that say what happened and what to do."""
+    return _ErrorTranslation(path)
+
+
+class _ErrorTranslation:
+    """What translate_errors does when its block ends."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, (apsw.Error, UnicodeDecodeError)):
+            raise _translated(self._path, error) from error
+
+
+def _translated(path: str, error: apsw.Error | UnicodeDecodeError) -> StoreError | InvalidInput:
+    match error:
+        case apsw.NotADBError():
+            return StoreError(
+                f"{path} is not a Recollect memory: it does not begin like an SQLite database. If it was one, its "
+                "first page is damaged: put a backup in its place with 'recollect restore', or let 'recollect doctor' "
+                "look what can still be read."
+            )
+        case apsw.ConstraintError():
+            return InvalidInput("Another memory of that collection has this external id already.")
+        case apsw.FullError():
+            return StoreError(f"The disk is full; nothing was written to {path}.")
+        case apsw.BusyError() | apsw.LockedError():
+            return StoreError(
+                f"{path} was locked by another process for {LOCK_SECONDS:.0f} seconds; nothing was written. Try again."
+            )
+        case apsw.ReadOnlyError():
+            return StoreError(f"{path} is read-only; nothing was written.")
+        case apsw.CantOpenError():
+            return StoreError(f"{path} cannot be opened. Check that its folder exists and can be written.")
+        case apsw.CorruptError() | apsw.IOError():
+            return _damage(path, error)
+        case UnicodeDecodeError():
+            return DamagedFile(path, "a text in it is no UTF-8")
+    return StoreError(f"SQLite could not serve {path}: {error}.")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,9 @@ TOUCHED = (
     f"SELECT born AS version, row FROM memories WHERE row {AMONG} "
     f"UNION SELECT version, row FROM former WHERE what = 'memory' AND row {AMONG}"
 )
+# The names of a memory and of a relation in a record of the history.
+STORED_NAMES = {name: f"coalesce(json_extract(record, '$.{name}'), '')" for name in NAMES}
+RELATION_NAMES = {"collection": "json_extract(record, '$[4]')", "user": "json_extract(record, '$[5]')"}
 # The steps that are still to do after an erasure was committed; a process that ends early leaves them to the next.
 TO_COMPACT, TO_TRUNCATE, DONE = 2, 1, 0
 WAIT_MILLISECONDS = 2000  # for other processes, until what remains to be done is reported as pending
@@ -65,9 +69,16 @@ def erase(
     chosen = json.dumps(rows)
     removed = {kind: _count(connection, bound, sql, chosen) for kind, sql in COUNTED.items()}
     removed["relations"] = len(relations)
-    if not rows and not relations:
+    moved = dict(_earlier_versions(connection, bound, rows)) if ids is None else {}
+    if not rows and not relations and not moved:
         return Erasure({**removed, "words": 0}, own_code, dry_run=dry_run)
     owners = _owners(connection, rows) | {(collection, user, "", "") for collection, user, *_ in relations}
+    owners |= {*moved.values()}
+    vanished = _vanished(connection, bound, owners, chosen, relations, ids is None)
+    if ids is not None and vanished:
+        earlier = _earlier_versions(connection, bound, rows)
+        moved = {entry: owner for entry, owner in earlier if vanished & {*zip(NAMES, owner, strict=True)}}
+    removed["versions"] += _delete_versions(connection, moved)  # undo must not bring back what vanished
     if purge is not None and not dry_run:
         removed["cached_vectors"] = purge(_kept_texts(connection, chosen))
     _mark_changes(connection, chosen)
@@ -77,7 +88,7 @@ def erase(
     if ids is None:
         _delete_folders(connection, bound)
     removed["words"] = _delete_unused_words(connection)
-    _remove_names(connection, owners)
+    _remove_names(connection, bound, vanished)
     transaction.forget_owners()  # they may be names that nothing else has
     receipt = Receipt(transaction.now, removed, salt.hex(), tuple(sorted(hash_id(salt, id) for id in names)))
     hashed = sorted({tuple(hash_id(salt, value) for value in owner) for owner in owners})
@@ -141,10 +152,15 @@ def _delete_relations(connection: apsw.Connection, bound: Bound, keys: Sequence[
     former = " AND ".join(f"json_extract(record, '$[{at}]') = ?" for at, _ in stored)
     connection.executemany(f"DELETE FROM former WHERE what = 'entity_edge' AND {former}", keys)
     if whole:  # also those that were replaced or undone long ago
-        condition, values = _relation_condition(bound)
-        for at, name in ((4, "collection"), (5, "user")):
-            condition = condition.replace(name, f"json_extract(record, '$[{at}]')")
+        condition, values = _former_relation_condition(bound)
         connection.execute(f"DELETE FROM former WHERE what = 'entity_edge' AND {condition}", values)
+
+
+def _former_relation_condition(bound: Bound) -> tuple[str, tuple[str, ...]]:
+    condition, values = _relation_condition(bound)
+    for name, column in RELATION_NAMES.items():
+        condition = condition.replace(name, column)
+    return condition, values
 
 
 def _delete_folders(connection: apsw.Connection, bound: Bound) -> None:
@@ -160,19 +176,40 @@ def _owners(connection: apsw.Connection, rows: Sequence[int]) -> set[tuple[str, 
     found = {
         tuple(each) for each in fetch(connection, f"SELECT {', '.join(NAMES)} FROM memories WHERE row {AMONG}", chosen)
     }
-    columns = ", ".join(f"coalesce(json_extract(record, '$.{name}'), '')" for name in NAMES)
-    sql = f"SELECT DISTINCT {columns} FROM former WHERE what = 'memory' AND row {AMONG}"
+    sql = f"SELECT DISTINCT {', '.join(STORED_NAMES.values())} FROM former WHERE what = 'memory' AND row {AMONG}"
     return found | {tuple(each) for each in fetch(connection, sql, chosen)}
 
 
+def _earlier_versions(
+    connection: apsw.Connection, bound: Bound, rows: Sequence[int]
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The earlier versions inside a bound of all memories but these: entry of the history, and to whom it belonged."""
+    condition = "".join(f" AND {STORED_NAMES[name]} = ?" for name in bound.values)
+    sql = (
+        f"SELECT _rowid_, {', '.join(STORED_NAMES.values())} FROM former "
+        f"WHERE what = 'memory'{condition} AND row NOT IN (SELECT value FROM json_each(?))"
+    )
+    for entry, *owner in connection.execute(sql, (*bound.values.values(), json.dumps(rows))):
+        yield entry, tuple(owner)
+
+
+def _delete_versions(connection: apsw.Connection, entries: Collection[int]) -> int:
+    """Delete earlier versions of memories that remain; how many."""
+    chosen = (json.dumps([*entries]),)
+    _mark(connection, fetch(connection, f"SELECT version FROM former WHERE _rowid_ {AMONG}", chosen))
+    connection.execute(f"DELETE FROM former WHERE _rowid_ {AMONG}", chosen)
+    return len(entries)
+
+
 def _mark_changes(connection: apsw.Connection, rows: str) -> None:
+    _mark(connection, [(version,) for version, _ in connection.execute(TOUCHED, (rows,))])
+
+
+def _mark(connection: apsw.Connection, versions: Iterable[tuple[int]]) -> None:
     """Count in the history what each transaction can no longer restore; reasons may quote what is erased."""
-    touched: dict[int, int] = {}
-    for version, _ in connection.execute(TOUCHED, (rows,)):
-        touched[version] = touched.get(version, 0) + 1
     connection.executemany(
         "UPDATE changes SET erased = erased + ?2, note = iif(verb = 'decay', note, '') WHERE version = ?1",
-        touched.items(),
+        ((version, count) for (version,), count in Counter(versions).items()),
     )
 
 
@@ -200,15 +237,37 @@ def _batches(blobs: Iterable[bytes]) -> Iterator[bytes]:
     yield b"".join(some)
 
 
-def _remove_names(connection: apsw.Connection, owners: Iterable[Sequence[str]]) -> None:
-    """Remove the names of collections, users, agents and sessions that nothing has any more from the history."""
-    present = {name: {each for (each,) in fetch(connection, f"SELECT DISTINCT {name} FROM memories")} for name in NAMES}
-    for name in ("collection", "user"):
-        present[name] |= {each for (each,) in fetch(connection, f"SELECT DISTINCT {name} FROM entity_edges")}
-    present["collection"] |= {each for (each,) in fetch(connection, "SELECT collection FROM folders")}
-    vanished = {(name, value) for owner in owners for name, value in zip(NAMES, owner, strict=True) if value}
-    vanished = {(name, value) for name, value in vanished if value not in present[name]}
+def _vanished(
+    connection: apsw.Connection,
+    bound: Bound,
+    owners: Iterable[Sequence[str]],
+    chosen: str,
+    relations: Iterable[tuple[str, ...]],
+    whole: bool,
+) -> set[tuple[str, str]]:
+    """The names of collections, users, agents and sessions that only what is erased has: (kind, name)."""
+    present = {
+        (name, value)
+        for name in NAMES
+        for (value,) in fetch(connection, f"SELECT DISTINCT {name} FROM memories WHERE row NOT {AMONG}", (chosen,))
+    }
+    sql = "SELECT collection, user, subject, relation, object FROM entity_edges"
+    for collection, user, *_ in {tuple(each) for each in fetch(connection, sql)} - {*relations}:
+        present |= {("collection", collection), ("user", user)}
+    for (collection,) in fetch(connection, "SELECT collection FROM folders"):
+        if not whole or not contains_folder(bound, collection):
+            present.add(("collection", collection))
+    named = {(name, value) for owner in owners for name, value in zip(NAMES, owner, strict=True) if value}
+    return named - present
+
+
+def _remove_names(connection: apsw.Connection, bound: Bound, vanished: Iterable[tuple[str, str]]) -> None:
+    """Remove the names that nothing has any more from the history."""
     for name, value in sorted(vanished):
+        if name in RELATION_NAMES:
+            condition, values = _former_relation_condition(bound)
+            sql = f"DELETE FROM former WHERE what = 'entity_edge' AND {condition} AND {RELATION_NAMES[name]} = ?"
+            connection.execute(sql, (*values, value))
         at, quoted = NAMES.index(name), json.dumps(value, ensure_ascii=False)
         for version, bounds in fetch(
             connection, "SELECT version, bounds FROM changes WHERE instr(bounds, ?)", (quoted,)
@@ -219,10 +278,10 @@ def _remove_names(connection: apsw.Connection, owners: Iterable[Sequence[str]]) 
         # The bound of a decay: it must not become a decay of everything.
         sql = "SELECT version, note FROM changes WHERE verb = 'decay' AND (instr(note, ?1) OR instr(note, ?2))"
         for version, note in fetch(connection, sql, (quoted, json.dumps(value))):
-            bound = json.loads(note)
-            bound = {"collection": bound} if isinstance(bound, str) else bound
-            if bound.get(name) == value:
-                text = json.dumps({**bound, name: f"erased {version}"})
+            noted = json.loads(note)
+            noted = {"collection": noted} if isinstance(noted, str) else noted
+            if noted.get(name) == value:
+                text = json.dumps({**noted, name: f"erased {version}"})
                 connection.execute("UPDATE changes SET note = ? WHERE version = ?", (text, version))
 
 

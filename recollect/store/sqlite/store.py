@@ -79,6 +79,13 @@ class SqliteFile:
                 finish_erasures(connection, path, wait=0)  # that another process could not finish
                 wait_for_lock(connection)
 
+    def check_word_numbers(self, connection: apsw.Connection) -> None:
+        """Forget the numbers of words if the file was replaced by another one, or words of it were erased."""
+        known = self.word_numbers_of
+        replaced = known.number and read_change_token(connection, known.number) != known.token
+        if replaced or last_erasure(connection) > known.number:
+            self.word_numbers.clear()
+
     def close(self) -> None:
         self.connections.close()
 
@@ -158,16 +165,16 @@ class SqliteStore:
             raise StoreError(f"{self.path} is read-only; nothing was written.")
         file = self._file
         with translate_errors(self.path), fork_gate.hold(), file.connections.syncing(durable) as connection:
-            with file.turns.turn():
-                connection.execute("BEGIN IMMEDIATE")
+            file.turns.take_lock(connection)
             try:
                 file.connections.check_log()
-                known = file.word_numbers_of
-                replaced = known.number and read_change_token(connection, known.number) != known.token
-                if replaced or last_erasure(connection) > known.number:
-                    file.word_numbers.clear()  # the file was replaced by another one, or words of it were erased
+                last = read_version(connection)
+                if last != file.word_numbers_of:
+                    file.check_word_numbers(connection)
                 now, words = file.clock(), file.word_numbers
-                transaction = SqliteTransaction(connection, self.path, verb, note, now, words, self.bound, operation)
+                transaction = SqliteTransaction(
+                    connection, self.path, verb, note, now, last.number, words, self.bound, operation
+                )
                 yield transaction
                 transaction.finish()
                 file.connections.check_file()
@@ -185,7 +192,8 @@ class SqliteStore:
         with translate_errors(self.path):
             file = self._file
             connection, now = file.connections.get(), file.clock()
-            return SqliteTransaction(connection, self.path, "undo", "", now, {}, self.bound).undo_texts(operation)
+            last = read_version(connection).number
+            return SqliteTransaction(connection, self.path, "undo", "", now, last, {}, self.bound).undo_texts(operation)
 
     @property
     def space(self) -> Space | None:

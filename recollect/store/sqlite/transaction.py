@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import secrets
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -91,6 +91,7 @@ class SqliteTransaction:
         verb: str,
         note: str,
         now: datetime,
+        last_version: int,
         vocabulary: dict[str, int],
         bound: Bound,
         operation: int | None = None,
@@ -104,6 +105,7 @@ class SqliteTransaction:
         self.undoable = verb not in NOT_UNDOABLE
         self.words = WordNumbers(connection, vocabulary)  # the latter is a cache that only commits feed
         self._operation = operation
+        self._last_version = last_version  # before this transaction
         self._version: int | None = None
         self.entry: FileVersion | None = None  # in the history, once it is finished
         self._touched: set[Owner] = set()
@@ -113,7 +115,7 @@ class SqliteTransaction:
     def version(self) -> int:
         """The number of this transaction in the history; asking for it means that there is a change."""
         if self._version is None:
-            self._version = (self.connection.execute("SELECT max(version) FROM changes").get or 0) + 1
+            self._version = self._last_version + 1
         return self._version
 
     @property
@@ -132,7 +134,7 @@ class SqliteTransaction:
                 ((row,) for row in self._without_vector),
             )
         if self._version is not None:
-            self.entry = FileVersion(self._version, secrets.randbits(62) | 1)
+            self.entry = FileVersion(self._version, int.from_bytes(os.urandom(8)) >> 2 | 1)
             self.connection.execute(
                 "INSERT INTO changes (version, at, verb, note, undone, token, operation, bounds) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

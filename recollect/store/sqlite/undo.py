@@ -17,6 +17,7 @@ from recollect.store.sqlite.erasing import find_erasure_after
 from recollect.store.undo import (
     Key,
     check_inside,
+    check_owners,
     concerns,
     is_edge_touched_later,
     key_of,
@@ -47,6 +48,7 @@ def undo_operation(transaction: SqliteTransaction, operation: int | None) -> Und
     if _is_memory_touched_later(connection, versions) or _is_edge_touched_later(connection, versions):
         raise touched_later()
     added = _added(connection, versions)
+    check_owners(transaction.owners([*added, *_replaced(connection, versions)]), transaction.bound)
     restored: dict[Key, str] = {}  # what is as before; of a memory, its id
     for version in versions:
         restored.update(_undo_version(transaction, version, versions, added))
@@ -90,6 +92,12 @@ def _added(connection: apsw.Connection, versions: Sequence[int]) -> set[int]:
     if not versions:
         return set()
     return {row for row, _ in fetch(connection, ADDED, (json.dumps(versions), min(versions)))}
+
+
+def _replaced(connection: apsw.Connection, versions: Sequence[int]) -> list[int]:
+    """The rows of the memories that these transactions changed."""
+    sql = f"SELECT row FROM former WHERE what = 'memory' AND version {AMONG}"
+    return [row for (row,) in fetch(connection, sql, (json.dumps(versions),))]
 
 
 def _is_memory_touched_later(connection: apsw.Connection, versions: Sequence[int]) -> bool:

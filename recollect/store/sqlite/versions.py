@@ -23,8 +23,13 @@ class FileVersion:
 
 
 def read_version(connection: apsw.Connection) -> FileVersion:
-    number = connection.execute("SELECT max(version) FROM changes").get or 0
-    return FileVersion(number, read_change_token(connection, number))
+    try:
+        last = connection.execute("SELECT version, token FROM changes ORDER BY version DESC LIMIT 1").get
+    except apsw.SQLError:
+        if not connection.readonly("main"):
+            raise
+        return FileVersion(connection.execute("SELECT max(version) FROM changes").get or 0, 0)
+    return FileVersion(*last) if last else FileVersion(0, 0)
 
 
 def read_change_token(connection: apsw.Connection, number: int) -> int:

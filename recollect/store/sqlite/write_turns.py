@@ -9,9 +9,8 @@ halves what all of them write together.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from random import uniform
+from threading import local
 
 import apsw
 
@@ -21,6 +20,7 @@ SHORTEST_INTERVAL = 0.0003
 WAITED_SECONDS = 0.005  # for the lock: somebody else had it, and not only to count a use
 CONTENDED_SECONDS = 1.0  # for which others are taken to write, too
 PAUSES = (0.002, 0.004)  # seconds between two writes of a process while others write: longer than the first interval
+_this_thread = local()  # waited: the seconds for which others had the lock that it asked for last
 
 
 def wait_for_lock(connection: apsw.Connection, seconds: float = LOCK_SECONDS) -> None:
@@ -32,6 +32,7 @@ def wait_for_lock(connection: apsw.Connection, seconds: float = LOCK_SECONDS) ->
         now = time.monotonic()
         begun = begun if attempts else now
         waited = now - begun
+        _this_thread.waited = waited
         if waited >= seconds:
             return False
         time.sleep(next((each for limit, each in INTERVALS if waited < limit), SHORTEST_INTERVAL))
@@ -46,17 +47,15 @@ class WriteTurns:
     def __init__(self) -> None:
         self._wrote = self._waited = float("-inf")
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Around taking the lock: waits a little if this process wrote just now and others want to write."""
-        begun = time.monotonic()
-        if begun - self._waited < CONTENDED_SECONDS and (left := self._wrote + uniform(*PAUSES) - begun) > 0:
-            time.sleep(left)
-            begun = time.monotonic()
-        yield
+    def take_lock(self, connection: apsw.Connection) -> None:
+        """Begin to write, a little later if this process wrote just now and others want to write."""
         now = time.monotonic()
-        if now - begun > WAITED_SECONDS:
-            self._waited = now
+        if now - self._waited < CONTENDED_SECONDS and (left := self._wrote + uniform(*PAUSES) - now) > 0:
+            time.sleep(left)
+        _this_thread.waited = 0.0
+        connection.execute("BEGIN IMMEDIATE")
+        if _this_thread.waited > WAITED_SECONDS:  # not how long it took: a busy machine makes everything slow
+            self._waited = time.monotonic()
 
     def finished(self) -> None:
         self._wrote = time.monotonic()

@@ -17,6 +17,9 @@ from recollect.text.times.reading import MAX_CHARACTERS, SAME_LENGTH, TimeExpres
 __all__ = ["TimeExpression", "TimeSpan", "find_times"]
 
 WORD = lazy_pattern(r"[^\W\d_]+")
+# By byte of an ASCII text: letters as lower case, all others as spaces.
+LETTERS = bytes(ord(c.lower()) if c.isascii() and c.isalpha() else ord(" ") for c in map(chr, range(256)))
+ASCII_DIGITS = b"0123456789"
 DATE_DIGITS = lazy_pattern(r"\d\d\d\d|\d\s?[./-]\s?\d|\d\.(?!\d)|\d0'?s\b")
 GERMAN_WORD = lazy_pattern(
     r"\b(?:ich|und|der|das|ist|nicht|bis|seit|vor|nach|im|zum|vom|ab|wer|wie|wo|mit|von|zwischen|habe|haben|wir)\b",
@@ -39,12 +42,18 @@ def find_times(text: str, now: datetime, *, told: bool = False, ahead: bool = Fa
     """
     head = text[:MAX_CHARACTERS]
     # Most texts name no time: a cheap look at the first letters of each word.
-    stems = {word[:STEM] for word in WORD.findall(head.lower().translate(SAME_LENGTH))}
-    if DATE_DIGITS.search(head):  # also full-width digits
+    if head.isascii():
+        plain = head.encode()
+        words = plain.translate(LETTERS).decode().split()
+        has_digits = len(plain.translate(None, ASCII_DIGITS)) < len(plain)
+    else:
+        words, has_digits = WORD.findall(head.lower().translate(SAME_LENGTH)), True
+    stems = {word[:STEM] for word in words}
+    if has_digits and DATE_DIGITS.search(head):  # also full-width digits
         stems.add(DIGITS)
     chinese, *western = _grammars()
-    grammars = [grammar for grammar, words in western if not words.isdisjoint(stems)]
-    if GERMAN_WORD.search(head):
+    grammars = [grammar for grammar, known in western if not known.isdisjoint(stems)]
+    if len(grammars) > 1 and GERMAN_WORD.search(head):
         grammars.reverse()
     if not head.isascii() and CHINESE_SIGN.search(head):
         grammars.insert(0, chinese[0])

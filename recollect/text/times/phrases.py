@@ -6,12 +6,11 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
-from zoneinfo import ZoneInfo
 
 from recollect.errors import InvalidInput
 from recollect.model import validation as check
 from recollect.model.filter import AllOf, AnyOf, Filter, FilterExpression, Not
-from recollect.model.zones import in_zone, machine_zone
+from recollect.model.zones import in_zone, local_moment
 from recollect.text.patterns import lazy_pattern
 from recollect.text.times import TimeSpan, find_times
 
@@ -76,29 +75,6 @@ def _side(value: datetime | str | float | None, side: str, now: datetime) -> dat
             with suppress(InvalidInput):
                 return getattr(when(value, now), side) or value
     return in_zone(value, now.tzinfo) if isinstance(value, datetime) else value
-
-
-def local_moment(now: datetime | None, tz: str | tzinfo | None) -> datetime:
-    """A moment, or the current one, in a time zone."""
-    if now is not None and not isinstance(now, datetime):
-        raise InvalidInput(f"now must be a datetime, not {type(now).__name__}.")
-    if isinstance(tz, str):
-        try:
-            tz = ZoneInfo(tz)
-        except (KeyError, OSError, ValueError):  # an unknown name, a folder, a path
-            raise InvalidInput(f"tz is no known time zone: {tz!r}. Use a name such as 'Europe/Berlin'.") from None
-    if tz is not None and not isinstance(tz, tzinfo):
-        raise InvalidInput(f"tz must be the name of a zone or a tzinfo, not {type(tz).__name__}.")
-    if now is None:
-        return datetime.now(tz or machine_zone())
-    if tz is None:
-        return now
-    if now.tzinfo is None:
-        return now.replace(tzinfo=tz)
-    try:
-        return now.astimezone(tz)
-    except OverflowError:
-        raise InvalidInput(f"now is outside of the years 1 to 9999 in that time zone: {now.isoformat()}.") from None
 
 
 def query_moment(now: object, tz: str | tzinfo | None, zone: tzinfo | None) -> datetime:

@@ -10,7 +10,17 @@ from datetime import datetime
 
 from recollect.text.patterns import lazy_pattern
 from recollect.text.times.days import Days, Time, fixed, midnight
-from recollect.text.times.grammar import PREPOSITION, STRONG, Found, Grammar, Scene, compiled, rules_for, search
+from recollect.text.times.grammar import (
+    PREPOSITION,
+    STRONG,
+    Found,
+    Grammar,
+    Scene,
+    compiled,
+    compiled_for_lower_case,
+    rules_for,
+    search,
+)
 
 MAX_CHARACTERS = 10_000  # of a text are read
 RECENT_DAYS = 14  # after a holiday its name alone means that one: “Christmas was lovely”
@@ -106,7 +116,10 @@ def _is_title(each: Found, scene: Scene) -> bool:
 
 def _find(grammar: Grammar, scene: Scene, stems: set[str], taken: bytearray) -> list[Found]:
     found: list[Found] = []
+    lowered = scene.text.lower() if scene.text.isascii() else None
     for rule in rules_for(grammar, stems):
+        if lowered is not None and not compiled_for_lower_case(rule.pattern).search(lowered):
+            continue  # as most rules
         for match in compiled(rule.pattern).finditer(scene.text):
             if len(found) == MAX_EXPRESSIONS:
                 break
