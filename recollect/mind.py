@@ -864,7 +864,7 @@ class Mind(ClosedOnExit):
 
         with erasing.open_caches(store, self.embedder) as caches:
             whole = not self.bound.values
-            erased = erasing.erase(store, ids, caches, self.clock(), code=code, dry_run=dry_run, count_entries=whole)
+            erased = erasing.erase(store, ids, caches, self.clock(), code=code, dry_run=dry_run, whole=whole)
         if self._recall_cache is not None and not dry_run:
             self._recall_cache.clear()
         return erased

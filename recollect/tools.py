@@ -35,6 +35,7 @@ class Tool:
         return self.operation.tool_schema
 
     def call(self, **arguments: Any) -> Any:
+        self.operation.check_names(arguments, every_argument=False)
         return self.operation.run(self.service, arguments)
 
     def for_openai(self) -> JsonObject:
@@ -66,7 +67,7 @@ class Tools(Sequence[Tool]):
         """Call a tool by its name, as a model asks for it; plain JSON values."""
         for tool in self:
             if tool.name == name:
-                return tool.operation.run(tool.service, {} if arguments is None else arguments)
+                return tool.call(**(arguments or {}))
         raise InvalidInput(f"There is no tool {name!r} here; there are: {', '.join(tool.name for tool in self)}.")
 
     @overload

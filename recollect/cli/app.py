@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from recollect import __version__
-from recollect.cli.options import GlobalOptions, expand_options
+from recollect.cli.options import TYPED, GlobalOptions, expand_options
 from recollect.cli.terminal import console, key_value_table, print_error
 from recollect.errors import EmbeddingError, InvalidInput, NotFound, RecollectError
 
@@ -90,7 +90,8 @@ class MainGroup(TyperGroup):
 
 
 def _first_sentence(text: str | None) -> str:
-    return (text or "").strip().split(". ")[0].rstrip(".")
+    paragraph = (text or "").strip().partition("\n\n")[0]
+    return " ".join(paragraph.split()).split(". ")[0].rstrip(".")
 
 
 class LazyCommands(Mapping[str, Any]):
@@ -145,6 +146,10 @@ class Subcommand(TyperCommand):
             elif getattr(option, "multiple", False):
                 option.metavar = "<str>"
         return params
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[TYPED] = tuple(args)
+        return super().parse_args(ctx, args)
 
     def make_parser(self, ctx: Any) -> Any:
         """Click's parser, which reads each argument with a dash as options, except for what is clearly a text."""

@@ -12,6 +12,7 @@ import typer
 
 from recollect.cli.options import GlobalOptions
 from recollect.cli.terminal import format_time, pluralize, print_line, print_result, progress
+from recollect.cli.values import parse_moment
 from recollect.errors import InvalidInput
 
 PASSPHRASE = "RECOLLECT_BACKUP_PASSPHRASE"
@@ -69,7 +70,11 @@ def restore(
         ),
     ] = False,
     at: Annotated[
-        str | None, typer.Option(help="Restore what the file contained at this moment.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Restore what the file contained at this moment: an ISO date, or words such as yesterday.",
+            show_default=False,
+        ),
     ] = None,
     passphrase_file: PassphraseFile = None,
 ) -> int:
@@ -82,8 +87,9 @@ def restore(
         options.check_no_server()
     path = options.db_path(options.read_config()) if to is None else to
     passphrase = _passphrase(folder, passphrase_file)
+    moment = None if at is None else parse_moment(at, "--at")
     with progress("Restoring", "blocks") as update:
-        done = restore(folder, path, at=at, passphrase=passphrase, in_place=in_place, progress=update)
+        done = restore(folder, path, at=moment, passphrase=passphrase, in_place=in_place, progress=update)
     size = pluralize(done.backup.memories, "memory", "memories")
     made = f" from the backup of {format_time(done.backup.at)} ({size})."
     print_result(options.json, done, ("Restored ", "green"), (done.path, "bold"), made)

@@ -58,6 +58,8 @@ def _with_folders(config: Config, options: GlobalOptions) -> Config:
     """The configuration with the files and problems of all synced folders."""
     from recollect.systems.openclaw.workspace import followed_folders
 
+    if options.uses_server:
+        return config
     try:
         roots = {record["root"] for record in followed_folders(options.db_path(config)).values()}
     except StoreError:  # reported by the doctor

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from recollect.store.erasing import Erasure
 
 Selection = dict[str, Any]  # the arguments of Mind.erase that say what
-KINDS = {"told_times": "times told", "cached_vectors": "cached vectors", "versions": "earlier versions"}
+KINDS = {
+    "told_times": "times told",
+    "sketches": "token sketches",
+    "cached_vectors": "cached vectors",
+    "versions": "earlier versions",
+}
 
 
 def erase(
@@ -52,9 +57,12 @@ def erase(
         run = mind.erase_expired if expired else mind.erase
         chosen = selection.pop("ids", [])
         plan = run(*chosen, **selection, dry_run=True, code=code)
-        if dry_run or not any(plan.removed.values()):
+        if not any(plan.removed.values()):
+            print_result(options.json, plan.as_dict(), _nothing(selection, expired))
+            return 1
+        if dry_run:
             _print_erasure(options, plan)
-            return 0 if any(plan.removed.values()) else 1
+            return 0
         if not yes and code is None:
             _confirm(plan)
         erased = run(*chosen, **selection, code=plan.code)  # exactly what was confirmed
@@ -81,6 +89,14 @@ def _selection(options: GlobalOptions, filters: FilterOptions, ids: list[str] | 
     if not named:
         raise InvalidInput("Give ids, filters such as --user or --tag, --collection, --expired, --finish or --verify.")
     return {"filter": filters.filter()}
+
+
+def _nothing(selection: Selection, expired: bool) -> str:
+    """Why nothing is erased."""
+    if expired:
+        return "No memory is past its expiry."
+    owner = " and ".join(f"{name} {value}" for name, value in selection.items() if name != "filter")
+    return f"No memory belongs to {owner}." if owner else "No memory matches."
 
 
 def _confirm(plan: Erasure) -> None:

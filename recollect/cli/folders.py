@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -101,9 +101,10 @@ def watch(
     with _workspaces(options, folder, layout, extra, sessions) as spaces, ExitStack() as stack:
         watches = [stack.enter_context(_watch(space, options)) for space in spaces]
         print_line("Watching. ", ("Ctrl-C stops it.", "dim"), stderr=True)
-        for each in watches:
-            while not each.wait(0.5):  # in short waits, so that Ctrl-C is handled
-                pass
+        with suppress(KeyboardInterrupt):  # the way to end it
+            for each in watches:
+                while not each.wait(0.5):  # in short waits, so that Ctrl-C is handled
+                    pass
 
 
 def search(
@@ -266,7 +267,7 @@ def _new_folder(folder: str | None, layout: str | None) -> dict[str, Any]:
     is_workspace = any((root / name).exists() for name in ("MEMORY.md", "memory.md", "memory"))
     if folder is None and layout is None and not is_workspace:
         raise StoreError(
-            "No folder was synced with this file yet. Start with: recollect sync FOLDER "
+            "No folder is synced with this file. Start with: recollect sync FOLDER "
             "(then search finds it, with the same --db)."
         )
     if not root.exists():

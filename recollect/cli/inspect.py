@@ -30,7 +30,7 @@ from recollect.cli.terminal import (
     snippet,
     styled_text,
 )
-from recollect.cli.values import parse_json_object
+from recollect.cli.values import local_now, parse_json_object
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -161,7 +161,8 @@ def conflicts(
             head = f"{word}  {printable(memory.id)}  {format_age(memory.created)}  "
             print_line((head, "cyan"), snippet(memory.text, 200))
         print_line((f"       {pair.reason}", "dim"))
-    print_line(("Decide with supersede OLDER NEWER or contradict OLDER NEWER, or keep both.", "dim"))
+        print_line((f"       recollect supersede {printable(pair.older.id)} {printable(pair.newer.id)}", "dim"))
+    print_line(("supersede keeps the newer; contradict with the same ids marks both; or keep both.", "dim"))
     return 0
 
 
@@ -184,7 +185,7 @@ def usage(
             {
                 "memories": f"{found.memories:,}, {found.used:,} of them used, {pluralize(found.uses, 'use', 'uses')}",
                 "never recalled": f"{found.never_recalled:,}",
-                "never returned": f"{found.never_returned:,} recalled, but never returned by robotmem",
+                **({"never returned": f"{found.never_returned:,} by robotmem"} if found.never_returned else {}),
             }
         )
     )
@@ -193,7 +194,7 @@ def usage(
         ("Most used", found.most_used),
         ("Least used", found.least_used),
         ("Never recalled, oldest first", found.unused),
-        ("Recalled, but never returned", found.unreturned),
+        ("Recalled, but never returned by robotmem", found.unreturned),
     ):
         if memories:
             print_line((f"\n{title}", "bold"))
@@ -268,6 +269,8 @@ def _summary_line(memory: Memory) -> Text:
     text = styled_text(snippet(f"{memory.title}: {memory.text}" if memory.title else memory.text, 200))
     if memory.status != "active":
         text.append(f"  {memory.status}", "yellow")
+    elif memory.expires is not None and memory.expires <= local_now():
+        text.append("  expired", "yellow")
     for tag in memory.tags:
         text.append(f"  #{printable(tag)}", "blue")
     return text

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, wraps
 from inspect import Parameter, Signature, signature
@@ -21,7 +21,7 @@ from recollect.cli.values import (
     parse_since,
     parse_until,
 )
-from recollect.errors import InvalidInput, StoreError
+from recollect.errors import InvalidInput, RecollectError, StoreError
 from recollect.model import FIELDS, KEYWORD_FIELDS
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 Texts = list[str] | None
 DEFAULT_DB = "memory.db"
+TYPED = "recollect.typed"  # in the context of a command: its arguments as they were typed
 BOUND_FIELDS = ("user", "agent", "session")  # of --bound; a collection has an option of its own
 OPTION_TYPES = {"list": Texts, "integer": int | None, "number": float | None}  # by the kind of field; others are texts
 
@@ -102,6 +103,11 @@ class GlobalOptions:
         return load(workspace, file=self.config, agent=self.agent)
 
     @property
+    def uses_server(self) -> bool:
+        """Whether commands that can do so ask the server at $RECOLLECT_URL: a file that is named comes first."""
+        return bool(os.environ.get("RECOLLECT_URL")) and self.db is None
+
+    @property
     def checked_config(self) -> "Config":
         return self.read_config().checked()
 
@@ -115,7 +121,8 @@ class GlobalOptions:
         return "://" in self.path
 
     def db_path(self, config: "Config") -> str:
-        """The database file: the one given as an option, otherwise the configured one."""
+        """The database file: the one given as an option, otherwise the configured one, unless a server is used."""
+        self.check_no_server()
         path = str(config.db or DEFAULT_DB) if self.db is None else self.db
         if path == "":
             raise InvalidInput(f"--db (or $RECOLLECT_DB) is empty; give a file, such as {DEFAULT_DB}.")
@@ -153,7 +160,7 @@ class GlobalOptions:
 
     def check_no_server(self) -> None:
         """Refuse to use a file where the user seems to mean a server."""
-        if os.environ.get("RECOLLECT_URL") and self.db is None:
+        if self.uses_server:
             raise InvalidInput(
                 "This command works on a file, not on the server at $RECOLLECT_URL: name the file with --db, or run it "
                 "where RECOLLECT_URL is not set."
@@ -170,7 +177,7 @@ class GlobalOptions:
             raise InvalidInput(f"{command} has no bound by user, agent or session: leave out --bound {self.bound[0]}.")
 
     def open(self, *, embed: bool = False, create: bool = False) -> "Mind":
-        self.check_no_server()
+        path = self.path  # refused where a server is used, before anything is loaded
         embedder = self.selected_embedder if embed else None  # other commands leave the vectors as they are
         if not create:
             self.check_db_exists()
@@ -185,7 +192,7 @@ class GlobalOptions:
         cache = self.checked_config["recollect.embeddingCache"]
         search = self.checked_config["recollect.vectorSearch"]
         return Mind(
-            self.path,
+            path,
             embedder=embedder,
             collection=collection,
             embedding_cache=cache,
@@ -195,7 +202,7 @@ class GlobalOptions:
 
     def connect(self, *, embed: bool = False, create: bool = False) -> "Mind | Client":
         """The server at $RECOLLECT_URL, which has loaded its model already; a file if one is named, or without it."""
-        if not os.environ.get("RECOLLECT_URL") or self.db is not None:
+        if not self.uses_server:
             return self.open(embed=embed, create=create)
         for name in ("collection", "bound", "embedder"):
             if getattr(self, name) is not None:
@@ -420,8 +427,8 @@ def expand_options(command: Callable[..., int | None]) -> Callable[..., int | No
             arguments[name] = options
         try:
             return command(**arguments)
-        except InvalidInput as error:
-            error.args = (_with_option_name(str(error), ctx.command.params),)
+        except RecollectError as error:
+            error.args = (_with_option_names(str(error), ctx.command.params, ctx.meta.get(TYPED, ())),)
             raise
 
     parameters.append(_parameter("ctx", Parameter.empty, typer.Context))
@@ -431,10 +438,18 @@ def expand_options(command: Callable[..., int | None]) -> Callable[..., int | No
     return run
 
 
-def _with_option_name(message: str, params: list[Any]) -> str:
-    """The message with the name of an argument at its beginning replaced by the option that sets it."""
-    options = {each.name.strip("_"): max(each.opts, key=len) for each in params if each.param_type_name == "option"}
-    return re.sub(r"^\w+(?= )", lambda name: options.get(name[0], name[0]), message)
+def _with_option_names(message: str, params: list[Any], typed: Sequence[str]) -> str:
+    """The message with the option that sets an argument instead of its name: at the beginning, and as in force=True."""
+    options = {
+        each.name.strip("_"): _used_name(each.opts, typed) for each in params if each.param_type_name == "option"
+    }
+    return re.sub(r"^\w+(?= )|\b(\w+)=True\b", lambda name: options.get(name[1] or name[0], name[0]), message)
+
+
+def _used_name(names: list[str], typed: Sequence[str]) -> str:
+    """The name of an option that was typed, such as -k, or else the longest."""
+    used = [name for name in names if any(re.match(rf"{name}(=|\d|$)", word) for word in typed)]
+    return used[0] if used else max(names, key=len)
 
 
 @cache

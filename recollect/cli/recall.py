@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recollect.cli.options import FilterOptions, GlobalOptions, RecallOptions
-from recollect.cli.terminal import pluralize, print_error, print_line, print_renderable, print_result, short_id, snippet
+from recollect.cli.terminal import print_error, print_line, print_renderable, print_result, short_id, snippet
 
 if TYPE_CHECKING:
     from recollect.model import Memory
@@ -58,10 +58,9 @@ def context(
         shown = {"text": built.text, "tokens": built.tokens, **_summary(built.recall)}
         print_result(True, {**shown, "memories": built.memories})
     elif not built.text and built.best_needs > budget:
-        print_line(
-            f"Nothing fits into {pluralize(budget, 'token', 'tokens')}: the best memory needs {built.best_needs:,}.",
-            stderr=True,
-        )
+        from recollect.recall.packing import nothing_fits
+
+        print_line(nothing_fits(budget, built.best_needs), stderr=True)
     else:
         print_line(built.text or "Nothing found.")
         if built.text and built.recall.low_confidence:

@@ -32,6 +32,7 @@ from recollect.recall.trace import Trace
 SCORE_BAR, WHY_BAR = 6, 24  # characters
 SNIPPET_LINES = 3
 QUOTED = re.compile("“(.+)”")
+ORDER_OF_TIME = "order of time"  # the stage of questions for a time alone
 OCCASIONAL = ("trigrams", "time", "history")  # cues that serve some queries only
 OUTCOME = {"ran": "", "skipped": "dim", "failed": "yellow"}
 
@@ -89,7 +90,7 @@ def _file_location(memory: Memory) -> str:
 
 
 def summarize(why: Explanation) -> str:
-    """The reason in one line, such as ``words 0.50 (cup) + vectors 0.43 × recency 0.97``."""
+    """The reason in one line, such as ``words 0.50 (cup) + vectors 0.43 × recency 0.97, not from May 2026 (×0.25)``."""
     node, session = why, ""
     factors: list[Explanation] = []
     while node.operation == "×" or _has_session(node):
@@ -102,8 +103,10 @@ def summarize(why: Explanation) -> str:
     parts = node.parts if node.operation == "+" else (node,)
     total = " + ".join(_format_part(part) for part in parts if round(part.value, 2)) or "almost nothing"
     effective = [factor for factor in factors if round(factor.value, 2) != 1]
-    base = f"({total})" if effective and " + " in total else total
-    return base + "".join(f" × {_format_part(factor)}" for factor in effective) + session
+    reasons = [f", {each.label} (×{each.value:.2f})" for each in effective if each.role == "reason"]
+    nouns = [f" × {_format_part(each)}" for each in effective if each.role != "reason"]
+    base = f"({total})" if nouns and " + " in total else total
+    return base + "".join(nouns) + "".join(reasons) + session
 
 
 def _has_session(node: Explanation) -> bool:
@@ -192,6 +195,8 @@ def render_footer(found: Recall) -> Text:
     if skipped:
         reasons = (f"{', '.join(names)} ({reason})" for reason, names in skipped.items())
         line.append(printable("\nskipped: " + ", ".join(reasons)), "dim")
+    if any(step.name == ORDER_OF_TIME and step.outcome == "ran" for step in trace.steps):
+        line.append("\nin order of time", "dim")
     for step in trace.steps:
         if step.name == "TimeReader" and "time" in step.detail:
             none = any(each.name == "time" and each.kind == "cue" and not each.after for each in trace.steps)

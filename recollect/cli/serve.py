@@ -120,7 +120,9 @@ def token(
         str | None, typer.Argument(help="What will use the token; for revoke, its name or id.", show_default=False)
     ] = None,
     scope: Annotated[str, typer.Option(help="read, write (and read) or admin (everything).")] = "write",
-    expires: Annotated[str, typer.Option(help="After 12h, 90d or 4w, or never.")] = "90d",
+    expires: Annotated[
+        str, typer.Option(help="When it expires: after 12h, 90d (the default) or 4w, or never.")
+    ] = "90d",
 ) -> int:
     """Create, list or revoke the tokens of the server. --collection and --bound limit what a new token sees."""
     from recollect.serve.tokens import TokenFile
@@ -138,6 +140,10 @@ def token(
         return 0
     bound = {**({} if options.collection is None else {"collection": options.collection}), **options.bound_values()}
     chosen: Any = scope
+    if any(each.name == name for each in tokens.records().values()):
+        raise InvalidInput(
+            f"There is a token named {name!r} already: give another NAME, or first: recollect token revoke {name}"
+        )
     secret, record = tokens.create(name, chosen, bound, _expiry(expires))
     shown = {"token": secret, "id": record.id, "scope": record.scope, "bound": record.bound, "expires": record.expires}
     if options.json:
@@ -208,3 +214,4 @@ def _log_requests() -> None:
     level = os.environ.get("RECOLLECT_LOG", "INFO").upper()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=level if level.isalpha() else "INFO")
     logging.getLogger("httpx2").setLevel(logging.WARNING)
+    logging.getLogger("mcp").setLevel(logging.WARNING)  # it says for each set of tools that it started

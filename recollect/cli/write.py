@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +24,12 @@ from recollect.cli.terminal import (
 )
 from recollect.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from recollect.client import Client
+    from recollect.mind import Mind
+    from recollect.model import FilterExpression, Memory
+
+PAGE = 1_000  # memories that are listed at a time
 Weight = Annotated[float, typer.Option(help="The strength of the link, from 0 to 1.")]
 Text = Annotated[
     list[str] | None,
@@ -186,31 +193,72 @@ def decay(
 
 def forget(
     options: GlobalOptions,
-    ids: Annotated[list[str], typer.Argument(help="Ids, or their beginnings.", show_default=False)],
+    filters: FilterOptions,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids, or their beginnings.", show_default=False)] = None,
     reason: Annotated[str, typer.Option(help="The reason; stored in the history.", show_default=False)] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be forgotten, and change nothing.")
+    ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask. On a terminal, forgetting several memories asks first.")
+        bool,
+        typer.Option(
+            "--yes",
+            "-y",
+            help="Do not ask. Forgetting several memories asks first on a terminal; with filters, --yes is needed "
+            "where stdin is not one.",
+        ),
     ] = False,
 ) -> int:
-    """Exclude memories from recall. undo restores them."""
+    """Exclude memories from recall, by their ids or by filters. undo restores them."""
+    conditions = filters.filter()
+    if bool(ids) == (conditions is not None):
+        raise InvalidInput("Give ids, or filters such as --tag or --session: one of them.")
     with options.connect() as mind:
-        if len(ids) > 1 and not yes and sys.stdin.isatty():
-            for memory in map(mind.show, ids):
-                print_line((memory.id, "cyan"), "  ", snippet(memory.text, 80), stderr=True)
-            if not typer.confirm(f"Forget these {len(ids)} memories?", err=True):
-                print_line("Nothing was forgotten.", stderr=True)
-                return 1
-        memories = [mind.show(id) for id in dict.fromkeys(ids)]
-        forgotten = mind.forget(*ids, reason=reason)
+        if conditions is None:
+            memories = [mind.show(id) for id in dict.fromkeys(ids or ())]
+        else:
+            memories = _matching(mind, conditions)
+        if conditions is not None and not memories:
+            print_result(options.json, {"forgotten": 0}, "No memory matches.")
+            return 1
+        size = pluralize(len(memories), "memory", "memories")
+        if dry_run:
+            shown = {"forgotten": 0, "would_forget": [memory.id for memory in memories]}
+            print_result(options.json, shown, f"Would forget {size}.")
+            if not options.json:
+                _print_ids(memories)
+            return 0
+        if not yes and (len(memories) > 1 or conditions is not None):
+            if conditions is not None and not sys.stdin.isatty():
+                raise InvalidInput(f"This would forget {size}. Confirm with --yes.")
+            if sys.stdin.isatty():
+                _print_ids(memories, stderr=True)
+                if not typer.confirm(f"Forget {size}?", err=True):
+                    print_line("Nothing was forgotten.", stderr=True)
+                    return 1
+        forgotten = mind.forget(*(memory.id for memory in memories), reason=reason)
     if not forgotten:
         print_result(options.json, {"forgotten": 0}, "Already forgotten: there was nothing to do.")
         return 1
     size = pluralize(forgotten, "memory", "memories")
     print_result(options.json, {"forgotten": forgotten}, ("Forgot ", "green"), size, (" (undo restores)", "dim"))
-    for memory in memories if not options.json else ():
-        before = "  was forgotten before" if memory.status == "forgotten" else ""
-        print_line((memory.id, "cyan"), "  ", snippet(memory.text, 80), (before, "dim"))
+    if not options.json:
+        _print_ids(memories)
     return 0
+
+
+def _matching(mind: Mind | Client, conditions: FilterExpression) -> list[Memory]:
+    """All memories that pass a filter, which a server returns in pages."""
+    found: list[Memory] = []
+    while page := mind.list(conditions, limit=PAGE, offset=len(found)):
+        found += page
+    return found
+
+
+def _print_ids(memories: Sequence[Memory], stderr: bool = False) -> None:
+    for memory in memories:
+        before = "  was forgotten before" if memory.status == "forgotten" else ""
+        print_line((memory.id, "cyan"), "  ", snippet(memory.text, 80), (before, "dim"), stderr=stderr)
 
 
 def undo(

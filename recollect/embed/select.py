@@ -12,7 +12,7 @@ from recollect.embed.base import Embedder, version_named
 from recollect.errors import InvalidInput
 from recollect.model import check
 
-NAMES = "auto, local, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER or gguf:FILE"
+NAMES = "auto, local, openai:MODEL, gemini:MODEL, ollama:MODEL, onnx:FOLDER, gguf:FILE or none"
 REQUIRED = ("name", "dim", "embed")
 PROVIDERS = {
     "local": "LocalEmbedder",
@@ -59,7 +59,7 @@ def choose_embedder(
     ``"auto"`` takes the first that is available: the local model (or the one at the path ``local``), OpenAI or Gemini
     if their key is set, then ``fallback``. ``"openai:text-embedding-3-large@1024"`` names a model and its dimensions.
     """
-    if embedder is None:
+    if embedder is None or embedder == "none":
         return EmbedderChoice(None, "no embedder was requested: search by words only")
     if embedder == "auto":
         return _choose_automatically(fallback, local)
@@ -72,7 +72,8 @@ def choose_embedder(
             "embedder must be 'local', None, an object with name, dim and embed(texts, query), or a name: "
             f"{NAMES}; not {check.short_repr(embedder)}."
         )
-    return EmbedderChoice(embedder, "it was passed as an object")
+    included = isinstance(embedder, embedder_class("local"))
+    return EmbedderChoice(embedder, "the included model" if included else "it was passed as an object")
 
 
 def name_of_model_path(path: str | os.PathLike[str]) -> str:

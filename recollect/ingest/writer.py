@@ -251,7 +251,7 @@ class Writer:
         earlier = (
             "There is no earlier change that could be undone."
             if undone is None
-            else f"To undo the change before it ({undone.verb}), give past_erasure=True (--past-erasure)."
+            else f"To undo the change before it ({undone.verb}), give past_erasure=True."
         )
         raise InvalidInput(
             f"The last change here is the erasure of {erased_at.isoformat(timespec='seconds')}, which cannot be "

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from recollect.store.base import Floats
 
 Label = str | Callable[[int], str]
-Role = Literal["", "component", "term", "cosine", "token similarity"]
+Role = Literal["", "component", "term", "cosine", "token similarity", "reason"]
 Operator = Callable[[Any, Any], Any]
 
 OPERATORS: dict[str, Operator] = {
@@ -37,7 +37,8 @@ class Explanation:
     """A number, its label, and the parts it was computed from.
 
     ``role`` tells what a number is where a summary needs to know: a component of the score (a cue, or what a stage
-    added), a word of the query that matches, the cosine, or the similarity of tokens; ``name`` is which one.
+    added), a word of the query that matches, the cosine, or the similarity of tokens; ``name`` is which one. The label
+    of a factor is a noun (“recency: 3 days old”), or with the role "reason" a clause, which begins with ``name``.
     """
 
     value: float
@@ -81,7 +82,12 @@ class Explanation:
             ("Lowered", [factor for factor in factors if factor.value < 1]),
         ):
             if chosen:
-                changes.append(f"{verb} by {_and([f'{each.label} (×{each.value:.2f})' for each in chosen])}.")
+                nouns = [f"{each.label} (×{each.value:.2f})" for each in chosen if each.role != "reason"]
+                clauses = [
+                    f"{each.name} {each.label} (×{each.value:.2f})".strip() for each in chosen if each.role == "reason"
+                ]
+                by, because = f"by {_and(nouns)}" if nouns else "", f"because {_and(clauses)}" if clauses else ""
+                changes.append(f"{verb} {', and '.join(filter(None, (by, because)))}.")
         return " ".join(["; ".join(reasons) + ".", *changes])
 
     def shares(self) -> list[tuple[str, float]]:
@@ -122,7 +128,7 @@ class Explanation:
         return found
 
     def _has_role(self) -> bool:
-        return bool(self.role) or (bool(self.value) and any(part._has_role() for part in self.parts))
+        return self.role not in ("", "reason") or (bool(self.value) and any(part._has_role() for part in self.parts))
 
     def _base(self) -> Explanation | None:
         """The part of a product or a quotient that has the components; the others are factors."""

@@ -21,6 +21,11 @@ def tokens(text: str, characters: int = CHARACTERS_PER_TOKEN) -> int:
     return -(-len(text) // characters)
 
 
+def nothing_fits(budget: int, best_needs: int) -> str:
+    """What to say where the best result is larger than the budget."""
+    return f"Nothing fits into {budget:,} {'token' if budget == 1 else 'tokens'}: the best memory needs {best_needs:,}."
+
+
 def check_budget(budget: object, name: str) -> int:
     """A budget of at least one token."""
     size = check.integer(budget, name)

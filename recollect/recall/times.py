@@ -141,6 +141,16 @@ def format_span(span: TimeSpan) -> str:
     return f"from {first}" if first else f"up to {last}"
 
 
+def _name_span(span: TimeSpan) -> str:
+    """``July 2026`` or ``2026`` where it is a whole month or year; otherwise the days."""
+    start, end = span.start, span.end
+    if start is not None and end is not None and start.day == end.day == 1 and not (start.hour or end.hour):
+        months = (end.year - start.year) * 12 + end.month - start.month
+        if months == 1 or (months == 12 and start.month == 1):
+            return f"{start:%B %Y}" if months == 1 else f"{start:%Y}"
+    return format_span(span)
+
+
 def _last_day(end: datetime) -> datetime:
     return from_micros(int(end.timestamp() * 1e6) - 1).astimezone(end.tzinfo)
 
@@ -267,24 +277,23 @@ class TimeFactor:
         since &= tells_no_time
         if lasts:  # what it tells of may be when that began
             since = created < min(start for start, _ in as_intervals(run.query.times))
-        times = " or ".join(map(format_span, run.query.times))
+        times = " or ".join(map(_name_span, run.query.times))
         named = _names_the_time(run, hits.keys) & ~inside
         announced = inside & _announced(run, created)
         written = inside & _only_written(run, told)
 
         def label(at: int) -> str:
             if inside[at]:
-                relation = "told before" if announced[at] else "only written in" if written[at] else "of"
-                return f"{relation} the time: {times}"
+                return f"{'told before' if announced[at] else 'only written in' if written[at] else 'from'} {times}"
             if named[at]:
-                return f"names the time: {times}"
-            return f"{'soon after' if soon[at] else 'before' if since[at] else 'of another time than'}: {times}"
+                return f"about {times}"
+            return f"{'from soon after' if soon[at] else 'from before' if since[at] else 'not from'} {times}"
 
         outside = np.where(
             named, 1.0, np.where(soon, self.soon, np.where(since, self.lasting if lasts else self.since, self.outside))
         )
         factor = np.where(inside, np.where(announced, self.announced, np.where(written, self.written, 1.0)), outside)
-        return [Rescore(product("after time", hits.score, leaf(factor, label)))]
+        return [Rescore(product("after time", hits.score, leaf(factor, label).tag("reason", "it is")))]
 
 
 def _names_the_time(run: Run, rows: Rows) -> Flags:

@@ -21,6 +21,7 @@ from recollect.model import JsonObject
 from recollect.serve.backend import Backend
 from recollect.serve.events import ChangeFeed, sse
 from recollect.serve.guard import Refusal
+from recollect.serve.idempotency import KEY_HINT
 from recollect.serve.openapi import EVENTS, build_openapi, schema_type
 from recollect.serve.router import Router, read_json, read_query
 from recollect.serve.tokens import Access
@@ -33,6 +34,7 @@ EXPORT_LINES = 256  # that are made at a time
 ROUTES = "GET /v1/openapi.json lists every route."
 RETRY = "Wait as many seconds as the header Retry-After says, and call again."
 CANCELLED = "The request ended before it was answered; it is not known whether it was stored."
+BODY_HINT = "Send the arguments as a JSON object, with the header Content-Type: application/json."
 MAX_KEY = 200  # characters of an idempotency key
 
 
@@ -129,14 +131,16 @@ class Api:
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if body and kind != "application/json":
                 problem = InvalidInput(f"Content-Type must be application/json, not {kind[:100]!r}.")
-                hint = "Send the arguments as a JSON object, with the header Content-Type: application/json."
-                raise Refusal(415, problem.advise(hint))
-            if len(body) <= SMALL_BODY:
-                arguments = read_json(body) if body else {}
-            else:
-                arguments = await self.backend.pool.run(read_json, body)
+                raise Refusal(415, problem.advise(BODY_HINT))
+            try:
+                if len(body) <= SMALL_BODY:
+                    arguments = read_json(body) if body else {}
+                else:
+                    arguments = await self.backend.pool.run(read_json, body)
+            except InvalidInput as error:
+                raise error.advise(BODY_HINT) from None
         if not isinstance(arguments, dict):
-            raise InvalidInput("The body must be a JSON object of arguments.")
+            raise InvalidInput("The body must be a JSON object of arguments.").advise(BODY_HINT)
         clash = next((name for name in arguments if name in values), None)
         if clash is not None:
             raise InvalidInput(f"{clash} is in the path; leave it out of the arguments.")
@@ -148,7 +152,8 @@ class Api:
         if tag is None:
             return {}
         if operation.name != "update":
-            raise InvalidInput("If-Match is for PATCH /v1/memories/{id} only.")
+            problem = InvalidInput("If-Match is for PATCH /v1/memories/{id} only.")
+            raise problem.advise("Leave out the header If-Match.")
         return {} if tag.strip() == "*" else {"etag": tag.strip().removeprefix("W/").strip('"')}
 
     # Answers.
@@ -158,7 +163,8 @@ class Api:
         if key is None or operation.scope == "read":
             return await self._run(request, access, operation, arguments)
         if not 0 < len(key) <= MAX_KEY:
-            raise InvalidInput(f"Idempotency-Key must have between 1 and {MAX_KEY} characters, not {len(key)}.")
+            problem = InvalidInput(f"Idempotency-Key must have between 1 and {MAX_KEY} characters, not {len(key)}.")
+            raise problem.advise(KEY_HINT)
         content = json.dumps([operation.name, arguments], sort_keys=True).encode()
         earlier = await self.backend.keys.begin(access.id, key, content)
         if earlier is not None:

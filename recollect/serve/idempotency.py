@@ -26,6 +26,7 @@ from recollect.store.erasing import Receipt
 
 log = logging.getLogger("recollect.serve")
 KEY_SECONDS = 24 * 3600.0
+KEY_HINT = "Send the header Idempotency-Key with a new value of your own, such as a UUID."
 MAX_KEYS = 10_000
 MAX_KEY_BYTES = 64 << 20  # of remembered answers
 
@@ -66,10 +67,11 @@ class IdempotencyKeys:
             self._entries[caller, _hash(key)] = _Entry(time.time(), request, None, waiting)
             return None
         if not entry.request:
-            problem = NotFound("The request with this Idempotency-Key was done; memories that it named were erased.")
-            raise problem.advise("Use a new key to store something again.")
+            erased = NotFound("The request with this Idempotency-Key was done; memories that it named were erased.")
+            raise erased.advise("Use a new key to store something again.")
         if entry.request != request:
-            raise InvalidInput("Idempotency-Key was used for another request; use a new one for each request.")
+            problem = InvalidInput("Idempotency-Key was used for another request; use a new one for each request.")
+            raise problem.advise(KEY_HINT)
         return entry.answer if entry.waiting is None else await asyncio.shield(entry.waiting)
 
     def finish(self, caller: str, key: str, answer: Answer | None) -> None:

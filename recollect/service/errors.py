@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 
 from recollect import errors
 from recollect.errors import RecollectError
@@ -31,7 +32,8 @@ def error_json(error: BaseException, request_id: str = "") -> JsonObject:
         message, name = "The call failed because of an error in Recollect; nothing was half-written.", INTERNAL
         hint = f"The log has the details{f', under request {request_id}' if request_id else ''}."
     else:
-        message, name, hint = str(error), kind.__name__, getattr(error, "hint", "") or HINTS[kind]
+        message = re.sub(r"\b(\w+)=True\b", r"\1: true", str(error))  # as JSON has it
+        name, hint = kind.__name__, getattr(error, "hint", "") or HINTS[kind]
     return {"type": name, "message": message, "hint": hint, "request_id": request_id}
 
 

@@ -93,16 +93,27 @@ class Operation:
         """The JSON schema of the output; it stands alone."""
         return with_definitions(self.returns)
 
-    def check(self, arguments: object) -> dict[str, Any]:
-        """Checked arguments; an InvalidInput names the first that is missing, unknown or wrong."""
+    def default(self, argument: str) -> Any:
+        return next(each.default for each in self.parameters if each.name == argument)
+
+    def check_names(self, arguments: object, every_argument: bool = True) -> None:
+        """Refuse an unknown argument; the message lists every argument, or those that agents see, required ones
+        first."""
         if not isinstance(arguments, Mapping):
             raise InvalidInput(f"The arguments of {self.name} are an object, not {check.short_repr(arguments)}.")
-        known = {each.name: each for each in self.parameters}
+        known = {each.name: each.required for each in self.parameters}
         for name in arguments:
             if name not in known:
+                listed = sorted(known if every_argument else self.shown or known, key=lambda each: not known[each])
                 raise InvalidInput(
-                    f"{self.name} has no argument {check.short_repr(name)}; it has: {', '.join(known) or 'none'}."
+                    f"{self.name} has no argument {check.short_repr(name)}; it has: {', '.join(listed) or 'none'}."
                 )
+
+    def check(self, arguments: object) -> dict[str, Any]:
+        """Checked arguments; an InvalidInput names the first that is missing, unknown or wrong."""
+        self.check_names(arguments)
+        assert isinstance(arguments, Mapping)
+        known = {each.name: each for each in self.parameters}
         for each in self.parameters:
             if each.required and each.name not in arguments:
                 raise InvalidInput(f"{self.name} needs the argument {each.name!r}: {each.help}")

@@ -275,15 +275,23 @@ FILTER = Parameter(
 
 
 def _check_turn(value: object, name: str) -> dict[str, str]:
-    if not isinstance(value, Mapping) or "text" not in value or set(value) - {"role", "text"}:
-        raise InvalidInput(f"{name} must be an object with text and, optionally, role, not {check.short_repr(value)}.")
-    return {key: check.string(each, f"{name}.{key}") for key, each in value.items()}
+    from recollect.recall.history import message_text
+
+    if not isinstance(value, Mapping) or not {"text", "content"} & set(value) or set(value) - set(TURN["properties"]):
+        raise InvalidInput(
+            f"{name} must be an object with text (or content) and, optionally, role, not {check.short_repr(value)}."
+        )
+    spoken = "text" if "text" in value else "content"
+    return {
+        "role": check.string(value.get("role", ""), f"{name}.role"),
+        "text": check.string(message_text(value), f"{name}.{spoken}"),
+    }
 
 
-TURN = {
+TURN: JsonObject = {
     "type": "object",
-    "properties": {"role": {"type": "string"}, "text": {"type": "string"}},
-    "required": ["text"],
+    "properties": {"role": {"type": "string"}, "text": {"type": "string"}, "content": {"type": "string"}},
+    "anyOf": [{"required": ["text"]}, {"required": ["content"]}],
     "additionalProperties": False,
 }
 HISTORY = objects(

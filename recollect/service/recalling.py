@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from recollect.errors import InvalidInput
 from recollect.model import JsonObject
+from recollect.recall.packing import nothing_fits, tokens
 from recollect.service.operations import Service, operation
 from recollect.service.parameters import (
     FILTER,
@@ -134,6 +135,8 @@ def recall(
     if budget is not None:
         chosen = {result.rank for result in found.packed(budget)}
         shown["results"] = [each for each in shown["results"] if each["rank"] in chosen]
+        if found and not chosen:
+            shown["nothing_fits"] = nothing_fits(budget, tokens(found[0].text + "\n"))
     if trace:
         with service.mind.store.snapshot() as snapshot:
             shown["trace"] = trace_json(found.trace, snapshot, left_out)

@@ -228,7 +228,7 @@ def recall_json(recall: Recall, with_trees: bool = False) -> JsonObject:
 
 
 RECALL = record(
-    {"trace": ref("Trace")},
+    {"trace": ref("Trace"), "nothing_fits": TEXT},  # why there are no results within a budget
     query=TEXT,
     recipe=TEXT,
     results=array(ref("Result")),

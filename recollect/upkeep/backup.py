@@ -231,12 +231,13 @@ def restore(
     """Restore a file from a folder of backups: the newest one, or what the file contained at a moment.
 
     ``to`` must not exist, unless ``in_place`` is set: then nobody may have it open, and it is kept under another name.
-    Memories that were erased since the backup are erased from the restored file, too.
+    Memories that were erased since the backup are erased from the restored file, too: as the file tells that is
+    replaced and the one that was backed up, if it can be read; otherwise a warning says so.
     """
     path, now = Path(to).absolute(), (clock or (lambda: datetime.now(UTC)))()
     moment = None if at is None else check.moment(at, "at")
     if path.exists() and not in_place:
-        raise InvalidInput(f"{path} exists. Restore to another path, or in place of it (in_place=True, --in-place).")
+        raise InvalidInput(f"{path} exists. Restore to another path, or in place of it with in_place=True.")
     source = BackupFolder(Path(folder), passphrase, disk)
     with _reading(source), temporary_folder(path.parent) as temporary:
         manifests, problems = source.manifests()
@@ -246,6 +247,11 @@ def restore(
         receipts = [receipt_from_dict(receipt) for each in manifests for receipt in each.receipts]
         more, warnings = _receipts_in(path, receipts) if path.exists() else ([], [])
         receipts += more
+        original = Path(manifests[-1].source)
+        if not _is_same(original, path):
+            more, unread = _receipts_of_original(original)
+            receipts += more
+            warnings += unread
         warnings += [f"{each} Erasures that only it knows of are not applied again." for each in problems]
         chosen = _choose(manifests, moment)
         if moment is not None and chosen.moment < moment:
@@ -329,6 +335,25 @@ def _receipts_in(path: Path, known: Sequence[Receipt]) -> tuple[list[Receipt], l
         told = f"{count:,} erased memories were found in its bytes, and are erased again" if count else ""
         others = f"other memories that were erased since the newest backup may be there again, {unread}"
         return found, [f"{told}; {others}" if told else others[0].upper() + others[1:]]
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether a restore to ``other`` replaces the file ``one``."""
+    return other.exists() and one.exists() and other.samefile(one)
+
+
+def _receipts_of_original(path: Path) -> tuple[list[Receipt], list[str]]:
+    """The erasures that the file knows of that was backed up, or a warning if it cannot be read."""
+    try:
+        if not path.exists():
+            raise StoreError(f"There is no file {path}.")
+        with closing(SqliteStore(str(path), lambda: datetime.now(UTC), readonly=True)) as store:
+            return store.receipts(), []
+    except (StoreError, OSError) as error:
+        what = (
+            "Memories that were erased since the newest backup may be there again, because the file that was backed up"
+        )
+        return [], [f"{what} cannot be read: {error}"]
 
 
 def _record_backup(new: Path, source: BackupFolder, chosen: Manifest, now: datetime) -> None:

@@ -100,29 +100,30 @@ def erase(
     *,
     code: str | None = None,
     dry_run: bool = False,
-    count_entries: bool = True,
+    whole: bool = True,
 ) -> Erasure:
     """Erase memories, or everything inside the store's bound (None), and what these caches contain of other texts than
-    those that remain: also of undone ones and of queries, which the store does not know any more."""
+    those that remain: also of undone ones and of queries, which the store does not know any more. Whoever may not see
+    the ``whole`` store is not told of cached texts and copies, which may be of others."""
     named = select_ids(store, None, now) if ids is None else ids
     remaining = find_remaining(store, store.get(named, missing_ok=True), whole=ids is None)
 
     def purge(kept: Iterable[str] = ()) -> int:
         hashes = {hash for text in kept for hash in text_hashes(text)} if caches else set()
         removed = sum(cache.clear(hashes) for cache in caches)
-        return removed if count_entries else 0  # they may be of others, of whom a bound does not tell
+        return removed if whole else 0
 
     erased = store.erase(ids, purge, code=code, dry_run=dry_run)
     if dry_run:
-        return replace(erased, remaining=remaining, pending=(*erased.pending, *_copies(store)))
+        return replace(erased, remaining=remaining, pending=(*erased.pending, *_copies(store, whole)))
     if isinstance(store, SqliteStore):
         remove_leftovers(Path(store.path).absolute().parent)
     clear_word_caches()
     pending = (*erased.pending, *(reason for cache in caches for reason in cache.clean()))
-    return replace(erased, remaining=remaining, pending=(*pending, *_copies(store)))
+    return replace(erased, remaining=remaining, pending=(*pending, *_copies(store, whole)))
 
 
-def _copies(store: Store) -> tuple[str, ...]:
+def _copies(store: Store, whole: bool) -> tuple[str, ...]:
     """Backups and copies of the file are not changed: they hold what was erased until they are deleted."""
     if isinstance(store, ReferenceStore):
         return ()
@@ -132,11 +133,11 @@ def _copies(store: Store) -> tuple[str, ...]:
     patterns = (f"{glob.escape(path.name)}.before-restore-*", f"{glob.escape(path.name)}.before-doctor-*")
     beside = sorted(str(copy) for pattern in (*patterns, f"{COPIES}*") for copy in path.parent.glob(pattern))
     folders = [folder for folder in store.backup_folders() if Path(folder).exists()]
-    if store.bound.values:  # who is limited to a part of the file does not see where its copies are
-        folders, beside = folders and ["the folders of its operator"], beside and ["beside the file"]
-    named = [f"backups in {', '.join(folders)}"] if folders else []
-    named += [f"the copies {', '.join(beside)}"] if beside else []
-    return tuple(f"{each} may hold it until they are deleted; restore erases it again" for each in named)
+    if not whole:  # who is limited to a part of the file does not see where its copies are
+        folders, beside = folders and ["folders of the operator"], beside and ["beside the file"]
+    named = [f"Backups in {', '.join(folders)}"] if folders else []
+    named += [f"The copies {', '.join(beside)}"] if beside else []
+    return tuple(f"{each} still contain it. Delete them; a restore would erase it again." for each in named)
 
 
 def find_remaining(store: Store, memories: Sequence[Memory], whole: bool) -> tuple[Remaining, ...]:

@@ -114,7 +114,7 @@ def write_pages(
             some = ", ".join(foreign[:MAX_NAMED]) + (", …" if len(foreign) > MAX_NAMED else "")
             raise InvalidInput(
                 f"{root} already contains {len(foreign)} of these files, not from an export or edited since: {some}. "
-                "Choose another folder, or overwrite them with --force (force=True). Nothing was written."
+                "Choose another folder, or overwrite them with force=True. Nothing was written."
             )
         for page in outdated:
             path = root / page.path

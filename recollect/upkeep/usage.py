@@ -102,7 +102,8 @@ def read_usage(
         uses, returns = use_values(snapshot, "uses", rows), use_values(snapshot, "return_count", rows)
         moments = np.fmax(*(use_values(snapshot, name, rows) for name in USE_MOMENTS))
         by_day = snapshot.uses_by_day(rows)
-        used, unreturned = uses > 0, (uses > 0) & (returns == 0)
+        used = uses > 0
+        unreturned = used & (returns == 0) & bool(returns.any())  # without robotmem, nothing counts returns
 
         def memories(chosen: Rows) -> tuple[Memory, ...]:
             return tuple(snapshot.memories(chosen[:most]))

@@ -186,7 +186,7 @@ def test_conflicts_lists_pairs_with_their_reason_and_what_to_do(recollect: Comma
     older = keep("My locker is number 27.", "--session", "monday", "--position", "0", "--created", "2025-01-01T10:00")
     newer = keep("Sorry, 31.", "--session", "monday", "--position", "1", "--created", "2025-01-01T10:02")
     shown = recollect("conflicts").out
-    for part in (older, newer, "My locker is number 27.", "corrects what was said", "supersede OLDER NEWER"):
+    for part in (older, newer, "My locker is number 27.", "corrects what was said", f"supersede {older} {newer}"):
         assert part in shown
     (pair,) = recollect("conflicts", "--json").json
     assert (pair["older"]["id"], pair["newer"]["id"], pair["rule"]) == (older, newer, "correction")
@@ -222,3 +222,22 @@ def test_usage_of_an_empty_memory_says_so(recollect: Command, keep: Keep) -> Non
     keep("x")
     outcome = recollect("usage", "--topic", "nothing")
     assert (outcome.code, outcome.out.strip()) == (1, "No memory matches.")
+
+
+def test_an_expired_memory_is_marked_in_the_list(recollect: Command, keep: Keep) -> None:
+    keep("The guest code is 4711.", "--expires", "2020-01-01")
+    keep("The door is green.")
+    lines = [line for line in recollect("list").out.splitlines() if "The " in line]
+    assert [line.endswith("expired") for line in lines] == [False, True]
+
+
+def test_forget_takes_filters_with_a_count_and_a_confirmation(recollect: Command, keep: Keep) -> None:
+    for text in ("Kitchen one.", "Kitchen two."):
+        keep(text, "--tag", "kitchen")
+    keep("The cellar is dry.")
+    assert "Would forget 2 memories." in recollect("forget", "--tag", "kitchen", "--dry-run").out
+    refused = recollect("forget", "--tag", "kitchen")
+    assert (refused.code, "This would forget 2 memories. Confirm with --yes." in refused.err) == (2, True)
+    assert recollect("forget", "--tag", "kitchen", "--yes", "--json").json == {"forgotten": 2}
+    assert len(recollect("list", "--json").json) == 1
+    assert recollect("forget", "--tag", "attic", "--yes").code == 1

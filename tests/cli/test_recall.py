@@ -225,7 +225,9 @@ def test_a_text_cannot_drive_the_terminal(recollect: Command, keep: Keep) -> Non
     ("words", "told"),
     [
         (("recall", ""), "The query is blank; ask something, such as 'where is the cup?'."),
-        (("recall", "cup", "-k", "0"), "--limit must be at least 1, not 0."),
+        (("recall", "cup", "-k", "0"), "-k must be at least 1, not 0."),
+        (("recall", "cup", "-k0"), "-k must be at least 1, not 0."),
+        (("recall", "cup", "--limit", "0"), "--limit must be at least 1, not 0."),
         (("recall", "cup", "--as-of", "soon"), "--as-of is not a date: 'soon'. Use an ISO date, such as '2025-03-14'"),
         (("recall", "cup", "--min-confidence", "9"), "--min-confidence must be between 0 and 1, not 9.0."),
         (("recall", "cup", "--deadline", "-1"), "--deadline must be at least 0, not -1.0."),

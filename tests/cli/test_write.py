@@ -244,8 +244,8 @@ def test_commands_without_bounds_refuse_one(recollect: Command, command: tuple[s
 @pytest.mark.parametrize(
     "command",
     [
-        *("erase --user eve --yes", "status", "backup b", "restore b --in-place", "export -"),
-        *("sync .", "search key", "doctor", "reembed --embedder local"),
+        *("erase --user eve --yes", "status", "backup b", "export -", "sync .", "watch .", "search key", "get a.md"),
+        *("doctor", "reembed --embedder local", "index", "audit", "restore b --in-place", "token list"),
     ],
 )
 def test_a_command_that_needs_a_file_does_not_ignore_the_address_of_a_server(
@@ -257,3 +257,12 @@ def test_a_command_that_needs_a_file_does_not_ignore_the_address_of_a_server(
     assert (refused.code, "works on a file, not on the server" in refused.err) == (2, True)
     monkeypatch.delenv("RECOLLECT_URL")
     assert len(recollect("list", "--json").json) == 1
+
+
+def test_two_tokens_cannot_have_one_name(recollect: Command) -> None:
+    recollect("remember", "One.")
+    assert recollect("token", "create", "laptop").code == 0
+    refused = recollect("token", "create", "laptop")
+    assert (refused.code, "recollect token revoke laptop" in refused.err) == (2, True)
+    assert recollect("token", "revoke", "laptop").code == 0
+    assert recollect("token", "create", "laptop").code == 0

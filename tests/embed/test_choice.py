@@ -55,7 +55,7 @@ def test_what_is_no_embedder_is_a_clear_error(wrong: Any) -> None:
 def test_a_choice_says_why() -> None:
     assert choose_embedder(None).reason == "no embedder was requested: search by words only"
     assert choose_embedder("local").reason == "it was named"
-    assert choose_embedder(LocalEmbedder()).reason == "it was passed as an object"
+    assert choose_embedder(LocalEmbedder()).reason == "the included model"
 
 
 def test_status_says_what_was_chosen_and_why(tmp_path: Path) -> None:

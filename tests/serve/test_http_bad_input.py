@@ -316,6 +316,12 @@ def test_the_hint_of_an_error_is_about_that_error(server: RunningServer, client:
     assert "Content-Type" in hint_of(client.post("/v1/memories", content=b"text=x"), 415)
     assert "smaller" in hint_of(client.post("/v1/memories", content=b"x" * 300_000, headers=JSON), 413)
     assert "--allowed-host" in hint_of(stranger.get("/v1/status", headers={"host": "evil.example"}), 421)
+    assert "JSON object" in hint_of(client.post("/v1/memories", content=b"{", headers=JSON), 400)
+    key = {"idempotency-key": "twice"}
+    client.post("/v1/memories", json={"text": "One."}, headers=key)
+    assert "Idempotency-Key" in hint_of(client.post("/v1/memories", json={"text": "Two."}, headers=key), 400)
+    turn = {"role": "user", "content": "Who is Kim?"}
+    assert client.post("/v1/recall", json={"query": "and now?", "history": [turn]}).status_code == 200
     assert "own address" in hint_of(stranger.get("/v1/status", headers={"origin": "http://evil.example"}), 403)
 
 

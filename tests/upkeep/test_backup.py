@@ -163,15 +163,31 @@ def test_what_was_erased_is_erased_again_by_a_restore(mind: Mind, folder: Path, 
     secret = mind.remember("the password is xyzzyplugh")
     mind.backup(folder)
     mind.erase(secret.id)
-    replaced = folder.with_name("in-place.db")
-    restored = restore(folder, replaced)
-    assert restored.erased == 0, "nothing tells a restore to another path of an erasure that came after the backup"
+    elsewhere = folder.with_name("elsewhere.db")
+    restored = restore(folder, elsewhere)
+    assert (restored.erased, restored.warnings) == (1, ())
+    assert b"xyzzyplugh" not in elsewhere.read_bytes()
     mind.close()
     done = restore(folder, path, in_place=True)
     assert done.erased == 1
     assert done.replaced is not None
     for each in (path, Path(f"{path}-wal")):
         assert not each.exists() or b"xyzzyplugh" not in each.read_bytes()
+
+
+def test_a_restore_warns_where_the_file_that_was_backed_up_cannot_tell_what_was_erased(
+    mind: Mind, folder: Path, path: Path
+) -> None:
+    secret = mind.remember("the password is xyzzyplugh")
+    mind.backup(folder)
+    mind.erase(secret.id)
+    mind.close()
+    path.rename(path.with_name("moved.db"))
+    restored = restore(folder, folder.with_name("elsewhere.db"))
+    assert restored.erased == 0
+    (warning,) = restored.warnings
+    assert warning.startswith("Memories that were erased since the newest backup may be there again")
+    assert f"There is no file {path}" in warning
 
 
 def test_a_later_backup_tells_an_earlier_one_what_was_erased(mind: Mind, folder: Path, clock: Clock) -> None:

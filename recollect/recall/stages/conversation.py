@@ -101,7 +101,8 @@ class SpeakerFactor:
             raise Skip("the query names no speaker")
         others = np.array([speaker != "" and speaker not in named for speaker in speakers])
         factor = np.where(others, min(self.factor, self._of_others(run, named)), 1.0)
-        return [Rescore(product("after speaker", hits.score, leaf(factor, lambda at: f"said by {speakers[at]!r}")))]
+        said = leaf(factor, lambda at: f"said by {speakers[at]!r}").tag("reason", "it was")
+        return [Rescore(product("after speaker", hits.score, said))]
 
     def _of_others(self, run: Run, named: set[str]) -> float:
         names, query = {words(speaker)[0] for speaker in named}, run.trace.query
@@ -256,9 +257,9 @@ class AnswerLikelihood:
                 parts.append((1 - self.nobody, "the text names nobody"))
             if reply and (length := len(words(text, whole=True))) < self.echo_words:
                 if length < self.full:
-                    parts.append((1 - self.brief * (1 - length / self.full), f"a reply of {length} words"))
+                    parts.append((1 - self.brief * (1 - length / self.full), f"it is a reply of {length} words"))
                 if at in before and confirms(text, before[at]):
-                    parts.append((1 - self.echo, "repeats what it replies to"))
+                    parts.append((1 - self.echo, "it repeats what it replies to"))
             if parts:
                 factor[at] = math.prod(share for share, _ in parts)
                 reasons[at] = ", ".join(reason for _, reason in parts)
@@ -267,7 +268,7 @@ class AnswerLikelihood:
             can_be = "the text can be an answer" if at < self.head else f"not among the first {self.head}"
             return reasons.get(at, can_be)
 
-        return [Rescore(product("after answering", hits.score, leaf(factor, label)))]
+        return [Rescore(product("after answering", hits.score, leaf(factor, label).tag("reason", "")))]
 
 
 def _form_of_amount(query: ParsedQuery) -> Callable[[str], bool] | None:
@@ -321,7 +322,8 @@ class ContinuedConversation:
         def place(at: int) -> str:
             return f"{follow[at]} of the next {self.reach} follow in its session" if in_session[at] else "no session"
 
-        return [Rescore(product("after resuming", hits.score, leaf(near, time), leaf(end, place)))]
+        near_, end_ = leaf(near, time).tag("reason", "it is"), leaf(end, place).tag("reason", "")
+        return [Rescore(product("after resuming", hits.score, near_, end_))]
 
 
 def _first_page(hits: Hits) -> NDArray[np.int64]:

@@ -147,7 +147,7 @@ class Contradictions:
         def label(at: int) -> str:
             return f"contradicted by {ids[winners[at]]}" if at in winners else "no stronger memory contradicts it"
 
-        score = product("after contradictions", hits.score, leaf(factor, label))
+        score = product("after contradictions", hits.score, leaf(factor, label).tag("reason", "it is"))
         return [Rescore(score), Annotate(notes)]
 
 

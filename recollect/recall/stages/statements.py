@@ -182,7 +182,8 @@ class StatementTime:
             return label if at == lifted else "not moved among statements of the same thing"
 
         if own > 0:
-            score = product("after statements", hits.score, leaf(_only(hits, lifted, target / own, 1.0), describe))
+            raised = leaf(_only(hits, lifted, target / own, 1.0), describe).tag("reason", "it is")
+            score = product("after statements", hits.score, raised)
         else:  # nothing in common with the query but what the statement is about
             score = total("after statements", hits.score, leaf(_only(hits, lifted, target - own, 0.0), describe))
         keys = hits.keys[first]

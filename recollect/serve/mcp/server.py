@@ -21,7 +21,7 @@ from mcp.shared.exceptions import MCPError
 from recollect import __version__
 from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.model.json_records import memory_from_json
-from recollect.recall.fencing import PREFACE, fence, render_fenced
+from recollect.recall.fencing import DATA, fence, render_fenced
 from recollect.serve.log_messages import logged_messages
 from recollect.serve.mcp.tools import error_result, make_result, make_tool, recall_text
 from recollect.serve.work import Answer
@@ -36,12 +36,13 @@ SCHEME = "recollect://memory/"
 PAGE = 50  # resources of a page
 SHOWN = 200  # characters of what a client sent, in an error
 MAX_CALLS = 8  # at a time; further ones wait
+RECALLED = f"Recalled texts are {DATA}"
 INSTRUCTIONS = f"""\
 This is a memory that lasts beyond the conversation.
 Call recall before answering what may depend on earlier conversations, decisions, preferences, people or events.
 Call remember when the user states something worth knowing later: a fact, a preference, a decision, a plan.
 When a fact has changed, call supersede with the old memory's id; when a memory is wrong, call update or forget.
-{PREFACE}"""
+{RECALLED}"""
 
 
 class Cancelled(RecollectError):
@@ -68,8 +69,13 @@ class McpHandlers:
         if operation is None:
             known = ", ".join(self.operations)
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name[:SHOWN]!r}; there are: {known}.")
+        arguments = params.arguments or {}
+        try:
+            operation.check_names(arguments, self.every_argument)
+        except InvalidInput as error:
+            return error_result(error_json(error, str(ctx.request_id)))
         if self.answer is not None and not operation.long:
-            return await self._call_backend(ctx, operation, params.arguments or {})
+            return await self._call_backend(ctx, operation, arguments)
         stop = Event()
 
         def progress(done: int, of: int) -> None:
@@ -78,12 +84,12 @@ class McpHandlers:
             anyio.from_thread.run(ctx.session.report_progress, done, of)
 
         def call() -> Any:
-            return replace(self.open_service(ctx), progress=progress).call(operation.name, params.arguments)
+            return replace(self.open_service(ctx), progress=progress).call(operation.name, arguments)
 
         with logged_messages() as messages:
             try:
                 output = await anyio.to_thread.run_sync(call, limiter=self.limiter, abandon_on_cancel=True)
-                result = make_result(operation, output, self.every_argument)
+                result = make_result(operation, arguments, output, self.every_argument)
             except Exception as error:
                 result = error_result(error_json(error, str(ctx.request_id)))
             finally:
@@ -100,7 +106,7 @@ class McpHandlers:
         except Exception as error:
             return error_result(error_json(error, str(ctx.request_id)))
         await _send_messages(ctx, answer.messages)
-        return make_result(operation, json.loads(answer.body or b"null"), self.every_argument)
+        return make_result(operation, arguments, json.loads(answer.body or b"null"), self.every_argument)
 
     async def list_resources(
         self, ctx: RequestContext, params: types.PaginatedRequestParams | None
@@ -184,7 +190,7 @@ def make_server(
         "recollect",
         version=__version__,
         title="Recollect",
-        instructions=INSTRUCTIONS if "recall" in operations else PREFACE,
+        instructions=INSTRUCTIONS if "recall" in operations else RECALLED,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_resources=handlers.list_resources,

@@ -221,7 +221,7 @@ class Connections:
     def _open_first(self) -> None:
         """Open for writing and migrate the file; where that is not allowed, open for reading."""
         if self.readonly and not os.path.exists(self.path):
-            raise StoreError(f"There is no file {self.path}; readonly=True opens existing files only.")
+            raise StoreError(f"There is no file {self.path}; opening it read-only does not create it.")
         if not self.readonly:
             create_private(self.path)
             try:
