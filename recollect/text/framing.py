@@ -10,10 +10,10 @@ from recollect.text.words import words
 
 SPEECH = """
     tell told telling say said saying talk talked talking discuss discussed discussing chat chatted chatting mention
-    mentioned mentioning write wrote written speak spoke spoken conversation conversations
+    mentioned mentioning write wrote written speak spoke spoken conversation conversations topic topics subject
     sagen sagte gesagt erzählen erzählte erzählt reden redeten geredet sprechen sprachen gesprochen besprechen
-    besprochen unterhalten erwähnen erwähnt schreiben schrieb geschrieben berichtet
-    说 說 说了 讲 講 聊 聊了 聊过 聊天 谈 談 谈了 提到 提 提过 告诉 告訴 写 寫 写了 讨论 討論
+    besprochen unterhalten erwähnen erwähnt schreiben schrieb geschrieben berichtet thema themen
+    说 說 说了 讲 講 聊 聊了 聊过 聊天 谈 談 谈了 提到 提 提过 告诉 告訴 写 寫 写了 讨论 討論 话题 話題
 """
 OTHERS = """
     happen happened happens happening going went note noted report reported remember recall remind list name show give
@@ -67,7 +67,7 @@ def frames_only(text: str, language: str = "en") -> bool:
     [True, False]
     >>> [frames_only(each) for each in ("What must I do?", "What do I have to do?")]
     [False, False]
-    >>> [frames_only(each) for each in ("How did it go?", "Was war los?", "How did the interview go?")]
+    >>> [frames_only(each) for each in ("How did it go?", "What was our topic?", "How did the interview go?")]
     [True, True, False]
     """
     frame = STOP | stop_words(language) | FRAMING_WORDS
