@@ -366,11 +366,18 @@ def _record_backup(new: Path, source: BackupFolder, chosen: Manifest, now: datet
 def _bring_to_moment(
     new: Path, receipts: Sequence[Receipt], moment: datetime | None, now: datetime
 ) -> tuple[int, tuple[str, ...], int]:
-    """Undo what came after the moment, and erase again what was erased since."""
+    """Erase again what was erased since, and undo what came after the moment.
+
+    What was remembered after it is erased before it is undone, as its words would stay; what undoing brings back, after.
+    """
     with closing(SqliteStore(str(new), lambda: now)) as store:
-        undone, not_undone = (0, ()) if moment is None else undo_after(store, moment)
         known = store.receipts()  # what is in the file in spite of them was written after them
-        erasure = apply_receipts(store, [each for each in receipts if each not in known], now)
-        erased = erasure.removed.get("memories", 0) if erasure else 0
+        missing = [each for each in receipts if each not in known]
+        erasures = [apply_receipts(store, missing, now)]
+        undone, not_undone = (0, ()) if moment is None else undo_after(store, moment)
+        if moment is not None:
+            not_undone = tuple(verb for verb in not_undone if verb != "erase")  # they are to stay
+            erasures.append(apply_receipts(store, missing, now))
+        erased = sum(each.removed.get("memories", 0) for each in erasures if each is not None)
     finish_copy(str(new))
     return undone, not_undone, erased

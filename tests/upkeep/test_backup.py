@@ -190,6 +190,22 @@ def test_a_restore_warns_where_the_file_that_was_backed_up_cannot_tell_what_was_
     assert f"There is no file {path}" in warning
 
 
+def test_nothing_is_left_of_what_was_erased_after_the_moment_that_is_restored(
+    mind: Mind, folder: Path, tmp_path: Path, clock: Clock
+) -> None:
+    clock.advance(hours=1)
+    moment = clock()
+    clock.advance(hours=1)
+    mind.remember("Quentin's blood group is Xyzzy.", user="quentin")
+    mind.backup(folder)
+    mind.erase(user="quentin")
+    done = restore(folder, to=tmp_path / "restored.db", at=moment)
+    assert (done.undone, done.not_undone, done.erased) == (1, (), 1)
+    left = b"".join(each.read_bytes() for each in tmp_path.glob("restored.db*")).lower()
+    assert b"xyzzy" not in left
+    assert b"quentin" not in left
+
+
 def test_a_later_backup_tells_an_earlier_one_what_was_erased(mind: Mind, folder: Path, clock: Clock) -> None:
     secret = mind.remember("the password is xyzzyplugh")
     first = mind.backup(folder)
