@@ -77,6 +77,16 @@ def test_lines_are_all_or_none_unless_told_otherwise(mind: Mind, tmp_path: Path)
     ]
 
 
+@pytest.mark.parametrize("field", ["tags", "entities", "files"])
+def test_an_object_is_no_list(mind: Mind, tmp_path: Path, field: str) -> None:
+    path = lines(tmp_path / "a.jsonl", {"text": "The cup is blue.", field: {"a": 1}})
+    with pytest.raises(InvalidInput, match=f"{field} must be a list of strings, not {{'a': 1}}"):
+        mind.import_from(path)
+    with pytest.raises(InvalidInput, match=f"{field} must be a list of strings"):
+        mind.remember("The cup is blue.", **{field: {"a": 1}})  # type: ignore[arg-type]
+    assert len(mind.list()) == 0
+
+
 def test_a_table_takes_numbers_lists_and_own_columns(mind: Mind, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text(
