@@ -131,6 +131,7 @@ def read_status(shown: JsonObject, url: str) -> Status:
         version="",
         readonly=shown["readonly"],
         memories=shown["memories"],
+        expired=shown.get("expired", 0),  # a server of an older version does not count them
         collections=shown["collections"],
         edges=shown["edges"],
         entity_edges=shown["relations"],
