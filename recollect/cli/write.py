@@ -200,7 +200,11 @@ def decay(
     options: GlobalOptions,
     rate: Annotated[float, typer.Option(help="Per day: strength × exp(−rate × days).")] = 0.01,
 ) -> int:
-    """Lower all strengths by the days since the last decay. Running it again at once changes nothing."""
+    """Lower all strengths by the days since the last decay. Running it again at once changes nothing.
+
+    The first decay of a memory counts from its creation, even if it was imported or reinforced today: after 100 days,
+    37% of the strength is left, after two years less than 0.1%. So decay first, then reinforce. undo restores all.
+    """
     with options.connect() as mind:
         faded = mind.decay(rate)
     print_result(options.json, {"faded": faded}, f"{pluralize(faded, 'memory', 'memories')} faded.")

@@ -62,6 +62,18 @@ def test_usual_dates_have_no_warning(recollect: Command, tmp_path: Path) -> None
     assert "in the past" in recollect("remember", "--lines-from", "lines.txt", "--expires", "2020-01-01").err
 
 
+def test_the_first_decay_counts_from_creation_as_its_help_says(recollect: Command, keep: Keep) -> None:
+    id = keep("an old cup", "--created", "730 days ago")
+    recollect("reinforce", id)
+    assert recollect("decay").out == "1 memory faded.\n"
+    assert recollect("list", "--json").json[0]["strength"] < 0.001
+    assert recollect("reinforce", id, "--amount", "0.5", "--json").json["strength"] > 0.5
+    recollect("decay")
+    assert recollect("list", "--json").json[0]["strength"] > 0.499  # reinforced after a decay, it stays
+    told = " ".join(recollect("decay", "--help").out.split())
+    assert "The first decay of a memory counts from its creation" in told
+
+
 def test_a_dash_reads_the_text_from_stdin(recollect: Command) -> None:
     kept = recollect("remember", "-", "--json", stdin="Zwei\nZeilen: Tür\n".encode())
     assert kept.json["text"] == "Zwei\nZeilen: Tür"
