@@ -2,7 +2,9 @@
 
 ``python bench/everyday.py`` prints the table and the goals; ``--misses`` lists the questions that were not answered
 within five, with what came first. ``--history no`` ignores the turns before a question. ``--data bench/worlds --sets
-own_en,own_de,own_zh,harbour_en,marsh_de,supper_en,chor_de,qiudui_zh`` measures smaller worlds of our own.
+own_en,own_de,own_zh,harbour_en,marsh_de,supper_en,chor_de,qiudui_zh`` measures smaller worlds of our own. Those named
+``blind_…`` are by authors who had never seen the program; ``blind_en_2`` and ``blind_dezh_2`` are for measuring alone:
+what is missed there was never read, and should not be.
 """
 
 import argparse

@@ -37,7 +37,7 @@ LIMITS: dict[str, Limit] = {
     "json_depth": Limit(100, "How deep objects and lists of a context or a filter are nested."),
     "query_bytes": Limit(10_000, "A query in UTF-8, or a text in which names are looked for."),
     "history_turns": Limit(10_000, "The turns of a history; the last six are read."),
-    "results": Limit(10_000, "k, how many results a recall returns."),
+    "results": Limit(10_000, "k, how many results a recall returns; over HTTP and MCP at most 1,000."),
     "filter_items": Limit(10_000, "The values of one condition of a filter, and the parts of an or."),
     "import_record_bytes": Limit(
         67_108_864, "One record or line of an import, as it is read; a longer line is skipped."

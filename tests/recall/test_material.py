@@ -65,7 +65,7 @@ def test_the_trace_says_what_it_was_taken_for(tmp_path: Path) -> None:
         "code": material(tmp_path / "1.db", CODE, "how do we try it again several times?"),
         "prose": material(tmp_path / "2.db", PROSE, "how do we try it again several times?"),
         "lookup": material(tmp_path / "3.db", PROSE, "open door"),
-        "unread": material(tmp_path / "4.db", PROSE, "杯子在哪里?"),
+        "unread": material(tmp_path / "4.db", PROSE, "Где моя чашка?"),
     }
     assert (told["code"], told["lookup"], told["unread"]) == ("code", "lookup", "unread")
     assert told["prose"] not in ("code", "lookup", "unread")
