@@ -30,7 +30,7 @@ from recollect.model import (
     make_memory,
 )
 from recollect.model.memory import check_fields, with_id_and_times
-from recollect.model.zones import local_moment, machine_zone
+from recollect.model.zones import local_moment, machine_zone, to_zone
 from recollect.protocols import ClosedOnExit
 from recollect.store.retrying import retried, retry
 
@@ -921,7 +921,7 @@ class Mind(ClosedOnExit):
             now=moment,
             k=k,
             filter=with_moments(as_filter(filter), moment),
-            as_of=None if as_of is None else check.moment(as_of, "as_of", moment.tzinfo).astimezone(moment.tzinfo),
+            as_of=None if as_of is None else to_zone(check.moment(as_of, "as_of", moment.tzinfo), moment.tzinfo),
             track=track,
             abstain=_threshold(abstain, chosen),
             deadline=deadline,
@@ -1015,11 +1015,7 @@ def _checked_clock(clock: Clock | None, zone: tzinfo | None) -> Clock:
     tell = clock or (lambda: datetime.now(UTC))
 
     def read() -> datetime:
-        moment = check.moment(tell(), "the clock", zone)
-        try:
-            return moment.astimezone(zone)
-        except OverflowError:  # at the ends of time
-            return moment
+        return to_zone(check.moment(tell(), "the clock", zone), zone)
 
     return read
 

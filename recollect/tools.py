@@ -35,6 +35,10 @@ class Tool:
         return self.operation.tool_schema
 
     def call(self, **arguments: Any) -> Any:
+        return self.run(arguments)
+
+    def run(self, arguments: Mapping[str, Any]) -> Any:
+        """Call it with the arguments that a model gave; InvalidInput if they are wrong."""
         self.operation.check_names(arguments, every_argument=False)
         return self.operation.run(self.service, arguments)
 
@@ -67,7 +71,7 @@ class Tools(Sequence[Tool]):
         """Call a tool by its name, as a model asks for it; plain JSON values."""
         for tool in self:
             if tool.name == name:
-                return tool.call(**(arguments or {}))
+                return tool.run({} if arguments is None else arguments)
         raise InvalidInput(f"There is no tool {name!r} here; there are: {', '.join(tool.name for tool in self)}.")
 
     @overload

@@ -195,7 +195,7 @@ def render_footer(found: Recall) -> Text:
     if skipped:
         reasons = (f"{', '.join(names)} ({reason})" for reason, names in skipped.items())
         line.append(printable("\nskipped: " + ", ".join(reasons)), "dim")
-    if any(step.name == ORDER_OF_TIME and step.outcome == "ran" for step in trace.steps):
+    if len(found) and any(step.name == ORDER_OF_TIME and step.outcome == "ran" for step in trace.steps):
         line.append("\nin order of time", "dim")
     for step in trace.steps:
         if step.name == "TimeReader" and "time" in step.detail:

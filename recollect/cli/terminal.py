@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from recollect.errors import InvalidInput
+from recollect.model.zones import to_zone
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -123,7 +124,7 @@ def format_age(when: datetime | None) -> str:
 
 
 def format_time(when: datetime) -> str:
-    return when.astimezone().strftime("%Y-%m-%d %H:%M")
+    return to_zone(when, None).strftime("%Y-%m-%d %H:%M")
 
 
 def pluralize(number: int, one: str, many: str) -> str:

@@ -39,7 +39,7 @@ log = logging.getLogger("recollect")
 BATCH = 256  # texts that are embedded and written to the cache at a time: a failure loses no more
 # What an entry holds. It is hashed with the text, so that one text can have an entry of each kind.
 VECTOR, QUERY_VECTOR = b".", b"?"
-VECTOR_AND_SKETCH, TOKEN_VECTORS = b"sketch 1:", b"tokens 1:"
+VECTOR_AND_SKETCH, TOKEN_VECTORS = b"sketch 1:", b"tokens 2:"
 
 
 class ModelKey(NamedTuple):

@@ -21,6 +21,7 @@ from recollect.integrations.mem0_filters import FIELDS, IDENTITIES, check_filter
 from recollect.mind import Mind
 from recollect.model import Filter, FilterExpression, check
 from recollect.model import Memory as StoredMemory
+from recollect.model.zones import to_zone
 from recollect.protocols import ClosedOnExit
 from recollect.threads import in_thread
 
@@ -367,7 +368,7 @@ def _item(memory: StoredMemory, score: Any = None, zone: tzinfo | None = None) -
     if score is UNSET:
         del item["score"]
     if memory.expires is not None:
-        item["expiration_date"] = (memory.expires.astimezone(zone) - timedelta(days=1)).date().isoformat()
+        item["expiration_date"] = (to_zone(memory.expires, zone) - timedelta(days=1)).date().isoformat()
     return item | {name: value for name, field in FIELDS.items() if (value := getattr(memory, field))}
 
 

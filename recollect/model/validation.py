@@ -39,10 +39,9 @@ def moment(value: object, name: str, zone: tzinfo | None = None) -> datetime:
             raise TypeError
         if isinstance(value, (int, float)):
             return EPOCH + timedelta(seconds=value)
-        if isinstance(value, str):
-            value = datetime.fromisoformat(value.strip())
-        if isinstance(value, datetime):
-            return in_zone(value, zone).astimezone(UTC)
+        when = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
+        if isinstance(when, datetime):
+            return _in_utc(when, zone)
     except (ValueError, OverflowError, TypeError):
         pass
     others = "" if isinstance(value, str) else ", a datetime or seconds since 1970"
@@ -50,6 +49,15 @@ def moment(value: object, name: str, zone: tzinfo | None = None) -> datetime:
         f"{name} is not a date: {short_repr(value)}. Use an ISO date, such as '2025-03-14' or "
         f"'2025-03-14T09:30:00+01:00'{others}."
     )
+
+
+def _in_utc(when: datetime, zone: tzinfo | None) -> datetime:
+    try:
+        return in_zone(when, zone).astimezone(UTC)
+    except OverflowError:
+        if when.tzinfo is not None:
+            raise
+        return when.replace(tzinfo=UTC)  # the last day of the year 9999, which stands for never
 
 
 def micros(when: datetime) -> int:
@@ -172,7 +180,12 @@ def _is_plain(key: object, value: object) -> bool:
     if type(value) is str:
         plain = value.isascii()
     else:
-        plain = type(value) in (int, bool, type(None)) or (type(value) is float and math.isfinite(value))
+        plain = (
+            value is None
+            or type(value) is bool
+            or (type(value) is int and MIN_INTEGER <= value <= MAX_INTEGER)
+            or (type(value) is float and math.isfinite(value))
+        )
     return plain and type(key) is str and key.isascii()
 
 

@@ -47,6 +47,14 @@ def machine_zone() -> tzinfo:
     return UTC if time.timezone == 0 and not time.daylight else _MACHINE
 
 
+def to_zone(when: datetime, zone: tzinfo | None) -> datetime:
+    """The moment in a zone, or in that of this machine; as it is where the zone has no such year."""
+    try:
+        return when.astimezone(zone or machine_zone())
+    except OverflowError:
+        return when
+
+
 def in_zone(when: datetime, zone: tzinfo | None) -> datetime:
     """The moment; without a zone it is in ``zone``, or else in that of this machine."""
     return when.replace(tzinfo=zone or machine_zone()) if when.tzinfo is None else when

@@ -10,6 +10,7 @@ from datetime import datetime, tzinfo
 import numpy as np
 
 from recollect.model import Memory
+from recollect.model.zones import to_zone
 from recollect.recall.fencing import EARLIER, render_fenced
 from recollect.recall.packing import TokenBudget, tokens
 from recollect.recall.pipeline import Request, build_recall, record_use, scope_of, search
@@ -96,7 +97,7 @@ def _order(memory: Memory) -> tuple[object, ...]:
 def _line(memory: Memory, as_of: datetime | None, zone: tzinfo | None, outdated: bool) -> str:
     """``2023-05-08 Ann: I am back.``, with the status unless the memory is active, and a mark if a newer statement
     replaces it; the day is one of the zone."""
-    day = f"{memory.created.astimezone(zone):%Y-%m-%d} " if memory.created else ""
+    day = f"{to_zone(memory.created, zone):%Y-%m-%d} " if memory.created else ""
     status = memory.status
     if as_of is not None and memory.valid_to is not None and status in ("active", "superseded"):
         status = "active" if memory.valid_to > as_of else "superseded"

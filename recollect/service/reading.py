@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from recollect.errors import AccessDenied, InvalidInput
 from recollect.model import STATUSES, JsonObject, as_filter, check
 from recollect.model.filter import coordinates
+from recollect.model.zones import to_zone
 from recollect.service.operations import Service, operation
 from recollect.service.parameters import Id, choice, flag, mapping, nullable, text, texts, whole
 from recollect.service.recalling import FilterArgument
@@ -205,7 +206,7 @@ def timeline(
 
 def _offset(zone: tzinfo | None, hour: float) -> float:
     """The microseconds by which a time zone is ahead of UTC in an hour since 1970."""
-    offset = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(hours=hour)).astimezone(zone).utcoffset()
+    offset = to_zone(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(hours=hour), zone).utcoffset()
     return offset.total_seconds() * 1e6 if offset else 0.0
 
 

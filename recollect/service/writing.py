@@ -241,7 +241,7 @@ def reinforce(service: Service, id: Id, amount: Annotated[float, number("How muc
 )
 def forget(
     service: Service,
-    ids: Annotated[list[str], texts("Ids of memories, or their beginnings.", least=1, most=1_000)],
+    ids: Annotated[list[str], texts("Ids of memories, or their beginnings.", least=1)],
     reason: Annotated[str, text("Why; it is stored in the history.", most=2_000)] = "",
 ) -> JsonObject:
     """Exclude memories from all recalls. The user can undo it (recollect undo).

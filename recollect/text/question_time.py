@@ -68,7 +68,7 @@ EVER = lazy_pattern(r"\bever\b|\b(?:jemals|schon (?:ein)?mal)\b|曾经.*[吗嗎]
 # “Who is Solveig?” asks for what introduces her, not for the newest about her.
 WHO_IS_NAME = lazy_pattern(
     r"^\W*(?:[Aa]nd |[Ss]o |[Uu]nd )?(?:[Ww]ho(?:['’]s| is| was)|[Ww]er (?:ist|war)) "
-    r"(?:(?:Mr|Mrs|Ms|Dr|Herr|Frau)\.? )?[A-ZÄÖÜ][\w’'-]+(?: [A-ZÄÖÜ][\w’'-]+){0,2}\W*$|^\W*\S{1,6}是谁\W*$"
+    r"(?:(?:Mr|Mrs|Ms|Dr|Herr|Frau)\.? )?[A-ZÄÖÜ][\w’'-]+(?: [A-ZÄÖÜ][\w’'-]+){0,2}\W*$"
 )
 # The first finite verb of an English question gives its tense; "have" and "has" begin a perfect.
 AUXILIARY = lazy_pattern(

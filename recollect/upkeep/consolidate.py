@@ -15,6 +15,7 @@ from typing import Literal
 from recollect.chat import ChatModel, TimedHook, resolve_hook
 from recollect.errors import InvalidInput
 from recollect.model import Memory, check, lowest_trust
+from recollect.model.zones import to_zone
 from recollect.text.stopwords import ENGLISH
 from recollect.text.words import stem, words
 
@@ -89,7 +90,7 @@ def make_notes(
     periods: dict[str, list[Memory]] = defaultdict(list)
     for memory in memories:
         if memory.created is not None:
-            periods[period_name(memory.created.astimezone(zone or UTC), period)].append(memory)
+            periods[period_name(to_zone(memory.created, zone or UTC), period)].append(memory)
     return [
         PeriodNote(period, name, _note_markdown(name, members, summariser)) for name, members in sorted(periods.items())
     ]

@@ -17,6 +17,7 @@ import numpy as np
 
 from recollect.embed import Embedder
 from recollect.embed.cache import CachedEmbedder, text_hashes
+from recollect.embed.minilm.glossary import clear_caches as clear_glossary_caches
 from recollect.errors import InvalidInput
 from recollect.model import STATUSES, FilterExpression, Memory, micros
 from recollect.store.base import Bound, Store
@@ -119,6 +120,7 @@ def erase(
     if isinstance(store, SqliteStore):
         remove_leftovers(Path(store.path).absolute().parent)
     clear_word_caches()
+    clear_glossary_caches()
     pending = (*erased.pending, *(reason for cache in caches for reason in cache.clean()))
     return replace(erased, remaining=remaining, pending=(*pending, *_copies(store, whole)))
 
@@ -137,7 +139,11 @@ def _copies(store: Store, whole: bool) -> tuple[str, ...]:
         folders, beside = folders and ["folders of the operator"], beside and ["beside the file"]
     named = [f"Backups in {', '.join(folders)}"] if folders else []
     named += [f"The copies {', '.join(beside)}"] if beside else []
-    return tuple(f"{each} still contain it. Delete them; a restore would erase it again." for each in named)
+    return tuple(
+        f"{each} still contain it. Delete them; a restore erases memories again, but not the earlier versions of "
+        "memories that belong to somebody else now."
+        for each in named
+    )
 
 
 def find_remaining(store: Store, memories: Sequence[Memory], whole: bool) -> tuple[Remaining, ...]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from recollect.errors import InvalidInput
 from recollect.model import STATUSES, JsonObject, Memory, to_json
 from recollect.model.json_records import EXPORT_FORMAT
+from recollect.model.zones import to_zone
 from recollect.store.base import Rows, Store
 from recollect.store.retrying import retried
 from recollect.text.words import slug
@@ -97,7 +98,7 @@ def make_pages(memories: Iterable[Memory], zone: tzinfo | None = None) -> list[M
     groups: dict[tuple[str, str, str], list[Memory]] = defaultdict(list)
     for memory in memories:
         if memory.created is not None:
-            memory = replace(memory, created=memory.created.astimezone(zone or UTC))
+            memory = replace(memory, created=to_zone(memory.created, zone or UTC))
         groups[_group(memory)].append(memory)
     return sorted((_make_page(*key, members) for key, members in groups.items()), key=lambda page: page.path)
 

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from recollect.text.compounds import splits
@@ -22,7 +23,8 @@ FOLDER = Path(__file__).parent / "glossary"
 VOCABULARY = Path(__file__).parent / "vocab.txt"
 LANGUAGES = ("de", "zh")
 LEFT_OUT = "-"
-MAX_CHARACTERS = 8_000  # of a text: what follows is not read by the model
+MAX_CHARACTERS = 8_000  # of a text
+MAX_WORDS = 512  # of a text: the model reads 256 tokens
 MIN_LISTED = 0.5  # the share of words, where function words do not tell the language
 GERMAN_PART = lazy_pattern(r"(?P<word>[^\W\d_]+(?![\w]))|[\w]+|[^\w\s]")  # no part of an identifier is translated
 CHINESE_PART = lazy_pattern("(?P<word>[\u3400-\u9fff]+)|[^\\s\u3400-\u9fff]+")
@@ -47,7 +49,7 @@ class Gloss:
     """A text in English words."""
 
     def __init__(self, words: list[Word]) -> None:
-        self.words = [word for word in words if word.english]
+        self.words = words
         self.english = " ".join(word.english for word in self.words)
         self._starts: list[int] = []
         at = 0
@@ -60,19 +62,29 @@ class Gloss:
         return bisect_right(self._starts, start) - 1
 
 
-@lru_cache(maxsize=512)  # a query is embedded, and asked about; a memory is embedded, and its tokens are looked up
 def gloss(text: str) -> Gloss | None:
     """A German or Chinese text in English words; None for others, and where nothing would be left.
 
     >>> gloss("Wo ist der Hund?").english, gloss("Where is the dog?")
     ('where is the dog ?', None)
     """
-    text = text[:MAX_CHARACTERS]
+    return _gloss(text[:MAX_CHARACTERS])
+
+
+@lru_cache(maxsize=512)  # a query is embedded, and asked about; a memory is embedded, and its tokens are looked up
+def _gloss(text: str) -> Gloss | None:
     language = _language(text)
     if language not in LANGUAGES:
         return None
-    found = Gloss(list(_german(text) if language == "de" else _chinese(text)))
+    words = _german(text) if language == "de" else _chinese(text)
+    found = Gloss([*islice((word for word in words if word.english), MAX_WORDS)])
     return found if found.words else None
+
+
+def clear_caches() -> None:
+    """Forget which texts were read."""
+    for cached in (_gloss, _german_word):
+        cached.cache_clear()
 
 
 def reads_chinese(text: str) -> bool:
@@ -90,7 +102,7 @@ def _language(text: str) -> str:
 
 
 def _is_listed_german(text: str) -> bool:
-    """Are at least half of the words listed as German, and none that the model knows from English?"""
+    """Are at least half of the words listed as German, not counting those that the model knows from English?"""
     words = [found["word"].lower() for found in GERMAN_PART.finditer(text) if found["word"]]
     german = [word for word in words if word not in _model_words() and _german_word(word) is not None]
     return bool(german) and len(german) >= MIN_LISTED * len(words)

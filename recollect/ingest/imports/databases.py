@@ -6,9 +6,11 @@ import base64
 import json
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC
 from typing import Any
 
+from recollect.errors import InvalidInput
 from recollect.ingest.imports.sources import Source, SourceRecord
 from recollect.ingest.sessions import SESSION_KIND
 from recollect.model import JsonObject, check
@@ -143,8 +145,10 @@ def _robotmem_sessions(source: Source, database: OtherDatabase) -> Iterator[Sour
 
 
 def _utc(value: Any) -> Any:
-    """A moment in a column: without a time zone it is in UTC, as SQLite writes them."""
-    return check.moment(value, "a time", UTC) if isinstance(value, str) else value
+    """A moment in a column: without a time zone it is in UTC, as SQLite writes them. Others stay."""
+    with suppress(InvalidInput):
+        return check.moment(value, "a time", UTC) if isinstance(value, str) else value
+    return value
 
 
 def _collection(name: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.model.validation import from_micros
+from recollect.model.zones import to_zone
 from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
@@ -263,7 +264,7 @@ def _notes(run: Run, keys: Rows, statements: Statements, newest: list[int]) -> d
     def quote(at: int) -> str:
         text = " ".join(statements.texts[at].split())
         text = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1] + "…"
-        return f"“{text}” ({datetime.fromtimestamp(statements.moments[at] / 1e6, run.now.tzinfo):%Y-%m-%d})"
+        return f"“{text}” ({to_zone(from_micros(int(statements.moments[at])), run.now.tzinfo):%Y-%m-%d})"
 
     if len(newest) == 1:
         return {}

@@ -40,6 +40,7 @@ from recollect.store.sqlite.segment_files import ArraySource
 Slots = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 FEW = 5_000  # vectors: so many are compared exactly in the time that the sign bits of a large file take
+MIN_DIMENSIONS = 24  # of a query that is searched for by signs; those of texts have 65 to 142 of 384
 FIRST = 64  # results for which an approximate search is made at least; the next levels have 4 times as many
 REACH = 3.2, 3.7, 4.0  # standard deviations, of steps 1 to 3
 STEP = 0.72  # of weights, × the average size of the query's numbers: of 4 weights most are then used by normal ones
@@ -113,9 +114,15 @@ def nearest(
     norm = float(np.linalg.norm(query.astype(np.float64)))
     if n <= 0 or not count:
         return [np.empty(0, dtype=np.int64) for _ in blocks]
-    if not approximate or count <= FEW or not norm:
+    if not approximate or count <= FEW or not norm or _effective_dimensions(query, norm) < MIN_DIMENSIONS:
         return _exact(blocks, query, n, norm)
     return _Approximate(blocks, query, norm).best(n)
+
+
+def _effective_dimensions(query: NDArray[np.float32], norm: float) -> float:
+    """In how many dimensions the query is large: signs say little where that is in few of them."""
+    fourth = float((query.astype(np.float64) ** 4).sum())
+    return norm**4 / fourth if fourth else 0.0
 
 
 def _exact(blocks: Sequence[VectorBlock], query: NDArray[np.float32], n: int, norm: float) -> list[Slots]:
