@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from recollect.text.classify import asks_about_assistant
@@ -219,6 +220,7 @@ class AskedValue:
         return mentions_age(text) if self.kind == "age" else mentions_amount(text)
 
 
+@lru_cache(maxsize=64)  # several steps ask about one query, and for each of the first hits
 def asked_value(question: str, language: str = "en") -> AskedValue | None:
     """None if nothing of the kind is asked for, or in words that a memory with the answer need not have.
 
