@@ -76,7 +76,8 @@ def read_context(shown: JsonObject, query: str, recipe: str) -> Context:
 
     recall = Recall([], Trace(query, recipe), unknown, *_confidence(shown))
     memories = [memory_from_json(each) for each in shown["memories"]]
-    return Context(shown["text"], memories, shown["tokens"], recall, shown["best_needs"])
+    outdated = frozenset(shown.get("outdated", ()))  # a server of an older version has none
+    return Context(shown["text"], memories, shown["tokens"], recall, shown["best_needs"], outdated)
 
 
 def read_comparison(shown: JsonObject) -> Comparison:
@@ -130,6 +131,7 @@ def read_status(shown: JsonObject, url: str) -> Status:
         version="",
         readonly=shown["readonly"],
         memories=shown["memories"],
+        expired=shown.get("expired", 0),  # a server of an older version does not count them
         collections=shown["collections"],
         edges=shown["edges"],
         entity_edges=shown["relations"],

@@ -400,7 +400,10 @@ class Mind(ClosedOnExit):
         return self.show(full_id)
 
     def decay(self, rate: float = 0.01) -> int:
-        """Decay all strengths: × exp(−rate × days since the last decay, or creation); how many changed."""
+        """Decay all strengths: × exp(−rate × days since the last decay, or creation); how many changed.
+
+        The first decay of a memory counts from its ``created``, even if it was imported or reinforced just now.
+        """
         with self._store.transaction("decay") as transaction:
             return transaction.decay(check.number(rate, "rate", low=0.0))
 

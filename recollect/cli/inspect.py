@@ -314,6 +314,7 @@ def _store_rows(store: StoreStatus) -> dict[str, str]:
     return {
         "file": f"{store.path}  {store.bytes / 1e6:,.1f} MB" + ("  read-only" if store.readonly else ""),
         "memories": _format_counts(store.memories),
+        **({"expired": f"{store.expired:,} of the active, no longer recalled"} if store.expired else {}),
         "collections": _format_counts(store.collections),
         "vectors": ", ".join(vectors) or "none",
         "words": f"{store.words:,}",

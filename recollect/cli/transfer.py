@@ -54,7 +54,14 @@ def _format_names() -> list[str]:
 Target = Annotated[
     str, typer.Argument(help="The file to write, or a folder for Markdown; - is stdout.", show_default=False)
 ]
-Source = Annotated[str, typer.Argument(help="The file, zip file or database to read; - is stdin.", show_default=False)]
+Source = Annotated[
+    str,
+    typer.Argument(
+        help="The file, zip file or database to read; - is stdin. Of a folder: conversations.json in it and in its "
+        "direct subfolders.",
+        show_default=False,
+    ),
+]
 From = Annotated[
     str | None,
     typer.Option(

@@ -169,6 +169,14 @@ def distance(context: Mapping[str, Any], near: Near) -> float | None:
     return _distance(value_at(context, near.field), near)
 
 
+def explain_no_distance(context: Mapping[str, Any], near: Near) -> str:
+    """Why there is no distance: other dimensions than the target's, or no coordinates at all."""
+    point = coordinates(value_at(context, near.field))
+    if point is None:
+        return f"no usable coordinates at {near.field}"
+    return f"the coordinates at {near.field} are {len(point)}-D, and the target is {len(near.target)}-D"
+
+
 def _distance(value: Any, near: Near) -> float | None:
     point = coordinates(value)
     if point is None or len(point) != len(near.target):

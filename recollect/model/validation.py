@@ -82,7 +82,7 @@ def string(value: object, name: str) -> str:
 
 
 def strings(value: object, name: str, form: str = "a list of strings") -> tuple[str, ...]:
-    items: list[Any] = [*value] if isinstance(value, Iterable) and not isinstance(value, str) else [None]
+    items: list[Any] = [*value] if isinstance(value, Iterable) and not isinstance(value, (str, Mapping)) else [None]
     if not all(isinstance(item, str) for item in items):
         raise InvalidInput(f"{name} must be {form}, not {short_repr(value)}.")
     return tuple(map(replace_surrogates, items))
@@ -97,7 +97,7 @@ def one_or_more(value: object, name: str) -> tuple[str, ...]:
 
 
 def moments(value: object, name: str) -> tuple[datetime, ...]:
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         raise InvalidInput(f"{name} must be a list of dates, not {short_repr(value)}.")
     return tuple(moment(each, name) for each in value)
 

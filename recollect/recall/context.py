@@ -11,7 +11,7 @@ import numpy as np
 
 from recollect.model import Memory
 from recollect.model.zones import to_zone
-from recollect.recall.fencing import render_fenced
+from recollect.recall.fencing import EARLIER, render_fenced
 from recollect.recall.packing import TokenBudget, tokens
 from recollect.recall.pipeline import Request, build_recall, record_use, scope_of, search
 from recollect.recall.results import Recall
@@ -33,6 +33,7 @@ class Context:
     tokens: int
     recall: Recall
     best_needs: int = 0  # the tokens that the best result takes by itself; 0 when nothing was found
+    outdated: frozenset[str] = frozenset()  # the ids of memories in it that a newer statement replaces
 
     def __str__(self) -> str:
         return self.text
@@ -40,7 +41,7 @@ class Context:
     def fenced(self) -> str:
         """The memories as data for a model: each in an element that names its source and trust (see fencing.py). It is
         longer than the budget of the text."""
-        return render_fenced(self.memories)
+        return render_fenced(self.memories, self.outdated)
 
 
 @retried
@@ -51,7 +52,7 @@ def context(store: Store, request: Request, budget: int) -> Context:
     """
 
     def line(memory: Memory) -> str:
-        return _line(memory, request.as_of, request.now.tzinfo)
+        return _line(memory, request.as_of, request.now.tzinfo, memory.id in outdated)
 
     start = time.perf_counter()
     outcome = search(store, request, start)
@@ -61,6 +62,7 @@ def context(store: Store, request: Request, budget: int) -> Context:
         more = replace(request, k=request.k * FLOOD_FACTOR)
         outcome = search(store, more, start)
         recall = build_recall(store, replace(more, track=False), outcome, start)
+    outdated = {result.id for result in recall if result.outdated}
     best = [result.memory for result in recall.packed(budget, line)]
     room = TokenBudget(budget)
     with store.snapshot() as snapshot:
@@ -70,7 +72,8 @@ def context(store: Store, request: Request, budget: int) -> Context:
     if request.track:
         record_use(store, outcome.run, [row for row in rows.values() if row])
     best_needs = tokens(line(recall[0].memory) + "\n") if recall else 0
-    return Context("\n".join(map(line, chosen)), chosen, budget - room.left, recall, best_needs)
+    text, shown = "\n".join(map(line, chosen)), outdated.intersection(memory.id for memory in chosen)
+    return Context(text, chosen, budget - room.left, recall, best_needs, frozenset(shown))
 
 
 def _sense(text: str) -> frozenset[str]:
@@ -91,13 +94,14 @@ def _order(memory: Memory) -> tuple[object, ...]:
     return (memory.created is not None and memory.created.timestamp(), memory.session, memory.position or 0)
 
 
-def _line(memory: Memory, as_of: datetime | None, zone: tzinfo | None) -> str:
-    """``2023-05-08 Ann: I am back.``, with the status unless the memory is active; the day is one of the zone."""
+def _line(memory: Memory, as_of: datetime | None, zone: tzinfo | None, outdated: bool) -> str:
+    """``2023-05-08 Ann: I am back.``, with the status unless the memory is active, and a mark if a newer statement
+    replaces it; the day is one of the zone."""
     day = f"{to_zone(memory.created, zone):%Y-%m-%d} " if memory.created else ""
     status = memory.status
     if as_of is not None and memory.valid_to is not None and status in ("active", "superseded"):
         status = "active" if memory.valid_to > as_of else "superseded"
-    shown = "" if status == "active" else f"[{status}] "
+    shown = ("" if status == "active" else f"[{status}] ") + (f"({EARLIER}) " if outdated else "")
     speaker = memory.speaker or memory.role
     named = not speaker or memory.text.startswith(f"{speaker}:")  # some texts begin with the speaker
     return f"{day}{shown}{memory.text if named else f'{speaker}: {memory.text}'}"

@@ -99,6 +99,7 @@ class Annotate:
 
     notes: dict[int, list[str]]  # by key
     second_to: dict[int, int] = field(default_factory=dict)  # by key: the hit that states the same for the asked time
+    outdated: frozenset[int] = frozenset()  # the keys of hits that a newer statement replaces
 
 
 HitOperation = Rescore | Drop | Reorder | Add | Annotate

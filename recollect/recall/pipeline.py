@@ -98,6 +98,7 @@ def build_recall(store: Store, request: Request, outcome: SearchOutcome, start: 
             tuple(run.notes.get(key, ())),
             lambda at=rank - 1: shown.score.at(at),  # type: ignore[misc]
             ids.get(run.second_to.get(key, 0), ""),
+            key in run.outdated,
         )
         for rank, (key, score, memory) in enumerate(zip(shown.keys.tolist(), scores, outcome.memories, strict=True), 1)
     ]
@@ -221,6 +222,7 @@ def _apply_stage(run: Run, stage: Stage, hits: Hits, step: Step) -> Hits:
     for annotation in all_notes:
         run.add_notes(annotation.notes)
         run.second_to |= annotation.second_to
+        run.outdated |= annotation.outdated
     return hits
 
 

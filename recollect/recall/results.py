@@ -24,6 +24,7 @@ class Result:
     notes: tuple[str, ...]  # from stages: a conflict, a timeline, why one was moved
     _explain: Callable[[], Explanation] = field(repr=False, compare=False)
     second_to: str = ""  # the id of the result that states the same thing for the time that the query asks for
+    outdated: bool = False  # whether a newer statement of the same thing was found, which a note names
 
     @property
     def why(self) -> Explanation:

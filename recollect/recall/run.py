@@ -103,6 +103,7 @@ class Run:
     found: dict[str, Candidates] = field(default_factory=dict)  # by the name of the cue
     notes: dict[int, list[str]] = field(default_factory=dict)  # by key: what stages say about a hit
     second_to: dict[int, int] = field(default_factory=dict)  # by key: the hit that states the same for the asked time
+    outdated: set[int] = field(default_factory=set)  # the keys of hits that a newer statement replaces
     external: list[Memory] = field(default_factory=list)  # results that are not stored memories
     cache: dict[str, Any] = field(default_factory=dict)  # values that a step computes once
     current_step: Step | None = None

@@ -338,6 +338,7 @@ def doctor(service: Service) -> JsonObject:
 
 STATUS = record(
     memories={"type": "object", "additionalProperties": COUNT},
+    expired=COUNT,
     collections={"type": "object", "additionalProperties": COUNT},
     edges=COUNT,
     relations=COUNT,
@@ -369,6 +370,7 @@ def memory_status(service: Service) -> JsonObject:
     store = status.store
     return {
         "memories": store.memories,
+        "expired": store.expired,
         "collections": store.collections,
         "edges": store.edges,
         "relations": store.entity_edges,

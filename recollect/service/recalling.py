@@ -151,6 +151,7 @@ CONTEXT = record(
     low_confidence={"type": "boolean"},
     low_confidence_reason=TEXT,
     best_needs=COUNT,
+    outdated=array(TEXT),
 )
 
 
@@ -197,6 +198,7 @@ def context(
         "low_confidence": made.recall.low_confidence,
         "low_confidence_reason": made.recall.low_confidence_reason,
         "best_needs": made.best_needs,
+        "outdated": [memory.id for memory in made.memories if memory.id in made.outdated],
     }
 
 

@@ -256,7 +256,8 @@ def forget(
 def decay(
     service: Service, rate: Annotated[float, number("Per day: strength × exp(−rate × days).", 0.0, 100.0)] = 0.01
 ) -> JsonObject:
-    """Lower all strengths by the days since the last decay; again at once, it changes nothing."""
+    """Lower all strengths by the days since the last decay, or since creation for what has not decayed yet; again at
+    once, it changes nothing."""
     return {"faded": service.mind.decay(rate)}
 
 

@@ -531,6 +531,7 @@ class StoreStatus:
     version: Version
     readonly: bool
     memories: dict[str, int] = field(default_factory=dict)  # by status
+    expired: int = 0  # of the active ones: they are not recalled any more
     collections: dict[str, int] = field(default_factory=dict)
     edges: int = 0
     entity_edges: int = 0

@@ -23,7 +23,16 @@ from recollect.model.filter import (
     has_operators,
     is_number,
 )
-from recollect.model.matching import MISSING, all_of, any_of, distance, match_context, match_near, value_at
+from recollect.model.matching import (
+    MISSING,
+    all_of,
+    any_of,
+    distance,
+    explain_no_distance,
+    match_context,
+    match_near,
+    value_at,
+)
 from recollect.store.base import Exclusion
 
 HOUR = 3_600e6  # microseconds
@@ -186,7 +195,7 @@ def explain(condition: Condition, memory: Memory) -> Exclusion:
         case "near":
             apart = distance(memory.context, wanted)
             if apart is None:
-                return Exclusion(f"{text}: it has no coordinates of that kind at {wanted.field}")
+                return Exclusion(f"{text}: {explain_no_distance(memory.context, wanted)}")
             return Exclusion(f"{text}: it is {apart:.4g} away", apart, float(wanted.within))
         case "context":
             return _explain_context(text, memory.context, wanted)

@@ -107,8 +107,9 @@ RULES: tuple[TextRule, ...] = (
         FLAGS | re.MULTILINE,
     ),
 )
-HIDDEN = re.compile(
-    "[\u00ad\u200b\u2060\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]|(?<=[a-zA-Z])[\u200c\u200d]"
+HIDDEN = re.compile(  # control characters, but for tabs and ends of lines; then those that only format
+    "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f]"
+    "|[\u00ad\u200b\u2060\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]|(?<=[a-zA-Z])[\u200c\u200d]"
 )
 WORD = re.compile(r"[^\W\d_]{3,}")
 LATIN, LOOKALIKES = "LATIN", ("CYRILLIC", "GREEK")
@@ -123,7 +124,7 @@ def find_suspicions(text: str) -> Iterator[Suspicion]:
         mixed = next(filter(_mixes_scripts, WORD.findall(text)), None)
         if mixed is not None:
             yield Suspicion("lookalike letters", "a word mixes letters of several alphabets", mixed[:40])
-    plain = HIDDEN.sub("", text)
+    plain = HIDDEN.sub(lambda found: " " if found[0].isspace() else "", text)  # some of them separate words
     plain = plain if plain.isascii() else unicodedata.normalize("NFKC", plain)
     for rule in RULES:
         if match := rule.pattern.search(plain):

@@ -60,6 +60,17 @@ def test_status_counts_and_names_the_fix_for_missing_vectors(recollect: Command,
     assert status["embedder"] is None
 
 
+def test_status_counts_what_list_marks_as_expired(recollect: Command, keep: Keep) -> None:
+    keep("a cup")
+    assert "expired" not in recollect("status").out
+    keep("an old cup", "--expires", "2020-01-01")
+    recollect("forget", keep("a forgotten cup", "--expires", "2020-01-01"))
+    assert sum(line.endswith("expired") for line in recollect("list").out.splitlines()) == 1
+    assert any(line.split()[:2] == ["expired", "1"] for line in recollect("status").out.splitlines())
+    status = recollect("status", "--json").json
+    assert (status["expired"], status["memories"]) == (1, {"active": 2, "forgotten": 1})
+
+
 @pytest.mark.parametrize(
     "words", ["recall x", "list", "show x", "why x y", "why-not x y", "status", "export", "undo", "forget x", "reembed"]
 )

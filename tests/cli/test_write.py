@@ -42,6 +42,38 @@ def test_every_detail_lands_in_the_memory(recollect: Command) -> None:
     assert dates == ["2025-03-14", "2025-01-01", "2026-01-01", "2099-01-01"]
 
 
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+def test_a_future_creation_or_a_past_expiry_is_stored_with_a_warning(recollect: Command, form: tuple[str, ...]) -> None:
+    outcome = recollect("remember", "A cup.", "--created", "2099-01-01", "--expires", "2020-01-01", *form)
+    assert outcome.code == 0
+    first, second = outcome.err.splitlines()
+    assert "--created is in the future (2099-01-01" in first
+    assert "--expires is in the past (2020-01-01" in second
+    assert "Warning" not in outcome.out
+    (stored,) = recollect("list", "--json").json
+    assert (stored["created"][:4], stored["expires"][:4]) == ("2099", "2020")
+
+
+def test_usual_dates_have_no_warning(recollect: Command, tmp_path: Path) -> None:
+    dates = ("--created", "2020-01-01", "--expires", "2099-01-01")
+    assert recollect("remember", "A cup.", *dates).err == ""
+    (tmp_path / "lines.txt").write_text("a\nb\n", encoding="utf-8")
+    assert "Warning" not in recollect("remember", "--lines-from", "lines.txt", *dates).err
+    assert "in the past" in recollect("remember", "--lines-from", "lines.txt", "--expires", "2020-01-01").err
+
+
+def test_the_first_decay_counts_from_creation_as_its_help_says(recollect: Command, keep: Keep) -> None:
+    id = keep("an old cup", "--created", "730 days ago")
+    recollect("reinforce", id)
+    assert recollect("decay").out == "1 memory faded.\n"
+    assert recollect("list", "--json").json[0]["strength"] < 0.001
+    assert recollect("reinforce", id, "--amount", "0.5", "--json").json["strength"] > 0.5
+    recollect("decay")
+    assert recollect("list", "--json").json[0]["strength"] > 0.499  # reinforced after a decay, it stays
+    told = " ".join(recollect("decay", "--help").out.split())
+    assert "The first decay of a memory counts from its creation" in told
+
+
 def test_a_dash_reads_the_text_from_stdin(recollect: Command) -> None:
     kept = recollect("remember", "-", "--json", stdin="Zwei\nZeilen: Tür\n".encode())
     assert kept.json["text"] == "Zwei\nZeilen: Tür"

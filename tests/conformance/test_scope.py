@@ -228,7 +228,15 @@ CONDITIONS: list[tuple[Filter, list[str], Exclusion | None]] = [
     (
         Filter(near=Near("pose", [4.0], 9.0)),
         [],
-        Exclusion("the filter near=pose within 9 of [4.0] leaves it out: it has no coordinates of that kind at pose"),
+        Exclusion(
+            "the filter near=pose within 9 of [4.0] leaves it out: "
+            "the coordinates at pose are 2-D, and the target is 1-D"
+        ),
+    ),
+    (
+        Filter(near=Near("place", [4.0], 9.0)),
+        [],
+        Exclusion("the filter near=place within 9 of [4.0] leaves it out: no usable coordinates at place"),
     ),
 ]
 

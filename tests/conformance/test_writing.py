@@ -501,6 +501,18 @@ def test_status_counts_what_there_is(store: Store, clock: Clock) -> None:
     assert (status.path, status.readonly) == (store.path, store.readonly)
 
 
+def test_status_counts_the_active_memories_that_have_expired(store: Store, clock: Clock) -> None:
+    later = clock.now + timedelta(hours=1)
+    remember(store, "one", "a", expires=later)
+    remember(store, "two", "b", expires=later, status="superseded")
+    remember(store, "three", "c", expires=later + timedelta(hours=1))
+    remember(store, "four", "d")
+    assert store.status().expired == 0
+    clock.advance(hours=1)
+    assert store.status().expired == 1
+    assert store.status().memories == {"active": 3, "superseded": 1}
+
+
 def test_a_transaction_that_does_nothing_is_no_change(store: Store) -> None:
     before = replace(store.status(), bytes=0)
     with store.transaction("edit"):

@@ -102,6 +102,18 @@ def test_the_unpacked_folder_is_taken_too(tmp_path: Path) -> None:
     assert len(texts(tmp_path)) == 2
 
 
+def test_of_a_folder_only_itself_and_its_direct_subfolders_are_read(mind: Mind, tmp_path: Path) -> None:
+    for name, place in (("c-1", "."), ("c-2", "part"), ("c-3", "part/older")):
+        (tmp_path / "export" / place).mkdir(parents=True, exist_ok=True)
+        written(tmp_path / "export" / place / "conversations.json", [claude_talk(name)])
+    mind.import_from(tmp_path / "export")
+    assert {memory.session for memory in mind.list()} == {"c-1", "c-2"}
+    for place in (".", "part"):
+        (tmp_path / "export" / place / "conversations.json").unlink()
+    with pytest.raises(InvalidInput, match="direct subfolders"):
+        mind.import_from(tmp_path / "export")
+
+
 def test_a_bad_conversation_is_told_with_its_place_and_the_others_go_on(mind: Mind, tmp_path: Path) -> None:
     blank = claude_talk("c-2") | {"chat_messages": None}
     undated = claude_talk("c-3", "", said("m", "human", "When?", created_at="yesterday"))

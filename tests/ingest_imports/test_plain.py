@@ -77,6 +77,16 @@ def test_lines_are_all_or_none_unless_told_otherwise(mind: Mind, tmp_path: Path)
     ]
 
 
+@pytest.mark.parametrize("field", ["tags", "entities", "files"])
+def test_an_object_is_no_list(mind: Mind, tmp_path: Path, field: str) -> None:
+    path = lines(tmp_path / "a.jsonl", {"text": "The cup is blue.", field: {"a": 1}})
+    with pytest.raises(InvalidInput, match=f"{field} must be a list of strings, not {{'a': 1}}"):
+        mind.import_from(path)
+    with pytest.raises(InvalidInput, match=f"{field} must be a list of strings"):
+        mind.remember("The cup is blue.", **{field: {"a": 1}})  # type: ignore[arg-type]
+    assert len(mind.list()) == 0
+
+
 def test_a_table_takes_numbers_lists_and_own_columns(mind: Mind, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text(
@@ -85,6 +95,25 @@ def test_a_table_takes_numbers_lists_and_own_columns(mind: Mind, tmp_path: Path)
     assert mind.import_from(path).added == 1
     cup = mind.show("c1")
     assert (cup.text, cup.tags, cup.confidence, cup.context) == ("The cup, blue", ("a", "b"), 0.5, {"room": "kitchen"})
+
+
+def test_the_columns_of_a_table_may_have_capitals(mind: Mind, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(
+        'Text,TAGS, Created ,Confidence,Datum,ID\ncup,"a, b",2026-01-01,0.5,2025-05-05,c1\n', encoding="utf-8"
+    )
+    assert mind.import_from(path).added == 1
+    cup = mind.show("c1")
+    assert (cup.text, cup.tags, cup.confidence) == ("cup", ("a", "b"), 0.5)
+    assert (cup.created, cup.context) == (datetime(2026, 1, 1, tzinfo=UTC), {"Datum": "2025-05-05"})
+
+
+def test_a_column_that_is_written_as_the_field_comes_before_one_with_capitals(mind: Mind, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("Text,text,Title,TITLE,id\nother,cup,first,second,c1\n", encoding="utf-8")
+    mind.import_from(path)
+    cup = mind.show("c1")
+    assert (cup.text, cup.title, cup.context) == ("cup", "first", {"Text": "other", "TITLE": "second"})
 
 
 def test_numbers_in_own_columns_of_a_table_are_numbers(mind: Mind, tmp_path: Path) -> None:

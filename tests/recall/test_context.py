@@ -329,3 +329,26 @@ def test_an_outdated_statement_never_takes_the_place_of_the_current_one(
         mind.remember(moved, id="new", created="2026-05-04")
         assert [memory.id for memory in mind.context(question, budget).memories] == given
         assert {result.id for result in mind.recall(question, 100).packed(budget)} == set(given)
+
+
+def test_an_outdated_statement_is_marked_within_the_budget_and_in_the_fenced_form(tmp_path: Path) -> None:
+    with Mind(tmp_path / "homes.db") as mind:
+        mind.remember("Ida lives at 4 Mill Lane.", id="old", created="2025-03-01")
+        mind.remember("Ida moved, she lives at 12 Harbour Road now.", id="new", created="2026-05-04")
+        made = mind.context("Where does Ida live?")
+        old = "2025-03-01 (earlier statement) Ida lives at 4 Mill Lane."
+        assert made.text == f"{old}\n2026-05-04 Ida moved, she lives at 12 Harbour Road now."
+        assert made.outdated == {"old"}
+        assert [line for line in made.fenced().splitlines() if 'note="earlier statement"' in line] == [
+            line for line in made.fenced().splitlines() if 'id="old"' in line
+        ]
+        assert made.tokens == sum(tokens(line + "\n") for line in made.text.splitlines())
+        short = mind.context("Where does Ida live?", made.tokens - 1)  # enough without the mark
+        assert [memory.id for memory in short.memories] == ["new"]
+
+
+def test_what_no_newer_statement_replaces_is_not_marked(mind: Mind) -> None:
+    talk(mind, "The blue cup is on the shelf.", "A red cup fell.")
+    made = mind.context("cup")
+    assert "earlier statement" not in made.text + made.fenced()
+    assert made.outdated == frozenset()

@@ -108,6 +108,14 @@ def test_explanations_and_comparisons_are_the_same(server: RunningServer, client
     )
 
 
+def test_a_context_marks_the_same_outdated_statements(server: RunningServer, client: Client) -> None:
+    client.remember("Ida lives at 4 Mill Lane.", id="old-home", created="2025-03-01")
+    client.remember("Ida moved, she lives at 12 Harbour Road now.", id="new-home", created="2026-05-04")
+    ours, theirs = (each.context("Where does Ida live?", track=False) for each in (client, server.mind))
+    assert ours.outdated == theirs.outdated == {"old-home"}
+    assert ours.fenced() == theirs.fenced()
+
+
 def test_what_is_written_is_read_again(server: RunningServer, client: Client) -> None:
     stored = client.remember(
         Memory("The lamp is broken.", tags=("a", "b"), context={"n": 1.5}), valid_from=datetime(2026, 1, 1, tzinfo=UTC)

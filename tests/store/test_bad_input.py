@@ -69,6 +69,7 @@ REFUSED_QUESTIONS: dict[str, tuple[Call, str]] = {
     "unknown filter key": (filtered(colour="blue"), "no condition 'colour'; it has: .*tags"),
     "unknown key in a negation": (lambda mind: mind.recall("cup", filter={"not": {"colour": "x"}}), "no condition"),
     "session a number": (filtered(session=5), "session must be a string or a list of strings"),
+    "tags an object": (filtered(tags={"a": 1}), "tags must be a string or a list of strings, not {'a': 1}"),
     "tags of numbers": (filtered(tags=[1]), r"tags must be a string or a list of strings, not \[1\]"),
     "since no date": (filtered(since="soon"), "since is not a date"),
     "until NaN": (filtered(until=math.nan), "until is not a date"),

@@ -152,8 +152,8 @@ def _detect_conversations(path: Path) -> str:
         return format
     if is_folder(path):
         raise InvalidInput(
-            f"{path} is a folder without conversations.json. If it has Markdown (an OpenClaw workspace, an Obsidian "
-            f"vault), index it: recollect sync {path}"
+            f"{path} is a folder without conversations.json, and so are its direct subfolders. If it has Markdown (an "
+            f"OpenClaw workspace, an Obsidian vault), index it: recollect sync {path}"
         )
     raise InvalidInput(f"{path} contains no conversations.json of Claude or ChatGPT. Unpack it and import a file.")
 

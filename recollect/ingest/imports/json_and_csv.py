@@ -8,7 +8,7 @@ import io
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -29,6 +29,7 @@ from recollect.model.limits import limit_message
 EXPORT_TYPES = ("recollect", "former", "edge", "entity_edge")  # types of record that only an export has
 ALIASES = {"content": "text", "created_at": "created", "updated_at": "updated"}
 DATE_NAMES = ("date", "timestamp")  # of when a record was written, if they can be read as a moment
+COLUMNS = {*FIELDS, *ALIASES, *DATE_NAMES}
 TEXT_COLUMNS = {name for name, field in FIELDS.items() if field.kind in ("text", "keyword", "path", "moment")}
 MEM0_FIELDS = {
     "memory": "text",
@@ -63,7 +64,8 @@ def read_json_list(source: Source) -> Iterator[SourceRecord]:
 
 
 def read_csv(source: Source) -> Iterator[SourceRecord]:
-    """A CSV table, separated by commas or semicolons, whose header names the fields; others go into the context."""
+    """A CSV table, separated by commas or semicolons, whose header names the fields in upper or lower case; other
+    columns go into the context."""
     normalize, line = RecordNormalizer(), 0
     with open_source(source) as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
@@ -72,6 +74,7 @@ def read_csv(source: Source) -> Iterator[SourceRecord]:
             header = next(lines, "")
             delimiter = ";" if header.count(";") > header.count(",") else ","
             rows = csv.DictReader(chain([header], lines), delimiter=delimiter, strict=True)
+            rows.fieldnames = _column_names(rows.fieldnames or [])
             for row in rows:
                 line = rows.line_num
                 place = f"{source_name(source)}, line {line}"
@@ -87,6 +90,18 @@ def read_csv(source: Source) -> Iterator[SourceRecord]:
             yield SourceRecord(place, problem=f"{place} cannot be read, nor what follows it: {str(error).rstrip('.')}.")
         finally:
             text.detach()
+
+
+def _column_names(header: Sequence[str]) -> list[str]:
+    """The header with the names of fields as they are written here, whatever their case: Text is text.
+
+    A name that another column has exactly as it is written belongs to that one.
+    """
+    lowered = [name.strip().lower() for name in header]
+    return [
+        low if low in COLUMNS and low not in header and lowered.index(low) == at else name
+        for at, (name, low) in enumerate(zip(header, lowered, strict=True))
+    ]
 
 
 def _limited_text_lines(text: io.TextIOWrapper) -> Iterator[str]:

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, Any
@@ -66,9 +67,11 @@ def limited_lines(stream: IO[bytes]) -> Iterator[bytes | None]:
 
 
 def open_json_files(source: Source) -> Generator[tuple[str, IO[bytes]], None, None]:
-    """The JSON files of a source with their names: the file itself, or conversations*.json in a folder or zip file."""
+    """The JSON files of a source with their names: the file itself, or conversations*.json in a zip file, or in a
+    folder and its direct subfolders: what is deeper is seldom of the same export."""
     if is_folder(source):
-        paths = sorted(each for each in Path(source).rglob("*.json") if CONVERSATIONS.fullmatch(each.name))
+        inside = chain(Path(source).glob("*.json"), Path(source).glob("*/*.json"))
+        paths = sorted(each for each in inside if CONVERSATIONS.fullmatch(each.name))
         check_limit("import_files", len(paths), f"{source} has {len(paths):,} files to import")
         for path in paths:
             with open_source(path) as stream:

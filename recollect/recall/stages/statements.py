@@ -189,7 +189,8 @@ class StatementTime:
             score = total("after statements", hits.score, leaf(_only(hits, lifted, target - own, 0.0), describe))
         keys = hits.keys[first]
         others = {int(keys[at]): int(keys[chosen]) for at in members if at != chosen}
-        return [Rescore(score), Annotate(_notes(run, keys, statements, newest), others)]
+        outdated = frozenset(int(keys[at]) for at in newest[1:])
+        return [Rescore(score), Annotate(_notes(run, keys, statements, newest), others, outdated)]
 
 
 def _until(statements: Statements, members: list[int], start: float, end: float, lasts: bool) -> list[int]:

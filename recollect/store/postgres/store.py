@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any
 
 from recollect.errors import RecollectError, StoreError, StoreUnavailable
-from recollect.model import Clock, Edge, EntityEdge, JsonObject, Memory, check, from_micros
+from recollect.model import Clock, Edge, EntityEdge, JsonObject, Memory, check, from_micros, micros
 from recollect.store.base import Bound, FileState, Space, StoredChunk, StoreStatus, UseRecord
 from recollect.store.bounds import contains_folder
 from recollect.store.erasing import Erasure, Purge, Receipt
@@ -456,6 +456,10 @@ class PostgresStore:
             )
             inside = f"FROM memories m WHERE true{condition.text}"
             by_status = fetch(f"SELECT m.status, count(*) {inside} GROUP BY 1", *condition.values)
+            ((expired,),) = fetch(
+                f"SELECT count(*) {inside} AND m.status = 'active' AND m.expires <= %s",
+                *(*condition.values, micros(self.clock())),
+            )
             by_collection = fetch(
                 f"SELECT m.collection, count(*) {inside} AND m.status <> 'forgotten' GROUP BY 1", *condition.values
             )
@@ -487,6 +491,7 @@ class PostgresStore:
                 version=version,
                 readonly=self.readonly,
                 memories=dict(by_status),
+                expired=expired,
                 collections=dict(by_collection),
                 edges=edges,
                 entity_edges=len(read_relations(connection, self.bound)),

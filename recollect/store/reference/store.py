@@ -216,6 +216,8 @@ class ReferenceStore:
 
     def status(self) -> StoreStatus:
         state, memories = self._state, self._state.within(self.bound)
+        now = self._shared.clock()
+        expiries = [memory.expires for memory in memories.values() if memory.status == "active" and memory.expires]
         moments = [each.at for each in state.operations.values() if any(overlaps(p, self.bound) for p in each.touched)]
         return StoreStatus(
             path=self.path,
@@ -223,6 +225,7 @@ class ReferenceStore:
             version=str(state.version),
             readonly=self.readonly,
             memories=dict(Counter(memory.status for memory in memories.values())),
+            expired=sum(expires <= now for expires in expiries),
             collections=dict(Counter(m.collection for m in memories.values() if m.status != "forgotten")),
             edges=len(state.edges_within(self.bound)),
             entity_edges=len(state.relations_within(self.bound)),

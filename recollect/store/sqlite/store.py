@@ -422,6 +422,7 @@ class SqliteStore:
             by_collection = (
                 f"SELECT collection, count(*) FROM memories WHERE status <> 'forgotten'{condition} GROUP BY collection"
             )
+            expired = f"SELECT count(*) FROM memories WHERE status = 'active' AND expires <= ?{condition}"
             edges = f"WHERE source IN {inside} AND target IN {inside}" if values else ""
             return StoreStatus(
                 path=self.path,
@@ -429,6 +430,7 @@ class SqliteStore:
                 version=str(read_version(connection)),
                 readonly=self.readonly,
                 memories=dict(fetch(connection, by_status, values)),
+                expired=get(expired, micros(self._file.clock()), *values),
                 collections=dict(fetch(connection, by_collection, values)),
                 edges=get(f"SELECT count(*) FROM edges {edges}", *values, *values if values else ()),
                 entity_edges=len(self.entity_edges()),

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
@@ -24,7 +25,7 @@ import numpy as np
 from recollect.errors import InvalidInput
 from recollect.model import Filter, Near, check
 from recollect.model.filter import check_context_conditions
-from recollect.model.matching import distance, match_context
+from recollect.model.matching import distance, explain_no_distance, match_context
 from recollect.recall.cues import AllCues, VectorsCue, WordsCue
 from recollect.recall.cues.plans import cues_in, run_part
 from recollect.recall.expressions import Expression, leaf, product, ratio
@@ -242,12 +243,17 @@ class SpatialSort:
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         condition = Near(self.field, self.target, math.inf)
-        distances = [distance(context, condition) for context in run.snapshot.contexts(hits.keys)]
+        contexts = run.snapshot.contexts(hits.keys)
+        distances = [distance(context, condition) for context in contexts]
         sort_keys = np.array([math.inf if each is None else each for each in distances])
         notes = {
-            key: [f"no usable coordinates at {self.field}" if each is None else f"{each:.4g} away from the target"]
-            for key, each in zip(hits.keys.tolist(), distances, strict=True)
+            key: [explain_no_distance(context, condition) if each is None else f"{each:.4g} away from the target"]
+            for key, context, each in zip(hits.keys.tolist(), contexts, distances, strict=True)
         }
+        unplaced = Counter(notes[key][0] for key, each in zip(notes, distances, strict=True) if each is None)
+        if unplaced:
+            reasons = "; ".join(f"{reason} ({count:,})" for reason, count in unplaced.items())
+            run.log("without a distance", reasons)
         order = np.argsort(sort_keys, kind="stable")  # ties keep their order
         return [Reorder(order, f"nearest to {list(self.target)} at {self.field}"), Annotate(notes)]
 

@@ -641,6 +641,21 @@ def test_the_nearest_come_first_and_those_without_usable_coordinates_last(places
 
 
 @pytest.mark.contract("R13")
+def test_coordinates_of_another_dimension_than_the_target_are_told(mind: Mind) -> None:
+    mind.remember_many([Memory("the cup", id=f"m{n}", context={"at": [n, 0.5]}) for n in range(3)])
+    sort = {"field": "at", "target": [1.3, 0.7, 0.42]}
+    found = ask(mind, "cup", spatial_sort=sort)
+    hint = "the coordinates at at are 2-D, and the target is 3-D"
+    assert [result.notes for result in found] == [(hint,)] * 3
+    assert found.trace.get_detail("stage", "spatial sort", "without a distance") == f"{hint} (3)"
+    nothing = ask(mind, "cup", spatial_sort={**sort, "max_distance": 9})
+    assert not nothing
+    assert hint in nothing.why_not("m0").reason
+    flat = ask(mind, "cup", spatial_sort={**sort, "target": [1.3, 0.7]})
+    assert flat.trace.get_detail("stage", "spatial sort", "without a distance") == ""
+
+
+@pytest.mark.contract("R13")
 def test_a_cutoff_leaves_out_what_is_farther_or_has_no_coordinates(places: Mind) -> None:
     assert ids(ask(places, "cup", 8, spatial_sort={**TARGET, "max_distance": 0.1})) == ["nearest", "near"]
     assert ids(ask(places, "cup", 8, spatial_sort={**TARGET, "max_distance": 0})) == ["nearest"]
