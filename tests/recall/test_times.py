@@ -399,3 +399,30 @@ def test_the_name_of_a_holiday_is_looked_up_where_nothing_is_of_that_day(tmp_pat
     with open_mind(tmp_path / "holiday.db", BAG, clock=Clock(datetime(2026, 11, 18, 12, tzinfo=UTC))) as mind:
         cookies = mind.remember("Omi's recipe for Christmas cookies is in the blue tin.", created="2026-05-03").id
         assert ids(mind.recall("what about Christmas?")) == [cookies]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I've got to pick up the kids on Friday.",
+        "We've got guests on Friday.",
+        "I have a haircut on Friday.",
+        "Anna wants to visit on Friday.",
+        "Don't forget the recital on Friday.",
+        "Nicht vergessen: Freitag Müll rausstellen.",
+        "周五记得交房租。",
+    ],
+)
+def test_what_is_to_be_done_on_a_weekday_is_of_the_next_one(text: str) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 18, 12, tzinfo=UTC)) as mind:
+        mind.remember(text)
+        assert mind.recall("what's on this Friday?")
+        assert not mind.recall("what happened last Friday?")
+
+
+@pytest.mark.parametrize("text", ["The meeting on Friday went well.", "I had a haircut on Friday."])
+def test_a_verb_after_a_weekday_tells_of_the_last_one(text: str) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 18, 12, tzinfo=UTC)) as mind:
+        mind.remember(text)
+        assert mind.recall("what happened last Friday?")
+        assert not mind.recall("what's on this Friday?")

@@ -172,6 +172,10 @@ FUTURE = (
     rf"{TO_PARTICIPLE}|"
     r"(?:\b(?:is|are|am)|'(?:m|re|s))\s+(?:\w+ly\s+|not\s+|being\s+)?(?:set|put|cut|held|sent|paid|sold|made|done|taken|"
     r"given|shown|built|torn|driven|written|drawn)\b|"
+    # “I've got to pick her up”, “we've got guests”, “I have a haircut”
+    r"(?:\bha(?:s|ve)|'(?:ve|s))\s+got\b\s+(?!\w+ed\b)\w+|\bgotta\b|"
+    r"\bha(?:s|ve)\s+(?:an?|the|my|our|his|her|their|no)\b|"
+    r"\bwants?\s+to\b|\b(?:don't|do\s+not)\s+forget\b|"
     # “Moving on the 22nd”
     r"(?:^\s*|[,:]\s+(?:and\s+|but\s+)?)(?!during|\w*thing\b|evening|morning|according|including)\w{2,}ing\b|"
     r"(?:\b(?:am|is|are)|\b\w+'(?:m|re|s))\s+(?:\w+ing\b(?:\s+\w+ed\b)?|\w+ed\b)|'ll\b|\b(?:it|that|she|he|there|what|who)'s\b|"

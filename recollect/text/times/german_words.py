@@ -122,6 +122,7 @@ ARRANGED = (
     r"\b(?:gebucht|reserviert|angemeldet|vereinbart|ausgemacht|eingetragen|karten?|tickets?|reservierung|buchung)\b"
 )
 FUTURE = (
+    r"\bnicht\s+vergessen\b|"
     r"\b(?:werde|wirst|wird|werden|kommt|kommen|komme|ist|sind|bin|muss|müssen|soll|sollen|sollte|will|wollen|möchte|"
     r"fährt|fahre|fahren|fliegt|fliege|fliegen|beginnt|startet|endet|steht|termin|plane|planen|besucht|besuche|reise|"
     r"reist|reisen|öffnet|schließt|findet|gibt|hat|zieht|erinnere|kommende[nrsm]?|gehe|geht|treffe|treffen|bringt|lasse|lässt|lassen)\b"

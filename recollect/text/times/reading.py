@@ -334,6 +334,8 @@ def _direction(each: Found, grammar: Grammar, scene: Scene) -> int:
             return _towards(each.time, sign, scene)
         if search(grammar.past, after):
             return 1 if search(grammar.to_be_done, clause) else -1
+    if grammar.past_after and search(rf"^\W*(?:{grammar.past})", after):  # “the meeting on Friday went well”
+        return -1
     words_of_past = grammar.past_after or grammar.past
     kinds = ((grammar.future, 1), (grammar.past, -1), (grammar.agreed, AGREED), (grammar.arranged, ARRANGED))
     if found := [each for pattern, sign in kinds for each in _signs(pattern, before, sign)]:
