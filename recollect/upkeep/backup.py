@@ -368,7 +368,7 @@ def _bring_to_moment(
 ) -> tuple[int, tuple[str, ...], int]:
     """Erase again what was erased since, and undo what came after the moment.
 
-    What was remembered after it is erased before it is undone, as its words would stay; what undoing brings back, after.
+    What was remembered later is erased before it is undone, or its words would stay; what undoing brings back, after.
     """
     with closing(SqliteStore(str(new), lambda: now)) as store:
         known = store.receipts()  # what is in the file in spite of them was written after them
