@@ -330,6 +330,21 @@ def _only_written(run: Run, told: Sequence[Sequence[Interval]]) -> Flags:
     return ~np.array(tells, dtype=np.bool_) & any(tells)
 
 
+def _of_other_times(run: Run, rows: Rows) -> Flags:
+    """What tells of times, and of none that the query names (“last week I sold the bicycle”), unless it asks for what
+    was said."""
+    if asks_what_was_said(run.query.text):
+        return np.zeros(len(rows), dtype=np.bool_)
+    intervals = as_intervals(run.query.times)
+    return np.array(
+        [
+            bool(spans) and not any(a < end and start < b for a, b in spans for start, end in intervals)
+            for spans in run.snapshot.told_times(rows)
+        ],
+        dtype=np.bool_,
+    )
+
+
 def _announced(run: Run, created: Floats) -> Flags:
     """What was created before the time that the query names, if that time is over and no plan is asked for."""
     if asks_about_plan(run.query.text):
@@ -343,8 +358,9 @@ def _announced(run: Run, created: Floats) -> Flags:
 class ChronologicalOrder:
     """For a query that names a time and nothing else: statements in the order of time, then the rest likewise.
 
-    The rest are texts of fewer than ``min_words`` content words; what was said before that time, if it is over; and an
-    assistant's words, unless the query is about them.
+    The rest are texts of fewer than ``min_words`` content words; what was said before that time, if it is over; what
+    was said then of other times, unless the query asks for what was said; and an assistant's words, unless the query is
+    about them.
     """
 
     min_words: int = 3
@@ -357,7 +373,7 @@ class ChronologicalOrder:
         about_assistant = asks_about_assistant(run.query.text)
         answers = [role == "assistant" and not about_assistant for role in run.snapshot.strings("role", hits.keys)]
         created = run.snapshot.numbers("created", hits.keys)
-        rest = np.array(short) | np.array(answers) | _announced(run, created)
+        rest = np.array(short) | np.array(answers) | _announced(run, created) | _of_other_times(run, hits.keys)
         positions = np.nan_to_num(run.snapshot.numbers("position", hits.keys), nan=0.0)
         order = ordered(run.snapshot, hits.keys, hits.page, rest.astype(np.int64), created, positions)
         return [Reorder(order, "in the order of time, statements before small talk")]

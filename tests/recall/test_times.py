@@ -426,3 +426,16 @@ def test_a_verb_after_a_weekday_tells_of_the_last_one(text: str) -> None:
         mind.remember(text)
         assert mind.recall("what happened last Friday?")
         assert not mind.recall("what's on this Friday?")
+
+
+def test_what_was_written_that_day_about_others_comes_after_what_happened_on_it() -> None:
+    texts = (
+        "Last week I sold the old bicycle.",
+        "I have to get the car repaired on Friday.",
+        "I met Ines at the museum.",
+    )
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 18, 12, tzinfo=UTC)) as mind:
+        for hour, text in enumerate(texts, 8):
+            mind.remember(text, created=datetime(2026, 11, 18, hour, tzinfo=UTC))
+        assert mind.recall("what happened today?")[0].text == texts[2]
+        assert mind.recall("what did I tell you today?")[0].text == texts[0]
