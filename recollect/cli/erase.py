@@ -111,7 +111,18 @@ def _confirm(plan: Erasure) -> None:
 
 def _counts(erasure: Erasure) -> str:
     counts = {KINDS.get(kind, kind): count for kind, count in erasure.removed.items() if count}
-    return ", ".join(f"{count:,} {kind}" for kind, count in counts.items()) or "nothing"
+    return ", ".join(pluralize(count, _singular(kind), kind) for kind, count in counts.items()) or "nothing"
+
+
+def _singular(kind: str) -> str:
+    """
+    >>> _singular("memories"), _singular("token sketches"), _singular("history")
+    ('memory', 'token sketch', 'history')
+    """
+    for many, one in (("ies", "y"), ("ches", "ch"), ("s", "")):
+        if kind.endswith(many):
+            return kind.removesuffix(many) + one
+    return kind
 
 
 def _print_erasure(options: GlobalOptions, erasure: Erasure) -> None:
