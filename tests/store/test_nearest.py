@@ -155,3 +155,14 @@ def test_asking_an_approximate_search_for_more_never_changes_the_first_results()
             first = ranked[:n]
         missed += len(set(best(vectors, everything, query, FIRST)) - set(first))
     assert missed  # or this test would prove nothing
+
+
+@pytest.mark.parametrize("dim", [4, 8, 16])
+def test_vectors_of_few_dimensions_are_compared_exactly(dim: int) -> None:
+    chance = np.random.default_rng(dim)
+    vectors = unit(chance.standard_normal((2 * FEW, dim)))
+    everything = np.ones(len(vectors), np.bool_)
+    blocks = blocks_of(vectors, everything, FEW)
+    for query in unit(chance.standard_normal((5, dim))):
+        found = places(nearest(blocks, query, 10, approximate=True), blocks)
+        assert set(best(vectors, everything, query, 10)) <= set(found.tolist())

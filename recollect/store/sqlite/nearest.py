@@ -40,7 +40,7 @@ from recollect.store.sqlite.segment_files import ArraySource
 Slots = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 FEW = 5_000  # vectors: so many are compared exactly in the time that the sign bits of a large file take
-MIN_DIMENSIONS = 24  # of a query that is searched for by signs; those of texts have 65 to 142 of 384
+MIN_DIMENSIONS = 12  # of a query that is searched for by signs; those of texts have 65 to 142 of 384
 FIRST = 64  # results for which an approximate search is made at least; the next levels have 4 times as many
 REACH = 3.2, 3.7, 4.0  # standard deviations, of steps 1 to 3
 STEP = 0.72  # of weights, × the average size of the query's numbers: of 4 weights most are then used by normal ones
