@@ -91,7 +91,7 @@ def test_a_log_that_others_read_all_the_time_begins_anew(path: Path, monkeypatch
     enough.set()
     for reader in readers:
         reader.join()
-    assert largest < 16_000_000, "of about 40 MB that were written"
+    assert largest < 30_000_000, "of about 40 MB that were written; 5 to 16 MB where it begins anew"
     assert len(mind.list()) == 201
     mind.close()
 
