@@ -33,7 +33,7 @@ MAX_JOINED = 3  # Chinese words that are listed as one
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class GlossedWord:
     """A word of a text, where it is, and what the model reads in its place; empty where it reads nothing."""
 
     text: str
@@ -48,7 +48,7 @@ class Word:
 class Gloss:
     """A text in English words."""
 
-    def __init__(self, words: list[Word]) -> None:
+    def __init__(self, words: list[GlossedWord]) -> None:
         self.words = words
         self.english = " ".join(word.english for word in self.words)
         self._starts: list[int] = []
@@ -113,13 +113,13 @@ def _model_words() -> frozenset[str]:
     return frozenset(VOCABULARY.read_text("utf-8").splitlines())
 
 
-def _german(text: str) -> Iterator[Word]:
+def _german(text: str) -> Iterator[GlossedWord]:
     for found in GERMAN_PART.finditer(text):
         english = _german_word(found["word"].lower()) if found["word"] else None
         yield _word(found[0], found.start(), english)
 
 
-def _chinese(text: str) -> Iterator[Word]:
+def _chinese(text: str) -> Iterator[GlossedWord]:
     for found in CHINESE_PART.finditer(text):
         if found["word"]:
             at = found.start()
@@ -152,10 +152,10 @@ def _longest_parts(word: str) -> Iterator[str]:
         word = word[end:]
 
 
-def _word(text: str, start: int, english: str | None) -> Word:
+def _word(text: str, start: int, english: str | None) -> GlossedWord:
     if english is None:
-        return Word(text, start, text)
-    return Word(text, start, "" if english == LEFT_OUT else english)
+        return GlossedWord(text, start, text)
+    return GlossedWord(text, start, "" if english == LEFT_OUT else english)
 
 
 @lru_cache(maxsize=16_384)
