@@ -48,13 +48,19 @@ def test_a_share_is_between_nothing_and_everything(text: str) -> None:
         "next month",
         "three nights",
         "in 2023",
+        "Standup now starts at 10.",
+        "open from 9 to 5",
+        "lunch is at noon",
+        "um 10 Uhr",
     ],
 )
 def test_a_text_with_a_time_says_when(text: str) -> None:
     assert mentions_time(text)
 
 
-@pytest.mark.parametrize("text", ["", "I left", "the sun", "room 12023", "a weekly", "lastly", "1850"])
+@pytest.mark.parametrize(
+    "text", ["", "I left", "the sun", "room 12023", "a weekly", "lastly", "1850", "at 10 newtons", "by 5%"]
+)
 def test_a_text_without_a_time_does_not(text: str) -> None:
     assert not mentions_time(text)
 
