@@ -85,6 +85,8 @@ def sync(
             for space, report in reports.items():
                 if space not in missing or report.has_changes:
                     _print_report(space, report)
+                if report.added and layout is None:
+                    _print_notes_outside(space)
     if missing:
         roots = ", ".join(str(space.folder.root) for space in missing)
         raise NotFound(f"The folder {roots} does not exist; what was read from it before is kept.")
@@ -363,6 +365,17 @@ def _print_report(space: Workspace, report: SyncReport) -> None:
             print_line(("  ", ""), (title, "yellow"), f"  {path}: {why}")
         if len(listed) > MAX_SHOWN:
             print_line((f"  … and {len(listed) - MAX_SHOWN:,} more; --json lists all", "dim"))
+
+
+def _print_notes_outside(space: Workspace) -> None:
+    """Say which notes are not indexed because the folder was taken for the workspace of an agent."""
+    if notes := space.folder.notes_outside_workspace():
+        few = ", ".join(notes[:3]) + (", …" if len(notes) > 3 else "")
+        print_line(
+            ("  not indexed", "yellow"),
+            f"  {pluralize(len(notes), 'note', 'notes')} outside of MEMORY.md and memory/ ({few}). "
+            "Index all Markdown files with --layout vault.",
+        )
 
 
 def _watch(space: Workspace, options: GlobalOptions) -> FolderWatch:

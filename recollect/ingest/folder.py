@@ -103,6 +103,13 @@ class Folder:
     def scanner(self) -> Scanner:
         return Scanner(str(self.root), self.settings.indexed_paths(self.root), self.settings.ignore)
 
+    def notes_outside_workspace(self) -> list[str]:
+        """The Markdown files of the folder that the layout ``workspace`` leaves out."""
+        if self.settings.layout != "workspace":
+            return []
+        every = Scanner(str(self.root), [IndexedPath(str(self.root))], self.settings.ignore).scan().files
+        return sorted(every.keys() - self.scanner().scan().files.keys())
+
     def sync(
         self,
         store: Store,

@@ -231,6 +231,16 @@ def test_an_option_that_is_given_again_changes_what_it_is_about_and_nothing_else
     assert paths(recollect) == {"s.jsonl"}
 
 
+def test_a_first_sync_of_a_workspace_names_the_notes_that_it_leaves_out(recollect: Command, tmp_path: Path) -> None:
+    agent = tmp_path / "agent"
+    write(agent, **{"MEMORY.md": "The spare key is with Ida.", "plan.md": "Buy a boat."})
+    printed = recollect("sync", str(agent)).out
+    assert "1 note outside of MEMORY.md and memory/ (plan.md)" in printed
+    assert "not indexed" not in recollect("sync", str(agent)).out
+    recollect("sync", str(agent), "--layout", "vault")
+    assert [each["path"] for each in recollect("search", "boat", "--json").json["results"]] == ["plan.md"]
+
+
 def test_where_transcripts_are_does_not_bring_notes_back_that_the_configuration_leaves_out(
     recollect: Command, vault: Path, places: Path
 ) -> None:
