@@ -89,7 +89,8 @@ class StatementTime:
         self, run: Run, keys: Rows, scores: Floats, statements: Statements, time: QuestionTime
     ) -> list[int]:
         """The best statement, those that state the same thing, and corrections of any of them."""
-        able = np.array([_form_of_answer(run)(text) for text in statements.texts], dtype=np.bool_)
+        can_answer = _form_of_answer(run)
+        able = np.array([can_answer(text) for text in statements.texts], dtype=np.bool_)
         leading = np.where(able, scores, 0.0) if time and able.any() else scores
         leaders = statements.best(leading, self.leading, self.leaders)
         if not leaders:
