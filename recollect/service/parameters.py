@@ -278,9 +278,8 @@ FILTER = Parameter(
 
 def _check_turn(value: object, name: str) -> dict[str, str]:
     if not isinstance(value, Mapping) or not any(set(each["required"]) <= set(value) for each in TURN["anyOf"]):
-        raise InvalidInput(
-            f'{name} must be a message such as {{"role": "user", "content": "Who is Kim?"}}, not {check.short_repr(value)}.'
-        )
+        example = '{"role": "user", "content": "Who is Kim?"}'
+        raise InvalidInput(f"{name} must be a message such as {example}, not {check.short_repr(value)}.")
     return {
         "role": check.string(value.get("role") or "", f"{name}.role"),
         "text": check.string(message_text(value), f"the text of {name}"),
