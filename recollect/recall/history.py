@@ -14,6 +14,8 @@ from recollect.model.limits import check_limit
 
 MAX_TURNS = 6  # the last turns that are read
 MAX_CHARACTERS = 2000  # of a turn
+TEXT_KEYS = ("text", "content", "parts")  # of a message: ours, that of most chat APIs, that of Gemini
+WORDLESS_KEYS = ("tool_calls", "function_call", "type")  # a message with one of them may have no text
 
 History = Iterable[Mapping[str, Any] | tuple[str, str] | list[str] | str | Memory]
 
@@ -67,11 +69,14 @@ def _turn(item: object) -> HistoryTurn:
 
 
 def message_text(item: Mapping[str, Any]) -> Any:
-    """The text of a chat message; of several parts the texts, and nothing for a message without any, a tool call."""
-    if "text" not in item and "content" not in item:
+    """The text of a chat message: its text, content or parts; of several parts the texts, one below the other.
+
+    Nothing for a message without words, such as the call of a tool.
+    """
+    if not any(key in item for key in (*TEXT_KEYS, *WORDLESS_KEYS)):
         raise InvalidInput(f"A turn of the history needs a text (or content): {check.short_repr(dict(item))}.")
-    content = item["text"] if "text" in item else item["content"]
+    content = next((item[key] for key in TEXT_KEYS if item.get(key) is not None), None)
     if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
         return "\n".join(part for part in parts if isinstance(part, str))
     return "" if content is None else content

@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 from recollect.errors import InvalidInput
 from recollect.model import FIELDS, LIMITS, Filter, JsonObject, as_filter, check
 from recollect.model.fields import Check, Field
+from recollect.recall.history import TEXT_KEYS, WORDLESS_KEYS, message_text
 
 REQUIRED = object()  # the default of a parameter that has none
 MAX_QUERY = LIMITS["query_bytes"].default  # characters of a query
@@ -37,6 +38,7 @@ class Parameter:
     check: Check
     name: str = ""
     default: Any = REQUIRED
+    short_schema: JsonObject | None = None  # as agents see it, whose context is small
 
     @property
     def required(self) -> bool:
@@ -51,9 +53,8 @@ class Parameter:
 
     @property
     def tool_schema(self) -> JsonObject:
-        """As agents see it: a filter is any object, as its help says enough."""
-        schema = self.json_schema
-        return {"type": ["object", "null"], "description": self.help} if "Filter" in str(schema) else schema
+        """As agents see it."""
+        return replace(self, schema=self.short_schema or self.schema).json_schema
 
 
 def text(help: str, *, most: int = MAX_QUERY, least: int = 0) -> Parameter:
@@ -271,35 +272,44 @@ FILTER = Parameter(
     "session, speaker, kind, topic, source, tags, since, until and others; not and or contain filters.",
     {"$ref": "#/$defs/Filter"},
     _check_filter,
+    short_schema={"type": "object"},
 )
 
 
 def _check_turn(value: object, name: str) -> dict[str, str]:
-    from recollect.recall.history import message_text
-
-    if not isinstance(value, Mapping) or not {"text", "content"} & set(value) or set(value) - set(TURN["properties"]):
-        raise InvalidInput(
-            f"{name} must be an object with text (or content) and, optionally, role, not {check.short_repr(value)}."
-        )
-    spoken = "text" if "text" in value else "content"
+    if not isinstance(value, Mapping) or not any(set(each["required"]) <= set(value) for each in TURN["anyOf"]):
+        example = '{"role": "user", "content": "Who is Kim?"}'
+        raise InvalidInput(f"{name} must be a message such as {example}, not {check.short_repr(value)}.")
     return {
-        "role": check.string(value.get("role", ""), f"{name}.role"),
-        "text": check.string(message_text(value), f"{name}.{spoken}"),
+        "role": check.string(value.get("role") or "", f"{name}.role"),
+        "text": check.string(message_text(value), f"the text of {name}"),
     }
 
 
-TURN: JsonObject = {
+TURN: JsonObject = {  # a message of any chat API: what else it has is passed over
     "type": "object",
-    "properties": {"role": {"type": "string"}, "text": {"type": "string"}, "content": {"type": "string"}},
-    "anyOf": [{"required": ["text"]}, {"required": ["content"]}],
-    "additionalProperties": False,
+    "properties": {
+        "role": {"type": ["string", "null"]},
+        "text": {"type": ["string", "array", "null"]},
+        "content": {"type": ["string", "array", "null"]},
+        "parts": {"type": ["string", "array", "null"]},
+    },
+    "anyOf": [{"required": [each]} for each in (*TEXT_KEYS, *WORDLESS_KEYS)],
 }
-HISTORY = objects(
-    "The turns of the conversation before the query, oldest first: a follow-up takes its subject from there.",
-    TURN,
-    _check_turn,
-    least=0,
-    most=1_000,
+SHORT_TURN: JsonObject = {
+    "type": "object",
+    "properties": {"role": {"type": "string"}, "content": {"type": "string"}},
+    "required": ["content"],
+}
+HISTORY = replace(
+    objects(
+        "The messages of the conversation before the query, oldest first: a follow-up takes its subject from there.",
+        TURN,
+        _check_turn,
+        least=0,
+        most=1_000,
+    ),
+    short_schema={"type": "array", "items": SHORT_TURN, "maxItems": 1_000},
 )
 
 
@@ -344,6 +354,7 @@ def read_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
                 name=argument.name.rstrip("_"),
                 default=default,
                 schema=nullable(parameter.schema) if optional else parameter.schema,
+                short_schema=nullable(parameter.short_schema or {}) if optional else parameter.short_schema,
                 check=check.optional(parameter.check) if optional else parameter.check,
             )
         )

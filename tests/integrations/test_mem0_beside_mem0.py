@@ -169,7 +169,7 @@ def test_the_same_calls_have_the_same_answers(both: tuple[Any, Any]) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_the_methods_have_the_arguments_of_mem0(method: str) -> None:
     def arguments(owner: type) -> list[tuple[str, Any]]:
-        found = inspect.signature(getattr(owner, method)).parameters.values()
+        _, *found = inspect.signature(getattr(owner, method)).parameters.values()  # without self
         return [(each.name, each.kind) for each in found if each.kind is not each.VAR_KEYWORD]
 
     assert arguments(adapter.Memory) == arguments(mem0.Memory)

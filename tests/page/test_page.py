@@ -254,6 +254,17 @@ def test_the_graph_is_drawn_and_listed(page: Page) -> None:
     assert "supports" in page.page.inner_text("details ul")
 
 
+def test_the_graph_begins_with_words_of_a_memory_where_no_name_is_written_so(page: Page) -> None:
+    first, second = page.id_of("I live at 4 Mill Lane."), page.id_of("The rent is 800 euros.")
+    page.server.mind.link(first, second, "supports")
+    page.open("#/graph")
+    page.page.fill("#start", "mill lane")
+    page.page.keyboard.press("Enter")
+    page.page.click("#answer button.card >> nth=0")
+    page.page.wait_for_selector(".graph-canvas .node")
+    assert page.page.input_value("#start") == ""
+
+
 def test_everything_is_reached_by_keyboard_alone(page: Page) -> None:
     keyboard = page.page.keyboard
     page.page.wait_for_selector(".result")

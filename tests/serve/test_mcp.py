@@ -71,13 +71,13 @@ def test_an_agent_remembers_recalls_with_reasons_corrects_and_forgets(mind: Mind
         ).structured_content
         found = await client.call_tool("recall", {"query": "where does Ida live?"})
         (result,) = found.structured_content["results"]
-        assert (result["id"], result["source"]) == (old["id"], "chat")
+        assert (result["memory"]["id"], result["memory"]["source"]) == (old["id"], "chat")
         assert "'ida' and 'live' match" in result["why"]
         assert found.structured_content["confidence"] > 0.5
         assert "Ida lives at 4 Mill Lane." in text_of(found)
         await client.call_tool("supersede", {"old": old["id"], "new": "Ida lives at 12 Harbour Road."})
         found = await client.call_tool("recall", {"query": "where does Ida live now?"})
-        first = found.structured_content["results"][0]
+        first = found.structured_content["results"][0]["memory"]
         assert first["text"] == "Ida lives at 12 Harbour Road."
         await client.call_tool("update", {"id": first["id"], "text": "Ida lives at 14 Harbour Road."})
         assert mind.show(first["id"]).text == "Ida lives at 14 Harbour Road."
@@ -100,9 +100,64 @@ def test_a_follow_up_takes_its_subject_from_the_history(mind: Mind) -> None:
             {"role": "assistant", "text": "At Lindqvist."},
         ]
         found = await client.call_tool("recall", {"query": "And how much was it?", "history": history, "k": 3})
-        return [each["text"] for each in found.structured_content["results"]]
+        return [each["memory"]["text"] for each in found.structured_content["results"]]
 
     assert "It was 740 euros with the paddle." in talk(mind, conversation)
+
+
+def test_the_results_of_recall_have_the_same_places_in_every_set_of_tools_and_interface(mind: Mind) -> None:
+    mind.remember("The dock is behind the sofa.", tags=["home"], source="chat")
+    question = {"query": "where is the dock?"}
+
+    async def ask(client: Client) -> Any:
+        return (await client.call_tool("recall", question)).structured_content
+
+    def first(found: Any) -> Any:
+        (result,) = found["results"]
+        return {name: result["memory"][name] for name in ("id", "text", "created", "tags", "source")}, result["why"]
+
+    small, every, own = talk(mind, ask), talk(mind, ask, ("all",)), mind.tools().call("recall", question)
+    assert first(small) == first(every) == first(own)
+    assert set(small) <= set(every)
+    assert set(small["results"][0]) <= set(every["results"][0])
+    assert set(small["results"][0]["memory"]) <= set(every["results"][0]["memory"])
+
+
+def test_the_history_may_be_messages_of_any_chat_api_as_they_are(mind: Mind) -> None:
+    mind.remember("I bought the red kayak at Lindqvist.", session="a", position=1)
+    mind.remember("It was 740 euros with the paddle.", session="a", position=2)
+    for number in range(12):
+        mind.remember(f"Lunch number {number} cost {number} euros.", session=f"b{number}")
+    asked, answered = "Where did I buy the kayak?", "At Lindqvist."
+    call = {"id": "1", "type": "function", "function": {"name": "recall", "arguments": "{}"}}
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    openai = [
+        {"role": "user", "name": "ida", "content": [{"type": "text", "text": asked}, image]},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "Lindqvist"},
+        {"role": "assistant", "content": answered, "refusal": None, "annotations": []},
+    ]
+    responses = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": asked}]},
+        {"type": "function_call", "call_id": "1", "name": "recall", "arguments": "{}"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": answered}]},
+    ]
+    anthropic = [
+        {"role": "user", "content": asked},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "recall", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "Lindqvist"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": answered}]},
+    ]
+    gemini = [{"role": "user", "parts": [{"text": asked}]}, {"role": "model", "parts": [{"text": answered}]}]
+
+    async def conversation(client: Client) -> None:
+        for history in (openai, responses, anthropic, gemini):
+            found = await client.call_tool("recall", {"query": "And how much was it?", "history": history, "k": 3})
+            assert "It was 740 euros with the paddle." in text_of(found), history
+        wrong = await client.call_tool("recall", {"query": "And how much was it?", "history": [{"role": "user"}]})
+        assert 'history[0] must be a message such as {"role": "user", "content":' in text_of(wrong)
+
+    talk(mind, conversation)
 
 
 def test_a_budget_in_which_nothing_fits_is_said_and_the_history_may_be_chat_messages(mind: Mind) -> None:
@@ -460,7 +515,7 @@ def test_the_program_serves_a_client_over_standard_input_and_output(tmp_path: Pa
         async with Client(over_stdio(tmp_path), mode=mode) as client:
             made = await client.call_tool("remember", {"text": "The blue cup is on the top shelf."})
             found = await client.call_tool("recall", {"query": "blue cup"})
-            assert found.structured_content["results"][0]["id"] == made.structured_content["id"]
+            assert found.structured_content["results"][0]["memory"]["id"] == made.structured_content["id"]
             assert "Call recall before" in (client.instructions or "")
 
     anyio.run(main)
@@ -481,7 +536,7 @@ def test_two_clients_use_one_memory_at_once(tmp_path: Path) -> None:
                 tasks.start_soon(write, one, "Anna")
                 tasks.start_soon(write, other, "Bruno")
             found = await one.call_tool("recall", {"query": "Bruno wrote line 9", "k": 1})
-            return [each["text"] for each in found.structured_content["results"]]
+            return [each["memory"]["text"] for each in found.structured_content["results"]]
 
     assert anyio.run(main) == ["Bruno wrote line 9."]
     with Mind(tmp_path / "memory.db", embedder=None) as mind:

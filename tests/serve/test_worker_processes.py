@@ -173,7 +173,7 @@ def test_mcp_tools_are_answered_by_workers(server: RunningServer) -> None:
             found = await client.call_tool("recall", {"query": "spare key"})
             wrong = await client.call_tool("recall", {"query": ""})
             assert found.structured_content is not None
-            return found.structured_content["results"][0]["text"], bool(wrong.is_error)
+            return found.structured_content["results"][0]["memory"]["text"], bool(wrong.is_error)
 
     assert anyio.run(session) == ("The spare key is under the third flower pot.", True)
 

@@ -10,7 +10,7 @@ let last = "";
 
 export function open(main) {
   last = "";
-  const input = h("input", { id: "start", placeholder: "a name, or the id of a memory", "aria-label": "Name or id" });
+  const input = h("input", { id: "start", class: "long", placeholder: "a name, or words of a memory", "aria-label": "Name, or words of a memory" });
   const form = h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); start(input.value.trim()); } }, input, h("button", null, "Show"));
   replace(main, h("div", { class: "wide" }, h("h1", null, "Graph"), form, h("p"), h("div", { id: "answer" })));
 }
@@ -27,10 +27,12 @@ export async function update(main, values) {
   const key = JSON.stringify([values.id, values.name]);
   if (key === last) return;
   last = key;
-  byId("start").value = values.name || values.id || "";
+  byId("start").value = values.name || "";
   if (!values.id && !values.name) return suggest();
   const graph = await api.graph({ id: values.id, name: values.name, depth: 2, limit: MOST });
   if (key !== last) return;
+  const others = graph.nodes.length < 2 && values.name ? (await api.recall({ query: values.name, k: 8, track: false })).results : [];
+  if (others.length) return replace(byId("answer"), h("p", { class: "dim" }, "No name is linked that is written so. Memories about it:"), others.map(({ memory }) => beginning(memory)));
   if (graph.nodes.length < 2) return replace(byId("answer"), h("p", { class: "empty" }, "Nothing is linked to it. Link memories with ", h("code", null, "recollect link"), ", and names with ", h("code", null, "recollect relate"), "."));
   const center = values.id || graph.nodes[0].id;
   const about = graph.nodes.find((node) => node.id === center);
@@ -41,9 +43,10 @@ async function suggest() {
   const { edges } = await api.edges();
   const ids = [...new Set(edges.flatMap((edge) => [edge.source, edge.target]))].slice(0, 12);
   const memories = await Promise.all(ids.map((id) => api.show(id).then(({ value }) => value).catch(() => null)));
-  replace(byId("answer"), ids.length ? [h("p", { class: "dim" }, "Begin with a linked memory, or type a name:"), memories.filter(Boolean).map((memory) => h("button", { type: "button", class: "card", onclick: () => go("graph", { id: memory.id }) }, shorten(memory.text, 140)))] : h("p", { class: "empty" }, "No memories are linked yet. Type a name to see its relations."));
+  replace(byId("answer"), ids.length ? [h("p", { class: "dim" }, "Begin with a linked memory, or type a name:"), memories.filter(Boolean).map(beginning)] : h("p", { class: "empty" }, "No memories are linked yet. Type a name to see its relations."));
 }
 
+const beginning = (memory) => h("button", { type: "button", class: "card", onclick: () => go("graph", { id: memory.id }) }, shorten(memory.text, 140));
 const title = (node) => (node.type === "name" ? node.id.replace(/^name:/, "") : node.memory.text);
 
 /** Springs along the edges, repulsion between all; the same graph is always drawn alike. */

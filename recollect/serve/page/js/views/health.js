@@ -13,9 +13,9 @@ export async function update() {
   const listed = (counts) => Object.entries(counts).map(([name, number]) => `${count(number)} ${name}`).join(", ") || "none";
   const rows = {
     Memories: listed(status.memories), Collections: listed(status.collections), Links: `${count(status.edges)} between memories, ${count(status.relations)} between names`, Words: count(status.words),
-    Embedder: status.embedder || "none: words only", "Without a vector": status.without_vector ? `${count(status.without_vector)} (made with the next writes, or by recollect reembed)` : "none",
+    Embedder: status.embedder || "none: words only", ...(status.embedder ? { "Without a vector": status.without_vector ? `${count(status.without_vector)} (made with the next writes, or by recollect reembed)` : "none" } : {}),
     ...(status.bytes === null ? {} : { File: bytes(status.bytes), Index: indexState(status.index), "Last backup": status.last_backup ? moment(status.last_backup) : ["never: ", h("code", null, "recollect backup FOLDER")] }),
-    "Last change": status.last_change ? moment(status.last_change) : "never", Access: `${status.scope}${Object.keys(status.bound).length ? `, only ${Object.entries(status.bound).map(([name, value]) => `${name} ${value}`).join(", ")}` : ""}${status.readonly ? ", read only" : ""}`, Version: status.version, Appearance: themeButton(),
+    "Last change": status.last_change ? moment(status.last_change) : "never", Access: `${status.scope}${Object.keys(status.bound).length ? `, only ${Object.entries(status.bound).map(([name, value]) => `${name} ${value}`).join(", ")}` : ""}${status.readonly ? ", read only" : ""}`, Version: status.version, Colours: themeButton(),
   };
   replace(byId("answer"), status.note && h("p", { class: "notice" }, status.note), h("table", null, Object.entries(rows).map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value)))),
     h("h2", null, "Checks"), status.scope === "admin" && status.bytes !== null ? checks() : h("p", { class: "dim" }, "Run ", h("code", null, "recollect doctor"), " where the memory is stored to check the file, its indexes and its vectors."));

@@ -143,15 +143,17 @@ function nothing(values) {
       h("button", { type: "button", title: "n", onclick: () => change({ open: "-", tab: "whynot" }) }, "Why not a memory that I know of?")));
 }
 
+const DATES = /\d{4}-\d\d-\d\d/g;
+
 function row({ memory, rank, score: value, why, shares, notes, explanation, matched_words: similar = [] }, best) {
   const matching = explanation ? [...terms(explanation)] : [];
   const opening = () => change({ open: memory.id, tab: "" });
   return h("li", { class: `result status-${memory.status}`, role: "option", tabindex: 0, "aria-selected": "false", "data-memory": memory.id, "aria-description": likeness(memory.text, similar), onclick: opening, onkeydown: (event) => { if (event.key === "Enter") opening(); } },
     rank && h("span", { class: "rank num" }, rank),
     h("div", null, h("div", { class: "text", dir: "auto" }, marked(memory.text, matching, similar)),
-      notes.map((note) => h("div", { class: "note" }, note)),
-      h("div", { class: "meta" }, shares && stackedBar(shares, value, best), shares && h("span", { class: "num", title: why }, score(value)), moment(memory.created), (memory.speaker || memory.role === "assistant") && h("span", null, memory.speaker || memory.role), memory.session && h("span", { class: "session", title: `Session ${memory.session}` }, shorten(memory.session, 24)),
-        memory.status !== "active" && h("b", { class: "badge" }, memory.status), (memory.tags || []).slice(0, 8).map((tag) => h("span", { class: "tag" }, `#${tag}`)), memory.source && h("span", null, shorten(memory.source, 40)), memory.path && h("span", { class: "mono" }, memory.path))));
+      notes.map((note) => h("div", { class: "note" }, note.replace(DATES, (date) => date.replaceAll("-", "\u2011")))), // a date stays on one line
+      h("div", { class: "meta" }, shares && stackedBar(shares, value, best), shares && h("span", { class: "num", title: why }, score(value)), memory.status !== "active" && h("b", { class: "badge" }, memory.status), moment(memory.created), (memory.speaker || memory.role === "assistant") && h("span", null, memory.speaker || memory.role), memory.session && h("span", { class: "session", title: `Session ${memory.session}` }, shorten(memory.session, 24)),
+        (memory.tags || []).slice(0, 8).map((tag) => h("span", { class: "tag" }, `#${tag}`)), memory.source && h("span", null, shorten(memory.source, 40)), memory.path && h("span", { class: "mono" }, memory.path))));
 }
 
 /** The words that are dotted, in words. */
