@@ -39,6 +39,7 @@ def worst_texts(size: int, seed: int = 3) -> Iterator[tuple[str, str]]:
     yield "random Chinese", han
     repeated = {
         "one word": "cup ",
+        "one Chinese character": "京",  # jieba takes it for one long word
         "Chinese": "我昨天在北京的商店买了一个蓝色的杯子。",
         "dates": "on 3 March 2024 at 5 pm, the day before yesterday ",
         "punctuation": "(-.,:;!?'\"/[]{}",

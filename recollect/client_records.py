@@ -116,7 +116,7 @@ def read_erasure(shown: JsonObject) -> Erasure:
     receipt = None
     if stored is not None:
         at = check.moment(stored["at"], "at")
-        receipt = Receipt(at, stored["removed"], stored["salt"], tuple(stored["ids"]))
+        receipt = Receipt(at, stored["removed"], stored["salt"], tuple(stored["ids"]), stored["bound"])
     remaining = tuple(Remaining(each["what"], tuple(each["names"]), each["why"]) for each in shown["remaining"])
     return Erasure(
         shown["removed"], shown["code"], receipt, remaining, tuple(shown["pending"]), dry_run=shown["dry_run"]

@@ -57,8 +57,9 @@ def erase(
         run = mind.erase_expired if expired else mind.erase
         chosen = selection.pop("ids", [])
         plan = run(*chosen, **selection, dry_run=True, code=code)
-        if not any(plan.removed.values()):
-            print_result(options.json, plan.as_dict(), _nothing(selection, expired))
+        if not any(plan.removed.values()):  # the history may still have the name
+            done = plan if dry_run else run(*chosen, **selection, code=plan.code)
+            print_result(options.json, done.as_dict(), _nothing(selection, expired))
             return 1
         if dry_run:
             _print_erasure(options, plan)

@@ -15,13 +15,14 @@ from recollect.service.records import COUNT, FLAG, MOMENT, TEXT, array, record, 
 
 RECORD = {"type": "object"}
 COUNTS = {"type": "object", "additionalProperties": COUNT}
+NAMES = {"type": "object", "additionalProperties": TEXT}
 ERASURE = record(
     removed=COUNTS,
     remaining=array(record(what=TEXT, names=array(TEXT), why=TEXT)),
     pending=array(TEXT),
     dry_run=FLAG,
     code=TEXT,
-    receipt=nullable(record(receipt=COUNT, at=MOMENT, removed=COUNTS, salt=TEXT, ids=array(TEXT))),
+    receipt=nullable(record(receipt=COUNT, at=MOMENT, removed=COUNTS, salt=TEXT, ids=array(TEXT), bound=NAMES)),
 )
 Owner = Annotated[str | None, text("Whose memories go, with their relations.", most=1_000)]
 

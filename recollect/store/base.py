@@ -632,6 +632,10 @@ class Store(Protocol):
     def finish_erasures(self) -> tuple[str, ...]:
         """Overwrite what earlier erasures left in freed pages and logs; what is still pending, and why."""
 
+    def owners(self) -> set[tuple[str, ...]]:
+        """To whom something inside the bound belongs or belonged: the collections, users, agents and sessions of
+        memories, their earlier versions, relations, folders, and of changes in the history."""
+
     def receipts(self) -> list[Receipt]:
         """The receipts of erasures inside the bound, oldest first. ``apply_receipts`` (upkeep/erasing.py) applies them
         again to a store that was restored from a backup."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from recollect.model import Memory
 from recollect.store.base import Bound
@@ -24,6 +24,11 @@ def is_inside(owner: Sequence[str | None], bound: Bound) -> bool:
     """Does something that belongs to this collection, user, agent and session (None: any) lie inside a bound?"""
     values = bound.values
     return all(value == values[name] for name, value in zip(NAMES, owner, strict=True) if name in values)
+
+
+def is_named(owner: Sequence[str | None], names: Collection[tuple[str, str]]) -> bool:
+    """Has an owner one of these names: (kind, name)?"""
+    return any(each in names for each in zip(NAMES, owner, strict=True))
 
 
 def is_disjoint(owner: Sequence[str | None], bound: Bound) -> bool:

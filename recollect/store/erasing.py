@@ -1,7 +1,8 @@
 """Erasing for good, shared by all stores: what an erasure removed, its receipt, and the code that confirms it.
 
-A receipt names the erased memories by salted hashes of their ids, never by content or its hash. A file has one salt, so
-that its receipts can be checked together, in one pass over the ids.
+A receipt names the erased memories by salted hashes of their ids, never by content or its hash; one of everything that
+belongs to a user, session, agent or collection has salted hashes of these names, too. A file has one salt, so that its
+receipts can be checked together, in one pass over the ids.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ class Purge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Proof of an erasure: when, what kinds of things and how many, and the hashed ids of the memories."""
+    """Proof of an erasure: when, what kinds of things and how many, and the hashed ids of the memories. ``bound`` has
+    the hashed names of the user, session, agent or collection of whom everything was erased."""
 
     at: datetime
     removed: Mapping[str, int]
     salt: str  # hexadecimal, as are the hashes
     ids: tuple[str, ...]
+    bound: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -43,6 +46,7 @@ class Receipt:
             "removed": dict(self.removed),
             "salt": self.salt,
             "ids": list(self.ids),
+            "bound": dict(self.bound),
         }
 
     def matching(self, ids: Iterable[str]) -> list[str]:
@@ -87,6 +91,10 @@ def hash_id(salt: bytes, id: str) -> str:
     return hmac.digest(salt, id.encode("utf-8", "surrogatepass"), "sha256")[:HASH_BYTES].hex()
 
 
+def hash_names(salt: bytes, names: Mapping[str, str]) -> dict[str, str]:
+    return {kind: hash_id(salt, name) for kind, name in names.items()}
+
+
 def confirmation_code(
     salt: bytes, ids: Sequence[str], relations: Sequence[Sequence[str]], versions: Sequence[object] = ()
 ) -> str:
@@ -112,8 +120,9 @@ def receipt_from_dict(record: Any) -> Receipt:
     try:
         removed = {check.string(name, "removed"): int(count) for name, count in record["removed"].items()}
         ids = tuple(check.string(id, "ids") for id in record["ids"])
+        bound = {str(kind): check.string(hash, "bound") for kind, hash in record.get("bound", {}).items()}
         bytes.fromhex(record["salt"])
-        return Receipt(check.moment(record["at"], "at"), removed, record["salt"], ids)
+        return Receipt(check.moment(record["at"], "at"), removed, record["salt"], ids, bound)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InvalidInput(
             "This is not the receipt of an erasure: it must be the JSON object that 'recollect erase' returned "

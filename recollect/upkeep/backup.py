@@ -373,11 +373,10 @@ def _bring_to_moment(
     with closing(SqliteStore(str(new), lambda: now)) as store:
         known = store.receipts()  # what is in the file in spite of them was written after them
         missing = [each for each in receipts if each not in known]
-        erasures = [apply_receipts(store, missing, now)]
+        erased = apply_receipts(store, missing, now).get("memories", 0)
         undone, not_undone = (0, ()) if moment is None else undo_after(store, moment)
         if moment is not None:
             not_undone = tuple(verb for verb in not_undone if verb != "erase")  # they are to stay
-            erasures.append(apply_receipts(store, missing, now))
-        erased = sum(each.removed.get("memories", 0) for each in erasures if each is not None)
+            erased += apply_receipts(store, missing, now).get("memories", 0)
     finish_copy(str(new))
     return undone, not_undone, erased

@@ -6,6 +6,7 @@ The store removes; see ``Store.erase``. Caches of vectors beside the store are p
 from __future__ import annotations
 
 import glob
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -21,8 +22,9 @@ from recollect.embed.minilm.glossary import clear_caches as clear_glossary_cache
 from recollect.errors import InvalidInput
 from recollect.model import STATUSES, FilterExpression, Memory, micros
 from recollect.store.base import Bound, Store
+from recollect.store.bounds import NAMES
 from recollect.store.disk import COPIES, remove_leftovers
-from recollect.store.erasing import Erasure, Receipt, Remaining, hash_id, receipt_from_dict
+from recollect.store.erasing import Erasure, Receipt, Remaining, hash_id, hash_names, receipt_from_dict
 from recollect.store.reference import ReferenceStore
 from recollect.store.retrying import retried
 from recollect.store.sqlite import SqliteStore
@@ -42,7 +44,7 @@ class Verification:
     """Whether a receipt still holds."""
 
     receipt: Receipt
-    present: tuple[str, ...]  # ids of the receipt that are stored
+    present: tuple[str, ...]  # memories with ids of the receipt, or of whom it erased everything, that are stored
     later: tuple[str, ...]  # those of them that were written after the erasure: other memories with the same ids
     pending: tuple[str, ...]  # what is not overwritten yet, and why
 
@@ -139,11 +141,7 @@ def _copies(store: Store, whole: bool) -> tuple[str, ...]:
         folders, beside = folders and ["folders of the operator"], beside and ["beside the file"]
     named = [f"Backups in {', '.join(folders)}"] if folders else []
     named += [f"The copies {', '.join(beside)}"] if beside else []
-    return tuple(
-        f"{each} still contain it. Delete them; a restore erases memories again, but not the earlier versions of "
-        "memories that belong to somebody else now."
-        for each in named
-    )
+    return tuple(f"{each} still contain it. Delete them; a restore erases it again." for each in named)
 
 
 def find_remaining(store: Store, memories: Sequence[Memory], whole: bool) -> tuple[Remaining, ...]:
@@ -183,6 +181,8 @@ def as_receipt(receipt: Receipt | Mapping[str, Any]) -> Receipt:
 def verify(store: Store, receipt: Receipt, now: datetime, caches: Sequence[SqliteEmbeddingCache] = ()) -> Verification:
     """Look for the ids of a receipt, and finish what is pending."""
     present = receipt.matching(select_ids(store, None, now))
+    for bound in _erased_bounds(store, receipt):
+        present += [id for id in select_ids(store.within(bound), None, now) if id not in present]
     later = [memory.id for memory in store.get(present, missing_ok=True) if _is_later(memory, receipt.at)]
     pending = () if store.readonly else store.finish_erasures()
     return Verification(receipt, tuple(present), tuple(later), (*pending, *(r for c in caches for r in c.clean())))
@@ -193,11 +193,13 @@ def _is_later(memory: Memory, erased_at: datetime) -> bool:
     return memory.updated is not None and memory.updated > erased_at
 
 
-def apply_receipts(store: Store, receipts: Sequence[Receipt], now: datetime) -> Erasure | None:
+def apply_receipts(store: Store, receipts: Sequence[Receipt], now: datetime) -> dict[str, int]:
     """Erase again what was erased before: for a store that was restored from a backup. ``receipts`` are those of the
-    store that it replaces (``Store.receipts``), or ones that the user kept. None if there was nothing to erase.
+    store that it replaces (``Store.receipts``), or ones that the user kept. What was removed, by kind of thing.
 
-    A memory that was written after an erasure and has the same id stays.
+    A memory that was written after an erasure and has the same id stays. Where everything of a user, session, agent or
+    collection was erased, everything of it is erased again: also earlier versions of memories that belong to others
+    now, what was undone since, and relations. If something was written there since, only the memories from before go.
     """
     if store.bound.values:
         raise InvalidInput("Receipts are applied to a whole store, not inside a bound.")
@@ -205,9 +207,31 @@ def apply_receipts(store: Store, receipts: Sequence[Receipt], now: datetime) -> 
     for receipt in receipts:
         hashes = erased_at.setdefault(receipt.salt, {})
         hashes.update({hash: max(receipt.at, hashes.get(hash, receipt.at)) for hash in receipt.ids})
+    removed: Counter[str] = Counter()
+    for receipt in receipts:
+        for bound in _erased_bounds(store, receipt):
+            within = store.within(bound)
+            memories = store.get(select_ids(within, None, now))
+            before = [memory.id for memory in memories if not _is_later(memory, receipt.at)]
+            is_whole = len(before) == len(memories) and not any(
+                edge.created is not None and edge.created > receipt.at for edge in within.entity_edges()
+            )
+            removed.update(within.erase(None if is_whole else before).removed)
     chosen = []
     for memory in store.get(select_ids(store, None, now)) if erased_at else ():
         moments = (hashes.get(hash_id(bytes.fromhex(salt), memory.id)) for salt, hashes in erased_at.items())
         if any(at is not None and not _is_later(memory, at) for at in moments):
             chosen.append(memory.id)
-    return store.erase(chosen) if chosen else None
+    if chosen:
+        removed.update(store.erase(chosen).removed)
+    return dict(removed)
+
+
+def _erased_bounds(store: Store, receipt: Receipt) -> set[Bound]:
+    """Of whom a receipt erased everything, if the store has something of it: the receipt has hashes of the names."""
+    salt, found = bytes.fromhex(receipt.salt), set()
+    for owner in store.owners() if receipt.bound else ():
+        values = {name: value for name, value in zip(NAMES, owner, strict=True) if name in receipt.bound}
+        if hash_names(salt, values) == receipt.bound:
+            found.add(Bound(**values))
+    return found

@@ -65,7 +65,7 @@ def _write(
         items = numbered_records(_records(found))
         done = Importer(Writer(store, embedder), strict=False).run("", lambda: items)
         receipts = salvage_receipts(source)
-        erasure = apply_receipts(store, receipts, clock())
+        erased = apply_receipts(store, receipts, clock()).get("memories", 0)
         for receipt in receipts:
             with store.transaction("salvage") as transaction:
                 transaction.add_receipt(receipt)
@@ -82,7 +82,7 @@ def _write(
         tuple(sorted(unverified)),
         done.links,
         found.damaged_pages,
-        erasure.removed.get("memories", 0) if erasure else 0,
+        erased,
         tuple(problems),
     )
 

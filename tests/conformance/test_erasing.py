@@ -13,6 +13,8 @@ from recollect import InvalidInput, Memory, StoreError
 from recollect.model import EntityEdge
 from recollect.model.memory import make_edge
 from recollect.store.base import Bound, Space, Store, UseRecord
+from recollect.store.reference import ReferenceStore
+from recollect.upkeep.erasing import apply_receipts
 from tests.conformance.kit import NOON, remember, revise, undo
 
 SPACE = Space("toy", 4)
@@ -190,6 +192,54 @@ def test_undo_does_not_reach_what_belongs_to_others_when_an_erasure_removed_the_
     with pytest.raises(StoreError):
         undo(store.within(Bound(user="ben")))
     assert [memory.user for memory in store.get(["a", "b"])] == ["carl", "ben"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_erasing_everything_of_a_name_leaves_no_trace_of_what_was_undone(store: Store, name: str) -> None:
+    remember(store, "The plate is Ben's.", "b", **{name: "ben"})
+    remember(store, "The cup is Anna's.", "a", **{name: "anna"})
+    undo(store)
+    anna = store.within(Bound(**{name: "anna"}))
+    assert [owner for owner in store.owners() if "anna" in owner]
+    erased = anna.erase(None)
+    assert erased.receipt is not None
+    assert erased.receipt.bound.keys() == {name}
+    assert not [owner for owner in store.owners() if "anna" in owner]
+    assert anna.erase(None).receipt is None
+    assert undo(store) is not None  # Ben's change is still in the history
+    assert store.get(["b"], missing_ok=True) == []
+
+
+def test_everything_of_a_name_is_erased_again_from_a_store_as_it_was_before(store: Store) -> None:
+    """The earlier versions of what belongs to others now, what was undone since, and relations."""
+    remember(store, "The cup is Anna's.", "a", user="anna")
+    revise(store, "a", user="ben", text="The cup is Ben's.")
+    remember(store, "The bowl is Anna's.", "c", user="anna")
+    with store.transaction("relate") as transaction:
+        transaction.relate(EntityEdge("anna", "likes", "tea", user="anna"))
+        transaction.relate(EntityEdge("ben", "likes", "milk", user="ben"))
+    other = ReferenceStore(lambda: NOON + timedelta(days=1))  # where she has one memory, and it is another one
+    remember(other, "The plate is Anna's.", "b", user="anna")
+    receipt = other.within(Bound(user="anna")).erase(None).receipt
+    assert receipt is not None
+    removed = apply_receipts(store, [receipt], NOON)
+    assert (removed["memories"], removed["versions"], removed["relations"]) == (1, 1, 1)
+    assert [(memory.text, memory.user) for memory in store.get(["a", "c"], missing_ok=True)] == [
+        ("The cup is Ben's.", "ben")
+    ]
+    assert store.history("a") == []
+    assert {owner[1] for owner in store.owners()} == {"ben"}
+    assert apply_receipts(store, [receipt], NOON) == {}
+
+
+def test_what_was_written_after_an_erasure_stays_when_it_is_applied_again(store: Store) -> None:
+    remember(store, "The cup is Anna's.", "a", user="anna")
+    receipt = store.within(Bound(user="anna")).erase(None).receipt
+    assert receipt is not None
+    remember(store, "Anna was here before.", "b", user="anna", updated=receipt.at)
+    remember(store, "Anna is back.", "c", user="anna", updated=receipt.at + timedelta(seconds=1))
+    assert apply_receipts(store, [receipt], NOON)["memories"] == 1
+    assert [memory.id for memory in store.get(["b", "c"], missing_ok=True)] == ["c"]
 
 
 def test_a_relation_that_was_undone_goes_with_the_last_memory_of_its_user(store: Store) -> None:

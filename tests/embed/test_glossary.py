@@ -12,6 +12,7 @@ import pytest
 from recollect import Mind
 from recollect.embed import embed_texts, embed_with_sketches
 from recollect.embed.local import LocalEmbedder, LocalEmbedderV2
+from recollect.embed.minilm import glossary
 from recollect.embed.minilm.glossary import FOLDER, LANGUAGES, gloss
 
 FILES = [FOLDER / f"{language}.txt" for language in LANGUAGES]
@@ -121,3 +122,20 @@ def test_a_file_without_the_glossary_keeps_its_vectors(tmp_path: Path) -> None:
 def test_a_long_text_is_read_to_the_limit() -> None:
     vectors = embed_texts(LocalEmbedder(), ["Der Hund schläft. " * 5_000, "我的狗在花园里。" * 5_000])
     assert np.isfinite(vectors).all()
+
+
+def test_a_run_of_one_character_is_looked_up_in_short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """jieba takes it for one word of the whole length."""
+    lookups: list[object] = []
+
+    class Counting(dict[str, str]):
+        def __contains__(self, word: object) -> bool:
+            lookups.append(word)
+            return super().__contains__(word)
+
+    table = Counting(glossary._table("zh"))
+    monkeypatch.setattr(glossary, "_table", lambda language: table)
+    found = gloss("京" * 4000)
+    assert found is not None
+    assert {word.text for word in found.words} == {"京"}
+    assert len(lookups) < 4000 * max(map(len, table))

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import httpx2
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 
 from recollect.serve import access, api, events
 from recollect.serve.mcp import http as mcp_http
@@ -60,6 +67,85 @@ def test_events_end_when_their_token_is_revoked(server: RunningServer) -> None:
                 server.tokens.revoke(record.id)
             names += [line] if line.startswith("event: ") else []
     assert names == ["event: ready", "event: end"]
+
+
+class SlowEmbedder:
+    """Embeds at once, except for a query, which waits until it is released."""
+
+    name, dim = "slow", 4
+
+    def __init__(self) -> None:
+        self.asked, self.released = threading.Event(), threading.Event()
+
+    def embed(self, texts: Sequence[str], query: bool = False) -> list[list[float]]:
+        if query:
+            self.asked.set()
+            self.released.wait(30)
+        return [[1.0, 0.0, 0.0, 0.0] for _ in texts]
+
+
+def begin(client: httpx2.Client) -> dict[str, str]:
+    """The headers of a new MCP session that is ready for calls."""
+    opened = open_session(client)
+    headers = {**MCP, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-06-18"}
+    client.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers)
+    return headers
+
+
+def test_an_mcp_call_is_not_answered_when_its_token_is_revoked_meanwhile(tmp_path: Path) -> None:
+    embedder = SlowEmbedder()
+    parameters = {"name": "recall", "arguments": {"query": "door code"}}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": parameters}
+    with start(tmp_path, embedder) as server:
+        server.mind.remember("The door code is 4711.")
+        token, record = server.tokens.create("short", "read")
+        with server.client_with(token) as client, server.client_with(token) as other, ThreadPoolExecutor() as threads:
+            headers = begin(client)
+            answer = threads.submit(client.post, "/mcp", json=call, headers=headers)
+            assert embedder.asked.wait(20), answer.result(1).text
+            server.tokens.revoke(record.id)
+            response = answer.result(20)  # although the work goes on
+            embedder.released.set()
+            assert "4711" not in response.text
+            assert "result" not in response.text
+            assert other.post("/mcp", json={**call, "id": 3}, headers=headers).status_code == 401
+        assert server.backend.mcp is not None
+        assert not any(manager._server_instances for manager in server.backend.mcp.managers.values())
+
+
+def test_a_client_of_mcp_gets_an_error_when_its_token_is_revoked_during_a_call(tmp_path: Path) -> None:
+    embedder = SlowEmbedder()
+    with start(tmp_path, embedder) as server:
+        server.mind.remember("The door code is 4711.")
+        token, record = server.tokens.create("short", "read")
+
+        async def main() -> None:
+            http = httpx2.AsyncClient(headers={"authorization": f"Bearer {token}"}, trust_env=False, timeout=30)
+            async with Client(streamable_http_client(f"{server.url}/mcp", http_client=http)) as client:
+
+                async def revoke() -> None:
+                    assert await anyio.to_thread.run_sync(embedder.asked.wait, 20)
+                    server.tokens.revoke(record.id)
+
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(revoke)
+                    with anyio.fail_after(20), pytest.raises(MCPError):
+                        await client.call_tool("recall", {"query": "door code"})
+                embedder.released.set()
+                with anyio.fail_after(20), pytest.raises(MCPError):
+                    await client.call_tool("recall", {"query": "door code"})
+
+        anyio.run(main)
+
+
+def test_the_stream_of_an_mcp_session_ends_when_its_token_is_revoked(server: RunningServer) -> None:
+    token, record = server.tokens.create("short", "read")
+    with server.client_with(token) as client:
+        headers = begin(client)
+        with client.stream("GET", "/mcp", headers=headers, timeout=20) as response:
+            assert response.status_code == 200
+            server.tokens.revoke(record.id)
+            assert "data" not in "".join(response.iter_lines())  # it ends, or this would time out
 
 
 def test_a_token_has_a_limited_number_of_event_streams(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,6 +206,38 @@ def test_nothing_is_left_of_what_was_erased_after_the_moment_that_is_restored(
     assert b"quentin" not in left
 
 
+@pytest.mark.parametrize("backed_up", ["before the move", "after the move"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_nothing_comes_back_of_a_former_owner_whose_data_was_erased(
+    mind: Mind, folder: Path, tmp_path: Path, clock: Clock, backed_up: str, whole: bool
+) -> None:
+    """A memory belonged to Quentin, and belongs to Anna now; another one was undone."""
+    clock.advance(hours=1)
+    mind.remember("Quentin's blood group is Xyzzy.", id="moved", user="quentin")
+    clock.advance(hours=1)
+    moment = clock()
+    if backed_up == "before the move":
+        mind.remember("Quentin fears the frumious bandersnatch.", user="quentin")
+        mind.backup(folder)
+        mind.undo()
+    clock.advance(hours=1)
+    mind.edit("moved", user="anna", text="The cup is here.")
+    clock.advance(hours=1)
+    if backed_up == "after the move":
+        mind.backup(folder)
+    clock.advance(hours=1)
+    mind.erase(user="quentin")
+    to = tmp_path / "restored.db"
+    done = restore(folder, to, at=None if whole else moment)
+    assert done.warnings == ()
+    left = b"".join(each.read_bytes() for each in tmp_path.glob("restored.db*")).lower()
+    assert [word for word in (b"xyzzy", b"frumious", b"bandersnatch", b"quentin") if word in left] == []
+    with Mind(to, embedder=WOVEN, clock=clock) as restored:
+        moved = [memory.user for memory in restored.list() if memory.id == "moved"]
+        assert moved == (["anna"] if backed_up == "after the move" else [])
+        assert len(restored.list()) == 100 + len(moved)
+
+
 def test_a_later_backup_tells_an_earlier_one_what_was_erased(mind: Mind, folder: Path, clock: Clock) -> None:
     secret = mind.remember("the password is xyzzyplugh")
     first = mind.backup(folder)

@@ -146,10 +146,18 @@ def _listed_chinese(text: str) -> Iterator[str]:
 
 
 def _longest_parts(word: str) -> Iterator[str]:
-    while word:
-        end = next((end for end in range(len(word), 1, -1) if word[:end] in _table("zh")), 1)
-        yield word[:end]
-        word = word[end:]
+    table, at = _table("zh"), 0
+    while at < len(word):
+        sizes = range(min(len(word) - at, _longest_chinese()), 1, -1)
+        size = next((size for size in sizes if word[at : at + size] in table), 1)
+        yield word[at : at + size]
+        at += size
+
+
+@lru_cache(maxsize=1)
+def _longest_chinese() -> int:
+    """Characters of the longest word that is listed: what is taken for one word may be as long as the text."""
+    return max(map(len, _table("zh")))
 
 
 def _word(text: str, start: int, english: str | None) -> GlossedWord:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -19,7 +21,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from recollect.errors import LimitExceeded, NotFound
+from recollect.errors import AccessDenied, LimitExceeded, NotFound
 from recollect.serve.mcp.server import RequestContext, make_server
 from recollect.serve.tokens import Access
 from recollect.serve.work import Answer
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 SETS = {"/mcp": "basic", "/mcp/robot": "robot", "/mcp/notes": "notes", "/mcp/all": "all"}  # by path: the tools
 MAX_SESSIONS_EACH = 50  # of one token
+POLL_SECONDS = 0.5  # between two looks whether the token of a request is still valid
 IDLE_SECONDS = 1_800.0  # after which a session that is not used ends
 
 
@@ -56,7 +59,7 @@ class McpEndpoint:
             state = request.scope["state"]
             return await backend.answer(state["request_id"], state["access"], operation, arguments)
 
-        self.access_of, self.sessions = access_of, McpSessions()
+        self.access_of, self.is_valid, self.sessions = access_of, backend.control.is_valid, McpSessions()
         self.managers = {
             path: StreamableHTTPSessionManager(
                 app=make_server(service_of, (tools,), answer),
@@ -85,7 +88,48 @@ class McpEndpoint:
         # The manager answers 404 when another token uses the session.
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=access.id, scopes=[access.scope]))
         with self.sessions.request(scope, access.id) as watch:
-            await manager.handle_request(scope, receive, watch(send))
+            await self._answer_while_valid(manager, access, scope, receive, watch(send))
+
+    async def _answer_while_valid(
+        self, manager: StreamableHTTPSessionManager, access: Access, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Answer a request, or let a stream go on, until the token is revoked; then its session ends, too."""
+        started = False
+
+        async def send_if_valid(message: Message) -> None:
+            nonlocal started
+            while not self.is_valid(access):  # the loop below ends this
+                await asyncio.sleep(POLL_SECONDS)
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        answering = asyncio.ensure_future(manager.handle_request(scope, receive, send_if_valid))
+        try:
+            while not answering.done() and self.is_valid(access):
+                await asyncio.wait([answering], timeout=POLL_SECONDS)
+        finally:
+            answering.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await answering
+        if answering.cancelled():
+            await _end_session(manager, scope)
+            problem = AccessDenied("The token was revoked or has expired during the call.")
+            if not started:
+                raise problem
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _end_session(manager: StreamableHTTPSessionManager, scope: Scope) -> None:
+    """End the session of a request as its client would, with DELETE: its other streams and calls end."""
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        pass
+
+    if MCP_SESSION_ID_HEADER in Headers(scope=scope):
+        await manager.handle_request({**scope, "method": "DELETE"}, receive, send)
 
 
 @dataclass

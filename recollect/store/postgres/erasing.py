@@ -13,8 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.model import from_micros, micros
 from recollect.store.base import Bound
-from recollect.store.bounds import NAMES, contains_folder, is_disjoint, is_inside
-from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id, receipt_from_dict
+from recollect.store.bounds import NAMES, contains_folder, is_disjoint, is_inside, is_named
+from recollect.store.erasing import (
+    Erasure,
+    Purge,
+    Receipt,
+    check_code,
+    confirmation_code,
+    hash_id,
+    hash_names,
+    receipt_from_dict,
+)
 from recollect.store.postgres.connections import Sql
 from recollect.store.postgres.statements import bound_condition, without_policies
 from recollect.store.text_fields import join_title
@@ -66,10 +75,11 @@ def erase(
     removed["edges"] = _count_edges(transaction, rows)
     removed["relations"] = len(relations)
     moved = dict(_earlier_versions(transaction, rows)) if ids is None else {}
-    if not rows and not relations and not moved:
+    changed = _owners_of_changes(transaction.connection, transaction.bound) if ids is None else set()
+    if not rows and not relations and not moved and not changed:
         return Erasure({**removed, "words": 0}, own_code, dry_run=dry_run)
     owners = _owners(transaction, rows) | {(collection, user, "", "") for collection, user, *_ in relations}
-    owners |= {*moved.values()}
+    owners |= {*moved.values()} | changed  # of what was undone, too
     vanished = _vanished(transaction, owners, rows, relations, ids is None)
     if ids is not None and vanished:
         earlier = _earlier_versions(transaction, rows)
@@ -84,9 +94,11 @@ def erase(
     if ids is None:
         _delete_folders(transaction)
     removed["words"] = _delete_unused_words(transaction, sorted({owner[0] for owner in owners}))
-    _remove_names(transaction, vanished)
+    _remove_names(transaction, vanished, ids is None)
     transaction.forget_owners()  # they may be names that nothing else has
-    receipt = Receipt(transaction.now, removed, salt.hex(), tuple(sorted(hash_id(salt, id) for id in names)))
+    hashes = tuple(sorted(hash_id(salt, id) for id in names))
+    erased_bound = hash_names(salt, transaction.bound.values) if ids is None else {}
+    receipt = Receipt(transaction.now, removed, salt.hex(), hashes, erased_bound)
     hashed = sorted({tuple(hash_id(salt, value) for value in owner) for owner in owners})
     version = transaction.version(None)
     sql = "UPDATE collections SET last_erasure = %s WHERE tenant = 0"  # the others may lose their names
@@ -248,6 +260,29 @@ def _owners(transaction: PostgresTransaction, rows: Sequence[int]) -> set[tuple[
     return found
 
 
+def _owners_of_changes(connection: Any, bound: Bound) -> set[tuple[str, ...]]:
+    """To whom belonged what the history says was changed inside a bound."""
+    found = connection.execute("SELECT DISTINCT owners FROM changes WHERE owners <> '[]'").fetchall()
+    owners = {tuple(owner) for (listed,) in found for owner in json.loads(listed)}
+    return {owner for owner in owners if None not in owner and is_inside(owner, bound)}
+
+
+def read_owners(connection: Any, bound: Bound) -> set[tuple[str, ...]]:
+    """To whom something inside a bound belongs or belonged."""
+    named = "JOIN collections c USING (tenant) WHERE c.name IS NOT NULL"
+    sql = (
+        'SELECT collection, "user", agent, session FROM memories '
+        f"UNION SELECT c.name, \"user\", '', '' FROM entity_edges {named} "
+        f"UNION SELECT c.name, '', '', '' FROM folders {named} UNION SELECT c.name, '', '', '' FROM files {named}"
+    )
+    found = {tuple(owner) for owner in connection.execute(sql).fetchall()}
+    for what, record in connection.execute("SELECT what, record FROM former WHERE what IN ('memory', 'entity_edge')"):
+        values = json.loads(record)
+        is_memory = what == "memory"
+        found.add(tuple(values.get(name) or "" for name in NAMES) if is_memory else (*values[4:6], "", ""))
+    return {owner for owner in found if is_inside(owner, bound)} | _owners_of_changes(connection, bound)
+
+
 def _earlier_versions(
     transaction: PostgresTransaction, rows: Sequence[int]
 ) -> Iterator[tuple[tuple[int, int, int], tuple[str, ...]]]:
@@ -332,9 +367,23 @@ def _is_present(transaction: PostgresTransaction, name: str, value: str, rows: S
     return transaction.value(sql, (value, list(rows))) is not None
 
 
-def _remove_names(transaction: PostgresTransaction, vanished: Iterable[tuple[str, str]]) -> None:
-    """Remove the names that nothing has any more from the history."""
+def _remove_names(transaction: PostgresTransaction, vanished: Collection[tuple[str, str]], whole: bool) -> None:
+    """Remove the names that nothing has any more from the history, and the owners of a bound that is erased whole."""
     with without_policies(transaction.connection, transaction.bound):
+        for tenant, version, listed in transaction.fetch(
+            "SELECT tenant, version, owners FROM changes WHERE owners <> '[]'"
+        ):
+            owners = json.loads(listed)
+            left = [
+                owner
+                for owner in owners
+                if not (whole and is_inside(owner, transaction.bound)) and not is_named(owner, vanished)
+            ]
+            if len(left) < len(owners):
+                transaction.connection.execute(
+                    "UPDATE changes SET owners = %s WHERE tenant = %s AND version = %s",
+                    (json.dumps(left, ensure_ascii=False), tenant, version),
+                )
         for name, value in sorted(vanished):
             _remove_name(transaction, name, value)
 
@@ -344,14 +393,6 @@ def _remove_name(transaction: PostgresTransaction, name: str, value: str) -> Non
     if name in ("collection", "user"):
         _delete_former_relations(
             transaction, lambda owner, key: owner[at] == value and is_inside(owner, transaction.bound)
-        )
-    quoted = json.dumps(value, ensure_ascii=False)
-    sql = "SELECT tenant, version, owners FROM changes WHERE strpos(owners, %s) > 0"
-    for tenant, version, owners in transaction.fetch(sql, (quoted,)):
-        left = [owner for owner in json.loads(owners) if owner[at] != value]
-        connection.execute(
-            "UPDATE changes SET owners = %s WHERE tenant = %s AND version = %s",
-            (json.dumps(left, ensure_ascii=False), tenant, version),
         )
     # The bound of a decay: it must not become a decay of everything.
     for tenant, version, note in transaction.fetch(

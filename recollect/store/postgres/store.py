@@ -20,7 +20,15 @@ from recollect.store.bounds import contains_folder
 from recollect.store.erasing import Erasure, Purge, Receipt
 from recollect.store.postgres.caches import Derived
 from recollect.store.postgres.connections import Database, Settings, SnapshotConnection, Sql, parse_url
-from recollect.store.postgres.erasing import VACUUMED, clear_statistics, erase, may_vacuum, read_pending, read_receipts
+from recollect.store.postgres.erasing import (
+    VACUUMED,
+    clear_statistics,
+    erase,
+    may_vacuum,
+    read_owners,
+    read_pending,
+    read_receipts,
+)
 from recollect.store.postgres.files import read_chunk_ids, read_chunks, read_embedded, read_files, read_folders
 from recollect.store.postgres.listening import Listener, channel
 from recollect.store.postgres.migrations import migrate
@@ -406,6 +414,10 @@ class PostgresStore:
             sql = "UPDATE erasures SET pending = false WHERE tenant = 0 AND version = ANY(%s)"
             connection.execute(sql, (removable,))  # others may have been committed during the VACUUM
         return (HELD,) if held else ()
+
+    def owners(self) -> set[tuple[str, ...]]:
+        with self.reading() as connection:
+            return read_owners(connection, self.bound)
 
     def receipts(self) -> list[Receipt]:
         with self.reading() as connection:

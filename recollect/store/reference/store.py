@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from recollect.errors import InvalidInput, StoreError
 from recollect.model import Clock, Edge, EntityEdge, JsonObject, Memory, Use, check
 from recollect.store.base import Bound, FileState, Space, StoredChunk, StoreStatus, UseRecord
-from recollect.store.bounds import contains_folder
-from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id
+from recollect.store.bounds import NAMES, contains_folder
+from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id, hash_names
 from recollect.store.reference.snapshot import ReferenceSnapshot
 from recollect.store.reference.state import Change, Key, State, created_of, ends_of, is_inside, overlaps, place_of
 from recollect.store.reference.transaction import ReferenceTransaction
@@ -193,6 +193,16 @@ class ReferenceStore:
     def finish_erasures(self) -> tuple[str, ...]:
         return ()
 
+    def owners(self) -> set[tuple[str, ...]]:
+        state = self._state
+        memories = [*state.memories.values(), *(each.before for each in state.changes if each.key[0] == "memory")]
+        keys = [*state.relations, *(each.key for each in state.changes if each.key[0] == "relation")]
+        folders = [*state.folders, *(collection for collection, _ in state.files.values())]
+        places = {place_of(memory) for memory in memories if memory is not None}
+        places |= {Bound(key[1], key[2], "", "") for key in keys} | {Bound(name, "", "", "") for name in folders}
+        places |= _places_of_changes(state, self.bound)
+        return {tuple(place.values[name] for name in NAMES) for place in places if is_inside(place, self.bound)}
+
     def receipts(self) -> list[Receipt]:
         return [
             receipt
@@ -292,17 +302,19 @@ def _erase(
         if bound.contains_relation(edge) and (ids is None or edge.source in names)
     ]
     changes = [each.key for each in state.changes]
-    changed = [(memory.updated, changes.count(("memory", row))) for row, memory in chosen.items()]
-    own_code = confirmation_code(state.salt, names, [key[1:] for key in relations], changed)
+    last_changes = [(memory.updated, changes.count(("memory", row))) for row, memory in chosen.items()]
+    own_code = confirmation_code(state.salt, names, [key[1:] for key in relations], last_changes)
     check_code(code, own_code)
     removed = {**_count(state, bound, chosen), "relations": len(relations)}
     others = [each for each in state.changes if _is_other_version(each, bound, chosen)]
     moved = others if ids is None else []
-    if not chosen and not relations and not moved:
+    changed = _places_of_changes(state, bound) if ids is None else set()  # of what was undone, too
+    if not chosen and not relations and not moved and not changed:
         return Erasure({**removed, "words": 0}, own_code, dry_run=dry_run)
     earlier = [change.before for change in state.changes if _is_version_of(change.key, chosen) and change.before]
     versions = [*chosen.values(), *earlier, *(each.before for each in moved)]
     places = {place_of(memory) for memory in versions} | {Bound(key[1], key[2], "", "") for key in relations}
+    places |= changed
     vanished = _vanished(state, bound, places, chosen, relations, ids is None)
     moved = moved or [each for each in others if vanished & place_of(each.before).values.items()]
     _mark_operations(state, moved)
@@ -317,10 +329,11 @@ def _erase(
     state.changes = [each for each in state.changes if each.key not in relations]
     if ids is None:
         _delete_whole(state, bound)
-    _remove_names(state, bound, vanished)
+    _remove_names(state, bound, vanished, ids is None)
     removed["words"] = 0  # there is no vocabulary beside the texts
     hashes = tuple(sorted(hash_id(state.salt, id) for id in names))
-    receipt = Receipt(transaction.now, removed, state.salt.hex(), hashes)
+    erased_bound = hash_names(state.salt, bound.values) if ids is None else {}
+    receipt = Receipt(transaction.now, removed, state.salt.hex(), hashes, erased_bound)
     state.receipts.append((receipt, frozenset(places), state.version))
     return Erasure(removed, own_code, None if dry_run else receipt, dry_run=dry_run)
 
@@ -382,8 +395,13 @@ def _vanished(
     return {(name, value) for place in places for name, value in place.values.items() if value} - kept
 
 
-def _remove_names(state: State, bound: Bound, vanished: set[tuple[str, str]]) -> None:
-    """Remove the names that nothing has any more from the history."""
+def _places_of_changes(state: State, bound: Bound) -> set[Bound]:
+    places = {place for operation in state.operations.values() for place in operation.touched}
+    return {place for place in places if is_inside(place, bound)}
+
+
+def _remove_names(state: State, bound: Bound, vanished: set[tuple[str, str]], whole: bool) -> None:
+    """Remove the names that nothing has any more from the history, and the owners of a bound that is erased whole."""
     state.changes = [
         each
         for each in state.changes
@@ -392,7 +410,11 @@ def _remove_names(state: State, bound: Bound, vanished: set[tuple[str, str]]) ->
         or not vanished & {("collection", each.key[1]), ("user", each.key[2])}
     ]
     for number, operation in state.operations.items():
-        touched = {place: at for place, at in operation.touched.items() if not vanished & place.values.items()}
+        touched = {
+            place: at
+            for place, at in operation.touched.items()
+            if not vanished & place.values.items() and not (whole and is_inside(place, bound))
+        }
         state.operations[number] = replace(operation, touched=touched)
     state.decays = [decay for decay in state.decays if not vanished & decay[2].values.items()]
 

@@ -14,8 +14,17 @@ import numpy as np
 
 from recollect.model.validation import from_micros, micros
 from recollect.store.base import Bound
-from recollect.store.bounds import NAMES, contains_folder, is_disjoint, is_inside
-from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id, receipt_from_dict
+from recollect.store.bounds import NAMES, contains_folder, is_disjoint, is_inside, is_named
+from recollect.store.erasing import (
+    Erasure,
+    Purge,
+    Receipt,
+    check_code,
+    confirmation_code,
+    hash_id,
+    hash_names,
+    receipt_from_dict,
+)
 from recollect.store.sqlite.checkpoints import empty_log, paused
 from recollect.store.sqlite.connections import fetch, fetch_value
 from recollect.store.sqlite.index_folder import IndexFolder
@@ -70,10 +79,11 @@ def erase(
     removed = {kind: _count(connection, bound, sql, chosen) for kind, sql in COUNTED.items()}
     removed["relations"] = len(relations)
     moved = dict(_earlier_versions(connection, bound, rows)) if ids is None else {}
-    if not rows and not relations and not moved:
+    changed = _owners_of_changes(connection, bound) if ids is None else set()  # of what was undone, too
+    if not rows and not relations and not moved and not changed:
         return Erasure({**removed, "words": 0}, own_code, dry_run=dry_run)
     owners = _owners(connection, rows) | {(collection, user, "", "") for collection, user, *_ in relations}
-    owners |= {*moved.values()}
+    owners |= {*moved.values()} | changed
     vanished = _vanished(connection, bound, owners, chosen, relations, ids is None)
     if ids is not None and vanished:
         earlier = _earlier_versions(connection, bound, rows)
@@ -88,9 +98,11 @@ def erase(
     if ids is None:
         _delete_folders(connection, bound)
     removed["words"] = _delete_unused_words(connection)
-    _remove_names(connection, bound, vanished)
+    _remove_names(connection, bound, vanished, ids is None)
     transaction.forget_owners()  # they may be names that nothing else has
-    receipt = Receipt(transaction.now, removed, salt.hex(), tuple(sorted(hash_id(salt, id) for id in names)))
+    hashes = tuple(sorted(hash_id(salt, id) for id in names))
+    erased_bound = hash_names(salt, bound.values) if ids is None else {}
+    receipt = Receipt(transaction.now, removed, salt.hex(), hashes, erased_bound)
     hashed = sorted({tuple(hash_id(salt, value) for value in owner) for owner in owners})
     connection.execute(
         "INSERT INTO erasures VALUES (?, ?, ?, ?, ?)",
@@ -180,6 +192,24 @@ def _owners(connection: apsw.Connection, rows: Sequence[int]) -> set[tuple[str, 
     return found | {tuple(each) for each in fetch(connection, sql, chosen)}
 
 
+def _owners_of_changes(connection: apsw.Connection, bound: Bound) -> set[tuple[str, ...]]:
+    """To whom belonged what the history says was changed inside a bound; older files do not say it of every change."""
+    found = connection.execute("SELECT DISTINCT bounds FROM changes WHERE bounds <> '[]'")
+    owners = {tuple(owner) for (bounds,) in found for owner in json.loads(bounds)}
+    return {owner for owner in owners if None not in owner and is_inside(owner, bound)}
+
+
+def read_owners(connection: apsw.Connection, bound: Bound) -> set[tuple[str, ...]]:
+    """To whom something inside a bound belongs or belonged."""
+    relations = "SELECT collection, user, '', '' FROM entity_edges"
+    former = f"SELECT {', '.join(RELATION_NAMES.values())}, '', '' FROM former WHERE what = 'entity_edge'"
+    folders = "SELECT collection, '', '', '' FROM folders UNION SELECT collection, '', '', '' FROM files"
+    versions = f"SELECT {', '.join(STORED_NAMES.values())} FROM former WHERE what = 'memory'"
+    sql = f"SELECT {', '.join(NAMES)} FROM memories UNION {versions} UNION {relations} UNION {former} UNION {folders}"
+    found = {tuple(owner) for owner in fetch(connection, sql)}
+    return {owner for owner in found if is_inside(owner, bound)} | _owners_of_changes(connection, bound)
+
+
 def _earlier_versions(
     connection: apsw.Connection, bound: Bound, rows: Sequence[int]
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -261,20 +291,22 @@ def _vanished(
     return named - present
 
 
-def _remove_names(connection: apsw.Connection, bound: Bound, vanished: Iterable[tuple[str, str]]) -> None:
-    """Remove the names that nothing has any more from the history."""
+def _remove_names(
+    connection: apsw.Connection, bound: Bound, vanished: Collection[tuple[str, str]], whole: bool
+) -> None:
+    """Remove the names that nothing has any more from the history, and the owners of a bound that is erased whole."""
+    for version, bounds in fetch(connection, "SELECT version, bounds FROM changes WHERE bounds <> '[]'"):
+        owners = json.loads(bounds)
+        left = [owner for owner in owners if not (whole and is_inside(owner, bound)) and not is_named(owner, vanished)]
+        if len(left) < len(owners):
+            text = json.dumps(left, ensure_ascii=False)
+            connection.execute("UPDATE changes SET bounds = ? WHERE version = ?", (text, version))
     for name, value in sorted(vanished):
         if name in RELATION_NAMES:
             condition, values = _former_relation_condition(bound)
             sql = f"DELETE FROM former WHERE what = 'entity_edge' AND {condition} AND {RELATION_NAMES[name]} = ?"
             connection.execute(sql, (*values, value))
-        at, quoted = NAMES.index(name), json.dumps(value, ensure_ascii=False)
-        for version, bounds in fetch(
-            connection, "SELECT version, bounds FROM changes WHERE instr(bounds, ?)", (quoted,)
-        ):
-            left = [owner for owner in json.loads(bounds) if owner[at] != value]
-            text = json.dumps(left, ensure_ascii=False)
-            connection.execute("UPDATE changes SET bounds = ? WHERE version = ?", (text, version))
+        quoted = json.dumps(value, ensure_ascii=False)
         # The bound of a decay: it must not become a decay of everything.
         sql = "SELECT version, note FROM changes WHERE verb = 'decay' AND (instr(note, ?1) OR instr(note, ?2))"
         for version, note in fetch(connection, sql, (quoted, json.dumps(value))):

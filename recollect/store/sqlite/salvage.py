@@ -206,4 +206,4 @@ def _parse(text: object) -> Receipt | None:
         receipt = receipt_from_dict(json.loads(str(text)))
     except (ValueError, InvalidInput):
         return None
-    return Receipt(receipt.at, {}, receipt.salt, receipt.ids)
+    return Receipt(receipt.at, {}, receipt.salt, receipt.ids, receipt.bound)

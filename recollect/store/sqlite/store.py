@@ -29,7 +29,7 @@ from recollect.store.erasing import Erasure, Purge, Receipt
 from recollect.store.rows import ENCODED, SELECT_USE, as_values, from_row
 from recollect.store.sqlite.backups import read_backup_folders, read_last_backup, record_backup
 from recollect.store.sqlite.connections import Connections, fetch, fork_gate, translate_errors
-from recollect.store.sqlite.erasing import erase, last_erasure, read_receipts
+from recollect.store.sqlite.erasing import erase, last_erasure, read_owners, read_receipts
 from recollect.store.sqlite.erasing import finish as finish_erasures
 from recollect.store.sqlite.files import read_chunk_ids, read_chunks, read_embedded, read_files, read_folders
 from recollect.store.sqlite.index import IndexLimits, IndexUpdater
@@ -350,6 +350,10 @@ class SqliteStore:
                 return finish_erasures(connection, self.path)
             finally:
                 wait_for_lock(connection)
+
+    def owners(self) -> set[tuple[str, ...]]:
+        with translate_errors(self.path):
+            return read_owners(self._file.connections.get(), self.bound)
 
     def receipts(self) -> list[Receipt]:
         with translate_errors(self.path):
