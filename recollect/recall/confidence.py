@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.recall.answer_evidence import WordMatch, missing_value
-from recollect.recall.bm25 import Bm25Query, TermScores, score
+from recollect.recall.bm25 import Bm25Query, TermScores, statistics
 from recollect.recall.cues.tokens import TokensCue
 from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.run import Run, Skip
@@ -200,12 +200,12 @@ class QueryWords:
     def of(cls, run: Run, rows: Rows) -> QueryWords:
         if not run.query.terms:
             return cls((), (), {}, [])
-        matches = score(run.snapshot, run.scope, Bm25Query(run.query.terms, ALL_FIELDS), rows).terms
+        matches = statistics(run.snapshot, run.scope, Bm25Query(run.query.terms, ALL_FIELDS)).terms
+        having = run.snapshot.term_frequencies(run.query.terms, ALL_FIELDS, rows) > 0
         by_hit: dict[str, NDArray[np.bool_]] = {}
         occurs = set[str]()
-        for match in matches:
+        for match, has in zip(matches, having, strict=True):
             word = match.term.part_of or match.term.word
-            has = match.saturation > 0
             by_hit[word] = by_hit[word] | has if word in by_hit else has
             if match.occurs:
                 occurs.add(word)

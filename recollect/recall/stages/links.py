@@ -60,9 +60,11 @@ class SpreadingActivation:
         self, run: Run, keys: Rows, score: Expression, frontier: Rows, hop: int
     ) -> tuple[Rows, Expression, Rows] | None:
         """One hop: the activation that the frontier gives to its neighbours, where it is more than they have."""
+        links = run.edges(frontier)
+        if not len(links.sources):
+            return None
         place = {key: at for at, key in enumerate(keys.tolist())}
         offers: dict[int, tuple[float, int, float, str]] = {}  # target: activation, source, weight, kind
-        links = run.edges(frontier)
         active = set(frontier.tolist())
         for a, b, weight, kind in zip(
             links.sources.tolist(), links.targets.tolist(), links.weights.tolist(), links.kinds, strict=True
