@@ -237,6 +237,7 @@ class WorkerProcess(asyncio.Protocol):
             finished()
             if not future.done():
                 future.set_exception(WorkerEnded())
+                future.exception()  # nobody has to wait for it
         if not self._ended.done():
             self._ended.set_result(None)
 
