@@ -30,7 +30,7 @@ from recollect.store.sqlite.copies import (
 )
 from recollect.store.sqlite.salvage import salvage_receipts
 from recollect.upkeep.backup_folder import BLOCK_BYTES, HASH_BYTES, LOCK, BackupFolder, Manifest, refuse_link
-from recollect.upkeep.erasing import apply_receipts
+from recollect.upkeep.erasing import add_receipts, apply_receipts
 
 log = logging.getLogger("recollect")
 Progress = Callable[[int, int], None]  # steps that are done, and how many there are
@@ -262,7 +262,7 @@ def restore(
         _write_file(source, chosen, new, progress)
         warnings += _check_moment(new, moment)
         with nobody_else(str(path)) if aside else nullcontext():
-            undone, not_undone, erased = _bring_to_moment(new, receipts, moment, now)
+            undone, not_undone, erased = _bring_to_moment(new, receipts, chosen, moment, now)
             _record_backup(new, source, chosen, now)
             if aside:
                 shutil.copymode(path, new)  # whoever could read the file still can, and nobody else
@@ -364,19 +364,25 @@ def _record_backup(new: Path, source: BackupFolder, chosen: Manifest, now: datet
 
 
 def _bring_to_moment(
-    new: Path, receipts: Sequence[Receipt], moment: datetime | None, now: datetime
+    new: Path, receipts: Sequence[Receipt], chosen: Manifest, moment: datetime | None, now: datetime
 ) -> tuple[int, tuple[str, ...], int]:
     """Erase again what was erased since, and undo what came after the moment.
 
     What was remembered later is erased before it is undone, or its words would stay; what undoing brings back, after.
     """
     with closing(SqliteStore(str(new), lambda: now)) as store:
-        known = store.receipts()  # what is in the file in spite of them was written after them
-        missing = [each for each in receipts if each not in known]
-        erased = apply_receipts(store, missing, now).get("memories", 0)
+        known = {_key(each) for each in store.receipts()}  # what is in the file in spite of them was written after them
+        distinct = {_key(each): each for each in receipts}
+        missing = sorted((distinct[key] for key in distinct.keys() - known), key=lambda each: each.at)
+        erased = apply_receipts(store, missing, now, chosen.moment).get("memories", 0)
         undone, not_undone = (0, ()) if moment is None else undo_after(store, moment)
         if moment is not None:
             not_undone = tuple(verb for verb in not_undone if verb != "erase")  # they are to stay
-            erased += apply_receipts(store, missing, now).get("memories", 0)
+            erased += apply_receipts(store, missing, now, chosen.moment).get("memories", 0)
+        add_receipts(store, missing)
     finish_copy(str(new))
     return undone, not_undone, erased
+
+
+def _key(receipt: Receipt) -> tuple[object, ...]:
+    return receipt.at, receipt.salt, receipt.ids, *sorted(receipt.bound.items())
