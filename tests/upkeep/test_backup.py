@@ -287,6 +287,37 @@ def test_a_restore_erases_a_user_of_whom_the_file_had_nothing_any_more(
     assert left_of(to, "frumious", "quentin") == []
 
 
+def test_a_warning_says_that_what_was_erased_from_another_memory_is_erased_again(
+    mind: Mind, tmp_path: Path, path: Path, folder: Path, clock: Clock
+) -> None:
+    """Another memory is where the one was that was backed up: its receipts may be about names of both."""
+    mind.backup(folder)
+    mind.close()
+    os.rename(path, tmp_path / "kept.db")
+    clock.advance(hours=1)
+    with Mind(path, embedder=WOVEN, clock=clock) as other:
+        other.remember("something else")
+        assert restore(folder, tmp_path / "one.db", clock=clock).warnings == ()
+        other.erase(collection="main")
+    done = restore(folder, tmp_path / "two.db", clock=clock)
+    assert done.erased == 100
+    assert "another memory" in done.warnings[0]
+    assert str(path) in done.warnings[0]
+    os.rename(path, tmp_path / "moved-away.db")
+    assert restore(folder, tmp_path / "three.db", clock=clock).erased == 0
+
+
+def test_a_pipe_in_place_of_the_file_that_was_backed_up_is_not_read(
+    mind: Mind, tmp_path: Path, path: Path, folder: Path
+) -> None:
+    mind.backup(folder)
+    mind.close()
+    path.unlink()
+    os.mkfifo(path)  # opening it would wait for ever
+    (warning,) = restore(folder, tmp_path / "restored.db").warnings
+    assert f"There is no file {path}." in warning
+
+
 def test_what_an_import_says_of_the_future_does_not_survive_an_erasure(
     mind: Mind, tmp_path: Path, folder: Path, clock: Clock
 ) -> None:
