@@ -20,6 +20,7 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from recollect import Mind, Workspace
+from recollect.cli.app import run
 from recollect.serve.mcp.server import make_server
 from recollect.serve.mcp.tools import definition_size
 from recollect.service.operations import OperationScope, Service
@@ -566,8 +567,9 @@ def test_output_of_the_program_is_only_the_protocol(tmp_path: Path) -> None:
 
 def test_the_command_in_the_entry_of_a_client_starts_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    install = ["-m", "recollect", "--embedder", "none", "--db", "m.db", "mcp", "install", "--client", "cursor"]
-    subprocess.run([sys.executable, *install], cwd=tmp_path, check=True, capture_output=True)
+    install = ["--embedder", "none", "--db", "m.db", "mcp", "install", "--client", "cursor"]
+    monkeypatch.chdir(tmp_path)
+    assert run(install) == 0
     entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["recollect"]
 
     async def main() -> None:
