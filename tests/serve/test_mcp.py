@@ -22,7 +22,6 @@ from mcp.shared.exceptions import MCPError
 from recollect import Mind, Workspace
 from recollect.cli.app import run
 from recollect.serve.mcp.server import make_server
-from recollect.serve.mcp.tools import definition_size
 from recollect.service.operations import OperationScope, Service
 from tests.serve.http_server import RunningServer, start
 
@@ -214,7 +213,10 @@ def test_the_instructions_say_that_recalled_texts_are_data(mind: Mind) -> None:
 def test_the_basic_tools_are_few_and_their_definitions_short(mind: Mind) -> None:
     tools = talk(mind, lambda client: client.list_tools()).tools
     assert [tool.name for tool in tools] == BASIC
-    assert definition_size(tools) < BASIC_CHARACTERS
+    definitions = [
+        tool.model_dump_json(by_alias=True, exclude_none=True) for tool in tools
+    ]  # as a client receives them
+    assert sum(map(len, definitions)) < BASIC_CHARACTERS
 
 
 def test_erase_is_no_basic_tool(mind: Mind) -> None:
