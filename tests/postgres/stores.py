@@ -35,15 +35,12 @@ class EmptyStores:
     """Opens empty stores in one database."""
 
     def __init__(self, server: PostgresServer, name: str) -> None:
-        import psycopg
-
         self.server = server
         self.name = name
         self.spoilt: set[str] = set()  # schemas that a test has damaged
         self._free: list[str] = []
         self._numbers = count()
         server.create_database(name)
-        self._connection = psycopg.connect(server.url(name), autocommit=True)  # empties schemas
         if not server.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", values=(ROLE,)):
             server.execute(f"CREATE ROLE {ROLE} LOGIN")
 
@@ -91,7 +88,7 @@ class EmptyStores:
         tables = ("memories", *BY_TENANT, "spaces")
         deleted = [f'DELETE FROM "{schema}".{name};' for name in tables]  # quicker than TRUNCATE for a few rows
         deleted.append(f'DELETE FROM "{schema}".collections WHERE tenant > 0;')
-        self._connection.execute(f"DO $$ BEGIN {' '.join(deleted)} END $$".encode())
+        self.server.execute(f"DO $$ BEGIN {' '.join(deleted)} END $$", self.name)
         self._free.append(schema)
 
 
