@@ -12,20 +12,20 @@ from recollect.text.stopwords import STOP
 from recollect.text.words import words
 
 MAX_CHARACTERS = 1_000  # of a text that are read
-ROOMS = r"flat|house|home|apartment|place|workshop|office|studio|shop|lab|company"
-ZIMMER = r"wohnung|haus|büro|werkstatt|laden|praxis|firma"
+ENGLISH_ROOMS = r"flat|house|home|apartment|place|workshop|office|studio|shop|lab|company"
+GERMAN_ROOMS = r"wohnung|haus|büro|werkstatt|laden|praxis|firma"
 QUESTION = lazy_pattern(
     r"\bwhere\b.{0,40}\b(?:live[sd]?|living|reside[sd]?|home)\b|\b(?:home |postal )?address\b"
-    rf"|\bwhere (?:is|was|are|were) (?:my|our|the) (?:\w+ )?(?:{ROOMS})\b"
+    rf"|\bwhere (?:is|was|are|were) (?:my|our|the) (?:\w+ )?(?:{ENGLISH_ROOMS})\b"
     r"|\bwo\b.{0,40}\b(?:ge)?wohn\w*|\b(?:adresse|anschrift)\b"
-    rf"|\bwo (?:ist|war|liegt|lag|sind|waren) (?:mein|unser|die|das|der)\w* (?:\w+ )?(?:{ZIMMER})\b"
+    rf"|\bwo (?:ist|war|liegt|lag|sind|waren) (?:mein|unser|die|das|der)\w* (?:\w+ )?(?:{GERMAN_ROOMS})\b"
     r"|(?:住在?|住址|地址).{0,4}(?:哪|什么|什麼|是)|(?:哪里|哪裡|哪儿|哪兒)住",
     re.IGNORECASE,
 )
 # Addresses of other things: “the address of the clinic”.
 ELSEWHERE = lazy_pattern(
     r"\b(?:e-?mail|web|ip|mail) ?address|\baddress of (?!(?:my|our|the) "
-    rf"(?:{ROOMS})\b)|\b(?:e-?mail|mail)-?adresse|\badresse (?:von|der|des) (?!(?:{ZIMMER})\b)",
+    rf"(?:{ENGLISH_ROOMS})\b)|\b(?:e-?mail|mail)-?adresse|\badresse (?:von|der|des) (?!(?:{GERMAN_ROOMS})\b)",
     re.IGNORECASE,
 )
 WORK = lazy_pattern(
@@ -36,13 +36,15 @@ HOME = lazy_pattern(
     r"\b(?:home|flat|apartment|house|live[sd]?|living|rent|landlord|landlady|wohn\w*|umzug|miete|vermieter\w*)\b|住|房租|宿舍",
     re.IGNORECASE,
 )
-STREETS = "Road|Rd|Street|St|Lane|Close|Avenue|Ave|Drive|Court|Way|Place|Square|Gardens|Terrace|Crescent|Hill|Row|Yard|"
-STREETS += "Park|Mews|Grove|Quay|Walk|Green"
-STRASSEN = "straße|strasse|str\\.|weg|allee|gasse|platz|ufer|ring|damm|steig|markt|berg|hof|graben|zeile|chaussee"
+ENGLISH_STREETS = (
+    "Road|Rd|Street|St|Lane|Close|Avenue|Ave|Drive|Court|Way|Place|Square|Gardens|Terrace|Crescent|Hill|Row|Yard|"
+)
+ENGLISH_STREETS += "Park|Mews|Grove|Quay|Walk|Green"
+GERMAN_STREETS = "straße|strasse|str\\.|weg|allee|gasse|platz|ufer|ring|damm|steig|markt|berg|hof|graben|zeile|chaussee"
 ADDRESS = lazy_pattern(
-    rf"\b\d{{1,4}}[A-Za-z]?\s+(?:[A-Z][\w’'-]+\s+){{1,3}}(?:{STREETS})\b"
+    rf"\b\d{{1,4}}[A-Za-z]?\s+(?:[A-Z][\w’'-]+\s+){{1,3}}(?:{ENGLISH_STREETS})\b"
     r"|\b(?:Flat|Unit|Apartment|Apt\.?|Suite)\s+\d+\w?\b"
-    rf"|\b[A-ZÄÖÜ][\w-]*(?:{STRASSEN})\s+\d+\w?\b|\b[A-ZÄÖÜ][\w-]*er (?i:{STRASSEN})\s+\d+\w?\b"
+    rf"|\b[A-ZÄÖÜ][\w-]*(?:{GERMAN_STREETS})\s+\d+\w?\b|\b[A-ZÄÖÜ][\w-]*er (?i:{GERMAN_STREETS})\s+\d+\w?\b"
     r"|\b(?:Am|An der|Im|Auf der|Zum|Zur|In der)\s+[A-ZÄÖÜ]\w+\s+\d+\w?\b"
     r"|[\u4e00-\u9fffA-Za-z]{1,12}(?:路|街|巷|弄|大道|胡同)\s?\d+\s?(?:号|號)|(?<![A-Za-z])[A-Z][A-Za-z]{1,30}\s?\d{1,6}\s?(?:号|號)"
 )
@@ -55,18 +57,18 @@ OWN = lazy_pattern(
 )
 PLACE = r"(?P<place>(?:the\s+|der\s+|dem\s+)?[A-ZÄÖÜ0-9][\w.’'-]*)"
 ADVERBS = r"(?:(?:back|over|house|home|again|recently|in|out|up|down|together|now)\s+){0,2}"
-FROM = r"(?:from\s+(?:[\w’'.-]+,?\s+){1,4}?)?"  # “moved from Hull to York”
-VON = r"(?:(?:aus|von)\s+(?:[\w’'.-]+,?\s+){1,4}?)?"
+ENGLISH_ORIGIN = r"(?:from\s+(?:[\w’'.-]+,?\s+){1,4}?)?"  # “moved from Hull to York”
+GERMAN_ORIGIN = r"(?:(?:aus|von)\s+(?:[\w’'.-]+,?\s+){1,4}?)?"
 STATEMENT = lazy_pattern(
     rf"\b(?P<subject>[\w’']+)\s+(?:(?:have|has|had|just|now|will|am|are|is|'m|'re)\s+){{0,3}}"
-    rf"(?:live[sd]?|living|mov(?:e|es|ed|ing)|relocat(?:e|es|ed|ing)|settled)\s+{ADVERBS}{FROM}(?:at|in|on|to|into)\s+{PLACE}"
-    rf"|(?:^|[.!?]\s+)(?:Just\s+)?(?P<implied>Moved)\s+{ADVERBS}{FROM}(?:to|into)\s+(?P<to>[A-ZÄÖÜ0-9][\w.’'-]*)"
+    rf"(?:live[sd]?|living|mov(?:e|es|ed|ing)|relocat(?:e|es|ed|ing)|settled)\s+{ADVERBS}{ENGLISH_ORIGIN}(?:at|in|on|to|into)\s+{PLACE}"
+    rf"|(?:^|[.!?]\s+)(?:Just\s+)?(?P<implied>Moved)\s+{ADVERBS}{ENGLISH_ORIGIN}(?:to|into)\s+(?P<to>[A-ZÄÖÜ0-9][\w.’'-]*)"
     rf"|\b(?P<owner>my|our|his|her|their|[A-Z]\w+[’']s)\s+(?:new\s+)?(?:home\s+)?address\s+(?:is|was|:)\s*(?:now\s+)?(?P<at>\S+)"
-    rf"|\b(?P<person>ich|wir|er|sie|[A-ZÄÖÜ]\w+)\s+(?:(?:bin|sind|ist)\s+)?(?:\w+\s+){{0,3}}?(?:wohn\w*|ziehe[nt]?|zieht|zog(?:en)?)\s+(?:\w+\s+)"
-    r"{0,3}?(?:in|im|am|an|auf|nach|bei)\s+(?:der\s+|dem\s+|die\s+)?(?P<ort>[A-ZÄÖÜ0-9]\S*)"
-    rf"|\b(?P<wer>ich|wir|er|sie|[A-ZÄÖÜ]\w+)\s+(?:bin|sind|ist)\s+(?:\w+\s+){{0,3}}?{VON}(?:in|im|am|an|auf|nach)\s+(?:der\s+|dem\s+|die\s+)?"
-    r"(?P<wohin>[A-ZÄÖÜ0-9]\S*)\s+(?:\w+\s+){0,2}?(?:um)?gezogen"
-    r"|(?P<shei>我们|我們|我|他|她)?[^，。]{0,6}?(?:住在?|搬到了?|搬进了?|搬進了?|地址是)(?P<nali>(?!哪|在哪|得|了|的)[^，。,.\s]{2,})"
+    rf"|\b(?P<german_person>ich|wir|er|sie|[A-ZÄÖÜ]\w+)\s+(?:(?:bin|sind|ist)\s+)?(?:\w+\s+){{0,3}}?(?:wohn\w*|ziehe[nt]?|zieht|zog(?:en)?)\s+(?:\w+\s+)"
+    r"{0,3}?(?:in|im|am|an|auf|nach|bei)\s+(?:der\s+|dem\s+|die\s+)?(?P<german_place>[A-ZÄÖÜ0-9]\S*)"
+    rf"|\b(?P<german_subject>ich|wir|er|sie|[A-ZÄÖÜ]\w+)\s+(?:bin|sind|ist)\s+(?:\w+\s+){{0,3}}?{GERMAN_ORIGIN}(?:in|im|am|an|auf|nach)\s+(?:der\s+|dem\s+|die\s+)?"
+    r"(?P<german_destination>[A-ZÄÖÜ0-9]\S*)\s+(?:\w+\s+){0,2}?(?:um)?gezogen"
+    r"|(?P<chinese_subject>我们|我們|我|他|她)?[^，。]{0,6}?(?:住在?|搬到了?|搬进了?|搬進了?|地址是)(?P<chinese_place>(?!哪|在哪|得|了|的)[^，。,.\s]{2,})"
 )
 # The subject of an earlier clause of the sentence: “周姐是我同事，就住楼上”
 CHINESE_OTHER = lazy_pattern(r"(?:^|[。！？!?\s])([^我，。！？!?\s]{1,4})(?:是|叫|说|說)[^。！？!?]*$")
@@ -160,14 +162,24 @@ def find_residence(text: str) -> Residence | None:
     for match in STATEMENT.finditer(text):
         found = {name: value for name, value in match.groupdict().items() if value}
         subject = next(
-            (found[name] for name in ("subject", "owner", "person", "wer", "shei") if name in found), ""
+            (
+                found[name]
+                for name in ("subject", "owner", "german_person", "german_subject", "chinese_subject")
+                if name in found
+            ),
+            "",
         ).lower()
         place = next(
-            (found[name] for name in ("place", "to", "at", "ort", "wohin", "nali") if name in found), ""
+            (
+                found[name]
+                for name in ("place", "to", "at", "german_place", "german_destination", "chinese_place")
+                if name in found
+            ),
+            "",
         ).lower()
         if DAY.fullmatch(place):  # “the meeting moved to Tuesday”
             continue
-        if not subject and "nali" in found and (other := CHINESE_OTHER.search(text[: match.end()])):
+        if not subject and "chinese_place" in found and (other := CHINESE_OTHER.search(text[: match.end()])):
             subject = other[1]
         subject, named = re.sub(r"[’']s$", "", subject), match.group(0)[:1].isupper()
         if subject in CONJUNCTIONS and (first := FIRST_WORD.search(text[: match.start()])):
@@ -177,6 +189,6 @@ def find_residence(text: str) -> Residence | None:
         place = addresses[-1] if addresses else place.rstrip(".,!")
         if subject in FIRST_PERSON or not subject:
             return Residence("", place, kind)
-        if named or subject in OTHER_PERSONS or "nali" in found:
+        if named or subject in OTHER_PERSONS or "chinese_place" in found:
             return Residence(subject, place, kind)
     return Residence("", addresses[-1], kind) if addresses and OWN.search(text) else None
