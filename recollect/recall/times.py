@@ -30,6 +30,7 @@ from recollect.text.question_time import (
     asks_about_plan,
     asks_for_advice,
     asks_for_past_state,
+    asks_what_is_to_come,
     find_predecessor,
     in_present_tense,
     is_statement,
@@ -71,9 +72,10 @@ class TimeReader:
         return replace(query, text=query.text if only_time else rest, times=spans, only_time=only_time)
 
     def _find(self, text: str, run: Run) -> list[TimeExpression]:
-        """“In May” of a question in the present tense is the coming May, if a memory tells of that, else the last."""
+        """“In May” of a question in the present tense, or for plans, is the coming May, if a memory tells of that, else
+        the last."""
         found = find_times(text, run.as_of)
-        if not found or not in_present_tense(text):
+        if not found or not (in_present_tense(text) or asks_what_is_to_come(text)):
             return found
         coming = find_times(text, run.as_of, ahead=True)
         spans = [each.span for each in coming]

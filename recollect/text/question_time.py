@@ -195,6 +195,13 @@ PLAN = lazy_pattern(
     r"plant?e?n?|vorhat\w*|vorgehabt|vorhaben|wollten?|wolltest)\b|打算|计划|計劃|准备|準備",
     re.IGNORECASE,
 )
+# “Anything on Friday?”, “due by the end of the month”, “Termine am Freitag?” have no verb that tells of a time.
+COMING = lazy_pattern(
+    r"\b(?:anything|something|appointments?|meetings?|plans|schedule|agenda|due|deadlines?|bookings?|reminders?"
+    r"|termine?|etwas|irgendwas|irgendetwas|verabredung(?:en)?|fällig\w*|fristen|erinnerungen)\b"
+    r"|安排|日程|到期|截止|约会|約會|有(?:什么|什麼|没有|沒有)?(?:事|会|會|活动|活動)",
+    re.IGNORECASE,
+)
 
 # What lasts, of a time that is over: “where was I living in March?” It was told before that time, or during it.
 PAST_STATE = lazy_pattern(
@@ -241,6 +248,20 @@ def asks_about_plan(question: str) -> bool:
     [True, False]
     """
     return PLAN.search(question[:MAX_CHARACTERS]) is not None
+
+
+def asks_what_is_to_come(question: str) -> bool:
+    """Does it ask for plans, in words that tell of no past?
+
+    >>> [asks_what_is_to_come(each) for each in ("Anything on Friday?", "Did anything happen on Friday?")]
+    [True, False]
+    """
+    text = question[:MAX_CHARACTERS]
+    if COMING.search(text) is None:
+        return False
+    verb = AUXILIARY.search(text)
+    past = (verb is not None and verb["past"] is not None) or CHINESE_PAST.search(text) or GERMAN_PAST.search(text)
+    return not past
 
 
 def asks_for_past_state(question: str) -> bool:
