@@ -464,3 +464,34 @@ def test_whose_residence_a_text_states(text: str, subject: str) -> None:
     found = find_residence(text)
     assert found is not None
     assert found.subject == subject
+
+
+RENTS = (
+    ("old", "2026-01-07T10:00", "Rent is 700 a month."),
+    ("bike", "2026-05-10T10:00", "Bought a bike, 1,150 euros."),
+    ("flights", "2026-05-12T10:00", "Flights to Lisbon cost 236 euros."),
+    ("garage", "2026-07-01T10:00", "Garage deposit 300 euros."),
+    ("new", "2026-09-01T10:00", "Rent goes up to 820 a month."),
+)
+
+
+@pytest.mark.contract("B14")
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("How much was the rent in May?", "old"),
+        ("How much was the rent in July?", "old"),
+        ("what was the rent in summer?", "old"),
+        ("wie hoch war die Miete im Mai?", "old"),
+        ("5月的房租是多少？", "old"),
+        ("How much was the rent in October?", "new"),
+        ("How much was the bike in May?", "bike"),
+        ("What did I buy in May?", "bike"),
+    ],
+)
+def test_the_value_of_a_past_time_comes_before_what_else_is_of_that_time(
+    tmp_path: Path, question: str, wanted: str
+) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(datetime(2026, 11, 18, 12, tzinfo=UTC))) as mind:
+        tell(mind, *RENTS)
+        assert ids(mind.recall(question))[0] == wanted
