@@ -20,7 +20,7 @@ from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import Cue, CuePlan, Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import nearest
-from recollect.recall.stages.factors import DAY
+from recollect.recall.stages.factors import DAY, TIME_FACTORS
 from recollect.store.base import Flags, Floats, Rows, Scope, Term
 from recollect.store.told_times import Interval, as_intervals, tells_of
 from recollect.text.classify import SENTENCE, asks_about_assistant
@@ -295,6 +295,7 @@ class TimeFactor:
             named, 1.0, np.where(soon, self.soon, np.where(since, self.lasting if lasts else self.since, self.outside))
         )
         factor = np.where(inside, np.where(announced, self.announced, np.where(written, self.written, 1.0)), outside)
+        run.cache[TIME_FACTORS] = dict(zip(hits.keys.tolist(), factor.tolist(), strict=True))
         return [Rescore(product("after time", hits.score, leaf(factor, label).tag("reason", "it is")))]
 
 

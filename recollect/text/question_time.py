@@ -213,6 +213,18 @@ PAST_STATE = lazy_pattern(
     re.IGNORECASE,
 )
 
+# “How much was the rent in May?”, “who was my boss in 2024?”: what something was is what was stated of it last.
+PAST_VALUE = lazy_pattern(
+    r"\b(?:what|who|which|where|when|how (?:much|many|big|high|old|long|expensive|often))(?: \w+)? (?:was|were) "
+    r"(?:the|my|our|his|her|their|\w+['’]s?)\b"
+    r"|\bhow (?:much|many)\b.{0,40}\bdid (?:the|my|our|his|her|their|\w+['’]s?) .{1,40}\bcost\b"
+    r"|\b(?:was|wer|wo|wann|welche[rsnm]?|wie(?: (?:hoch|teuer|viel|groß|lang|alt|oft))?)(?: \w+)? "
+    r"(?:war|waren|betrug) "
+    r"(?:de[rmn]|die|das|mein\w*|unser\w*|sein\w*|ihr\w*)\b"
+    r"|(?:是|要|有)多少|是(?:谁|誰|什么|什麼|哪)",
+    re.IGNORECASE,
+)
+
 
 def is_statement(sentence: str) -> bool:
     """Does a sentence of a query tell something, rather than ask for it? What is short is looked up.
@@ -272,6 +284,18 @@ def asks_for_past_state(question: str) -> bool:
     """
     text = question[:MAX_CHARACTERS]
     return PAST_STATE.search(text) is not None and (CHINESE.search(text) is not None or not in_present_tense(text))
+
+
+def asks_for_past_value(question: str) -> bool:
+    """Does it ask what something was, which lasts until another is stated?
+
+    >>> [asks_for_past_value(each) for each in ("How much was the rent in May?", "Wie hoch war die Miete im Mai?")]
+    [True, True]
+    >>> [asks_for_past_value(each) for each in ("What did we do in May?", "What was said about the rent?")]
+    [False, False]
+    """
+    text = question[:MAX_CHARACTERS]
+    return asks_for_past_state(text) or PAST_VALUE.search(text) is not None
 
 
 def in_present_tense(question: str) -> bool:

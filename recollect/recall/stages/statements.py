@@ -14,6 +14,7 @@ from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
+from recollect.recall.stages.factors import without_time_factor
 from recollect.recall.statements import Difference, Statements
 from recollect.store.base import Floats, Rows, Term
 from recollect.store.told_times import as_intervals
@@ -22,7 +23,12 @@ from recollect.text.classify import asks_about_assistant, asks_when, is_message,
 from recollect.text.entity_names import MAX_NAME_CHARACTERS, find_names
 from recollect.text.polarity import asks_for_negative, is_negative
 from recollect.text.question_kinds import OPINION_WORDS, asks_for_opinion
-from recollect.text.question_time import QuestionTime, asks_for_past_state, question_time
+from recollect.text.question_time import (
+    QuestionTime,
+    asks_for_past_state,
+    asks_for_past_value,
+    question_time,
+)
 from recollect.text.residence import ResidenceQuestion, residence_question
 from recollect.text.statements import is_opinion, number_formats
 from recollect.text.words import words
@@ -76,6 +82,8 @@ class StatementTime:
         if residence is not None:
             members, best = self._residences(statements, scores, residence, time), float(scores.max())
         else:
+            if during and asks_for_past_value(question):  # what it was then may have been stated long before
+                scores, lasts = without_time_factor(run, rows, scores), True
             members = self._same_statements(run, rows, scores, statements, time)
             best = float(scores[members].max())
             (top,) = statements.best(scores)
