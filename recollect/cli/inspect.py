@@ -246,10 +246,12 @@ def _table(memories: Sequence[Memory]) -> RenderableType:
     from rich.console import Group
     from rich.table import Column, Table
 
-    many_collections = len({memory.collection for memory in memories}) > 1
-    titles = {"id": "cyan", "created": "dim", **({"collection": ""} if many_collections else {})}
+    from recollect.recall.fencing import differing_owners
+
+    owners = differing_owners(memories)
+    titles = {"id": "cyan", "created": "dim", **dict.fromkeys(owners, "")}
     rows = [
-        (short_id(memory.id), format_age(memory.created), printable(memory.collection))[: len(titles)]
+        (short_id(memory.id), format_age(memory.created), *(printable(getattr(memory, name)) for name in owners))
         for memory in memories
     ]
     widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -21,6 +21,8 @@ from recollect.cli.terminal import (
     snippet,
     styled_text,
 )
+
+from recollect.recall.fencing import differing_owners
 
 if TYPE_CHECKING:
     from recollect.model import Memory
@@ -40,10 +42,10 @@ OUTCOME = {"ran": "", "skipped": "dim", "failed": "yellow"}
 def render_results(found: Recall) -> Table | Group:
     """One row for each result: rank, score, id, and the text with its age and the reason; stacked if it is narrow."""
     ids = [short_id(result.memory.id) for result in found]
-    many_collections = len({result.memory.collection for result in found}) > 1
+    owners = differing_owners(result.memory for result in found)
     text_width = console().width - max(map(len, ids)) - SCORE_BAR - 14
     if text_width < MIN_TEXT_WIDTH:
-        return _stacked(found, ids, many_collections)
+        return _stacked(found, ids, owners)
     grid = Table.grid(padding=(0, 1))
     grid.add_column(justify="right", style="bold")
     grid.add_column(no_wrap=True)
@@ -54,19 +56,19 @@ def render_results(found: Recall) -> Table | Group:
         score = Text(f"{result.score:.3f}", "dim" if found.low_confidence else "")
         if not found.low_confidence:
             score.append(" ").append_text(bar(abs(result.score) / best, SCORE_BAR, "green"))
-        grid.add_row(str(result.rank), score, id, _body(result, text_width, many_collections))
+        grid.add_row(str(result.rank), score, id, _body(result, text_width, owners))
     return grid
 
 
-def _stacked(found: Recall, ids: list[str], many_collections: bool) -> Group:
+def _stacked(found: Recall, ids: list[str], owners: Sequence[str]) -> Group:
     lines = []
     for result, id in zip(found, ids, strict=True):
         lines.append(Text.assemble((f"{result.rank}  ", "bold"), f"{result.score:.3f}  ", (id, "cyan")))
-        lines.append(_body(result, max(console().width, MIN_TEXT_WIDTH), many_collections))
+        lines.append(_body(result, max(console().width, MIN_TEXT_WIDTH), owners))
     return Group(*lines)
 
 
-def _body(result: Result, text_width: int, many_collections: bool) -> Text:
+def _body(result: Result, text_width: int, owners: Sequence[str]) -> Text:
     memory, why = result.memory, result.why
     title = f"{memory.title}: " if memory.title else ""
     body = Text(snippet(title + memory.text, text_width * SNIPPET_LINES))
@@ -75,8 +77,8 @@ def _body(result: Result, text_width: int, many_collections: bool) -> Text:
     details = [format_age(memory.created), *(f"#{tag}" for tag in memory.tags), summarize(why)]
     if memory.path:
         details.insert(0, _file_location(memory))
-    if many_collections:
-        details.insert(0, f"in {memory.collection}")
+    named = {"collection": "in"}  # in office
+    details[:0] = [f"{named.get(name, name)} {value}" for name in owners if (value := getattr(memory, name))]
     if memory.status != "active":
         details.insert(0, memory.status)
     for note in result.notes:

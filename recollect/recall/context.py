@@ -11,7 +11,7 @@ import numpy as np
 
 from recollect.model import Memory
 from recollect.model.zones import to_zone
-from recollect.recall.fencing import EARLIER, render_fenced
+from recollect.recall.fencing import EARLIER, differing_owners, render_fenced
 from recollect.recall.packing import TokenBudget, tokens
 from recollect.recall.pipeline import Request, build_recall, record_use, scope_of, search
 from recollect.recall.results import Recall
@@ -52,7 +52,7 @@ def context(store: Store, request: Request, budget: int) -> Context:
     """
 
     def line(memory: Memory) -> str:
-        return _line(memory, request.as_of, request.now.tzinfo, memory.id in outdated)
+        return _line(memory, request.as_of, request.now.tzinfo, memory.id in outdated, owners)
 
     start = time.perf_counter()
     outcome = search(store, request, start)
@@ -63,6 +63,7 @@ def context(store: Store, request: Request, budget: int) -> Context:
         outcome = search(store, more, start)
         recall = build_recall(store, replace(more, track=False), outcome, start)
     outdated = {result.id for result in recall if result.outdated}
+    owners = differing_owners(result.memory for result in recall)
     best = [result.memory for result in recall.packed(budget, line)]
     room = TokenBudget(budget)
     with store.snapshot() as snapshot:
@@ -94,14 +95,15 @@ def _order(memory: Memory) -> tuple[object, ...]:
     return (memory.created is not None and memory.created.timestamp(), memory.session, memory.position or 0)
 
 
-def _line(memory: Memory, as_of: datetime | None, zone: tzinfo | None, outdated: bool) -> str:
-    """``2023-05-08 Ann: I am back.``, with the status unless the memory is active, and a mark if a newer statement
-    replaces it; the day is one of the zone."""
+def _line(memory: Memory, as_of: datetime | None, zone: tzinfo | None, outdated: bool, owners: Sequence[str]) -> str:
+    """``2023-05-08 Ann: I am back.``, with the status unless the memory is active, a mark if a newer statement
+    replaces it, and whose it is where the results are of several; the day is one of the zone."""
     day = f"{to_zone(memory.created, zone):%Y-%m-%d} " if memory.created else ""
     status = memory.status
     if as_of is not None and memory.valid_to is not None and status in ("active", "superseded"):
         status = "active" if memory.valid_to > as_of else "superseded"
     shown = ("" if status == "active" else f"[{status}] ") + (f"({EARLIER}) " if outdated else "")
+    shown += "".join(f"[{name} {value}] " for name in owners if (value := getattr(memory, name)))
     speaker = memory.speaker or memory.role
     named = not speaker or memory.text.startswith(f"{speaker}:")  # some texts begin with the speaker
     return f"{day}{shown}{memory.text if named else f'{speaker}: {memory.text}'}"

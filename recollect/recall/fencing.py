@@ -22,17 +22,26 @@ EARLIER = "earlier statement"  # of something that a newer memory states, too
 def render_fenced(memories: Iterable[Memory], outdated: Container[str] = ()) -> str:
     """Memories as fenced text, in the given order; empty if there are none. ``outdated`` has the ids of those that a
     newer statement replaces."""
-    parts = [fence(memory, notes=[EARLIER] if memory.id in outdated else ()) for memory in memories]
+    shown = list(memories)
+    owners = differing_owners(shown)
+    parts = [fence(memory, notes=[EARLIER] if memory.id in outdated else (), owners=owners) for memory in shown]
     return "\n".join([PREFACE, *parts]) if parts else ""
 
 
-def fence(memory: Memory, why: str = "", notes: Iterable[str] = ()) -> str:
+def differing_owners(memories: Iterable[Memory]) -> list[str]:
+    """The fields that tell whose a memory is and in which these memories differ: they are shown of each."""
+    listed = list(memories)
+    return [name for name in ("user", "agent", "collection") if len({getattr(each, name) for each in listed}) > 1]
+
+
+def fence(memory: Memory, why: str = "", notes: Iterable[str] = (), owners: Iterable[str] = ()) -> str:
     """One memory, with where it comes from and how far that is trusted (0 to 10, or unknown).
 
-    ``why`` and ``notes`` are those of a result. A text that seems to instruct a model has a warning.
+    ``why`` and ``notes`` are those of a result, ``owners`` those of ``differing_owners``. A text that seems to instruct a model has a warning.
     """
     attributes = {
         "id": memory.id,
+        **{name: getattr(memory, name) for name in owners},
         "source": memory.source or memory.path or "unknown",
         "trust": "unknown" if memory.trust is None else str(memory.trust),
         "speaker": memory.speaker or memory.role,

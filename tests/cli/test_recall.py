@@ -32,6 +32,16 @@ def test_a_recall_says_which_file_to_read_on_in(
     assert shown in recollect("recall", "cup").out
 
 
+def test_results_and_lists_of_several_users_name_them(recollect: Command, keep: Keep) -> None:
+    keep("Ida likes tea.", "--user", "ida")
+    keep("Ben likes tea.", "--user", "ben")
+    for words in (("recall", "tea"), ("list",)):
+        assert all(name in recollect(*words).out.lower().split() for name in ("user", "ida", "ben"))
+        alone = recollect(*words, "--user", "ida").out
+        assert "Ida likes tea." in alone
+        assert "user" not in alone
+
+
 def test_what_did_not_run_is_told_with_its_reason(recollect: Command, keep: Keep) -> None:
     keep("A cup.")
     assert "vectors, tokens (there is no embedder)" in " ".join(recollect("recall", "cup").out.split())

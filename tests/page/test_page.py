@@ -112,6 +112,35 @@ def test_the_box_shows_the_query_of_an_address_and_of_the_way_back(page: Page) -
     page.page.wait_for_function("() => document.querySelector('#query').value === 'blue cup'")
 
 
+def test_escape_leaves_the_search_box_with_its_query(page: Page) -> None:
+    ask(page, "blue cup")
+    page.page.wait_for_function("() => location.hash.includes('q=blue+cup')")
+    page.page.focus("#query")
+    page.page.keyboard.press("Escape")
+    assert page.page.evaluate("document.activeElement.id") != "query"
+    assert page.page.input_value("#query") == "blue cup"
+    page.page.keyboard.press("j")
+    page.page.wait_for_selector("#panel .waterfall")
+    page.page.wait_for_timeout(400)  # longer than the page waits for further keys
+    assert page.page.input_value("#query") == "blue cup"
+    assert "q=blue+cup" in page.page.url
+
+
+@pytest.mark.parametrize(
+    "world",
+    [[{"text": "Ida likes tea.", "user": "ida"}, {"text": "Ben likes tea.", "user": "ben"}, {"text": "Tea is hot."}]],
+)
+def test_results_of_several_users_name_them_and_those_of_one_do_not(page: Page, world: list[Any]) -> None:
+    ask(page, "who likes tea?")
+    assert sorted(page.page.locator(".result .owner").all_inner_texts()) == ["user ben", "user ida"]
+    page.open("#/search")  # the newest memories
+    page.page.wait_for_function("() => document.querySelectorAll('.result').length === 3")
+    assert sorted(page.page.locator(".result .owner").all_inner_texts()) == ["user ben", "user ida"]
+    page.open("#/search?q=tea&user=ida")
+    page.page.wait_for_function("() => document.querySelectorAll('.result').length === 1")
+    assert page.page.locator(".result .owner").count() == 0
+
+
 def test_another_address_counts_more_than_what_is_being_typed(page: Page) -> None:
     ask(page, "rent")
     page.page.evaluate("""() => {

@@ -326,6 +326,23 @@ def test_a_memory_cannot_end_its_fence(mind: Mind) -> None:
         assert "warning=" in text
 
 
+def test_memories_of_several_users_name_them_in_the_text_of_a_recall_and_a_context(mind: Mind) -> None:
+    mind.remember("Ida likes tea.", user="ida")
+    mind.remember("Ben likes tea.", user="ben")
+
+    async def conversation(client: Client) -> list[str]:
+        asked: dict[str, Any] = {"query": "who likes tea?"}
+        found = await client.call_tool("recall", asked)
+        alone = await client.call_tool("recall", {**asked, "filter": {"user": "ida"}})
+        return [*map(text_of, (found, alone, await client.call_tool("context", asked)))]
+
+    found, alone, context = talk(mind, conversation, ["all"])
+    assert (found.count('user="ida"'), found.count('user="ben"')) == (1, 1)
+    assert "Ida likes tea." in alone
+    assert "user=" not in alone
+    assert "[user ida] Ida likes tea." in context
+
+
 @pytest.mark.contract("B25")
 def test_whatever_a_tool_or_a_list_returns_of_a_memory_is_fenced(mind: Mind, tmp_path: Path) -> None:
     memory = mind.remember(INJECTION, source="web", title=INJECTION)

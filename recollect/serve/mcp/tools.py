@@ -14,7 +14,7 @@ import mcp_types as types
 
 from recollect.model import JsonObject
 from recollect.model.json_records import memory_from_json
-from recollect.recall.fencing import PREFACE, fence, fence_text
+from recollect.recall.fencing import PREFACE, differing_owners, fence, fence_text
 from recollect.recall.packing import nothing_fits
 from recollect.service.operations import Operation
 from recollect.service.records import ref
@@ -126,7 +126,9 @@ def recall_text(output: JsonObject) -> str:
     if output.get("low_confidence"):
         reason = output.get("low_confidence_reason")
         head += f": probably nothing here answers the query{f' ({reason})' if reason else ''}; these are the nearest"
-    fenced = [fence(memory_from_json(each["memory"]), each["why"], each["notes"]) for each in results]
+    memories = [memory_from_json(each["memory"]) for each in results]
+    owners = differing_owners(memories)
+    fenced = [fence(memory, each["why"], each["notes"], owners) for memory, each in zip(memories, results, strict=True)]
     return "\n".join([f"{head}. {PREFACE}", *fenced])
 
 

@@ -95,6 +95,7 @@ function onKey(event) {
   if ((event.metaKey || event.ctrlKey) && event.key === "k") { event.preventDefault(); return focusSearch(); }
   if (event.metaKey || event.ctrlKey || event.altKey) return;
   if (event.key === "Escape" && !document.querySelector("dialog[open]")) {
+    event.preventDefault(); // or the browser would empty the search box, while results and address stay
     if (typing) event.target.blur(); else change({ open: "", tab: "" });
     return;
   }

@@ -1,9 +1,10 @@
 // Search: results as one reads them, with what made each score, and the steps of the pipeline.
 import { api } from "../api.js";
 import { ask, byId, debounced, h, replace, toast } from "../dom.js";
-import { legend, stackedBar, terms } from "../explain.js";
-import { count, marked, moment, plural, score, shorten } from "../format.js";
+import { legend } from "../explain.js";
+import { count, plural, score } from "../format.js";
 import { FILTERS, change, filterOf, go, read } from "../route.js";
+import { differing, more, pages, row, select } from "../results.js";
 
 const TYPING = 140; // milliseconds without a key before the whole recipe runs
 let request = null;
@@ -89,20 +90,9 @@ async function addFilter() {
 
 /** Without a query: the newest memories, or how to begin. */
 async function browse(values, signal) {
-  const page = (cursor) => api.list({ filter: filterOf(values), limit: 30, cursor }, signal);
-  const { memories, total, next_cursor: next } = await page();
-  if (!memories.length) return replace(byId("answer"), filterOf(values) ? h("p", { class: "empty" }, "No memory matches these filters.") : firstRun());
-  const list = h("ul", { class: "results", role: "listbox", "aria-label": "Memories" });
-  const further = h("div");
-  const add = (some, cursor) => {
-    list.append(...some.map((memory) => row({ memory, notes: [] }, 0)));
-    replace(further, cursor && button("Show more", async () => { const following = await page(cursor); add(following.memories, following.next_cursor); }));
-  };
-  add(memories, next);
-  return replace(byId("answer"), h("p", { class: "dim small" }, `${plural(total, "memory", "memories")}, newest first`), list, further);
+  const found = await pages(filterOf(values), "newest", signal);
+  return replace(byId("answer"), found.total ? found.parts : filterOf(values) ? h("p", { class: "empty" }, "No memory matches these filters.") : firstRun());
 }
-
-const button = (text, act) => h("button", { type: "button", class: "more", onclick: (event) => { event.target.disabled = true; act().catch((error) => toast(error.message)); } }, text);
 
 const EXAMPLES = [
   { text: "Ida lives at 4 Mill Lane.", speaker: "Ida", created: "2025-03-01T09:00:00Z", tags: ["example"] },
@@ -125,12 +115,13 @@ function firstRun() {
 
 function render(found, values) {
   const best = Math.max(...found.results.map((result) => result.score), 0);
+  const owners = differing(found.results.map((result) => result.memory));
   const names = found.results.flatMap((result) => result.shares.map((share) => share.name));
-  const list = h("ul", { class: found.low_confidence ? "results low" : "results", role: "listbox", "aria-label": "Results" }, found.results.map((result) => row(result, best)));
-  const further = found.trace && found.results.length === wanted && button("Show more", () => { wanted += 40; last = ""; return update(byId("main"), values); });
-  const more = found.confidence === null ? "" : `, confidence ${found.confidence.toFixed(2)}`;
+  const list = h("ul", { class: found.low_confidence ? "results low" : "results", role: "listbox", "aria-label": "Results" }, found.results.map((result) => row(result, best, owners)));
+  const further = found.trace && found.results.length === wanted && more("Show more", () => { wanted += 40; last = ""; return update(byId("main"), values); });
+  const confidence = found.confidence === null ? "" : `, confidence ${found.confidence.toFixed(2)}`;
   replace(byId("answer"), found.trace && strip(found), found.low_confidence && found.results.length > 0 && h("p", { class: "notice", role: "status" }, `Nothing here seems to be about this${found.low_confidence_reason ? ` (${found.low_confidence_reason})` : ""}; nearest:`),
-    h("div", { class: "row summary" }, h("span", { class: "dim small", role: "status" }, `${plural(found.results.length, "result")} in ${Math.round(found.milliseconds)} ms${more}`), legend(names, found.results.some((result) => (result.matched_words || []).length > 0))),
+    h("div", { class: "row summary" }, h("span", { class: "dim small", role: "status" }, `${plural(found.results.length, "result")} in ${Math.round(found.milliseconds)} ms${confidence}`), legend(names, found.results.some((result) => (result.matched_words || []).length > 0))),
     found.results.length ? list : nothing(values), further);
   select(values.open);
 }
@@ -141,26 +132,6 @@ function nothing(values) {
   return h("div", { class: "empty" }, h("p", null, filterOf(values) ? "No memory that passes the filters was found." : "Nothing was found."),
     h("div", { class: "row" }, filterOf(values) && h("button", { type: "button", onclick: () => change(none) }, "Search without filters"),
       h("button", { type: "button", title: "n", onclick: () => change({ open: "-", tab: "whynot" }) }, "Why not a memory that I know of?")));
-}
-
-const DATES = /\d{4}-\d\d-\d\d/g;
-
-function row({ memory, rank, score: value, why, shares, notes, explanation, matched_words: similar = [] }, best) {
-  const matching = explanation ? [...terms(explanation)] : [];
-  const opening = () => change({ open: memory.id, tab: "" });
-  return h("li", { class: `result status-${memory.status}`, role: "option", tabindex: 0, "aria-selected": "false", "data-memory": memory.id, "aria-description": likeness(memory.text, similar), onclick: opening, onkeydown: (event) => { if (event.key === "Enter") opening(); } },
-    rank && h("span", { class: "rank num" }, rank),
-    h("div", null, h("div", { class: "text", dir: "auto" }, marked(memory.text, matching, similar)),
-      notes.map((note) => h("div", { class: "note" }, note.replace(DATES, (date) => date.replaceAll("-", "\u2011")))), // a date stays on one line
-      h("div", { class: "meta" }, shares && stackedBar(shares, value, best), shares && h("span", { class: "num", title: why }, score(value)), memory.status !== "active" && h("b", { class: "badge" }, memory.status), moment(memory.created), (memory.speaker || memory.role === "assistant") && h("span", null, memory.speaker || memory.role), memory.session && h("span", { class: "session", title: `Session ${memory.session}` }, shorten(memory.session, 24)),
-        (memory.tags || []).slice(0, 8).map((tag) => h("span", { class: "tag" }, `#${tag}`)), memory.source && h("span", null, shorten(memory.source, 40)), memory.path && h("span", { class: "mono" }, memory.path))));
-}
-
-/** The words that are dotted, in words. */
-const likeness = (text, similar) => similar.map((word) => `“${[...text].slice(word.start, word.end).join("")}” matches “${word.query_word}” in meaning`).join(", ") || null;
-
-function select(id) {
-  for (const item of document.querySelectorAll("[data-memory]")) item.setAttribute("aria-selected", String(item.dataset.memory === id));
 }
 
 // The strip of steps: groups, each with its count; a click lists its steps and whom they left out.
