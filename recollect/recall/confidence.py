@@ -47,19 +47,21 @@ WEEKDAY = lazy_pattern(
 
 # What speaks for and against the first hits, and how much: see ``Confidence``.
 WITH_VECTORS: Mapping[str, float] = {
-    "cosine": 6.5,  # the highest of the first hits
-    "found": 0.6,  # words of the query that a first hit has, in any form or meaning
-    "missing": -0.4,  # words of the query that no memory has in any form, and that nothing in the first hits resembles
-    "unknown name": -1.35,  # 1 if one of the words that no memory has is a name
-    "in time": 1.1,  # 1 if a first hit is of the time that the query names, ½ where that is only a weekday
-    "statements": 0.42,  # sentences of a message after the first
-    "size": -0.76,  # ln of the number of memories that were searched
+    "cosine": 5.6,  # the highest of the first hits
+    "resemblance": 7.5,  # the share of the query's words that resemble words of one of the first hits
+    "found": 0.92,  # words of the query that a first hit has, in any form or meaning
+    "missing": -0.11,  # words of the query that no memory has in any form, and that nothing in the first hits resembles
+    "unknown name": -1.45,  # 1 if one of the words that no memory has is a name
+    "in time": 1.9,  # 1 if a first hit is of the time that the query names, ½ where that is only a weekday
+    "statements": 1.0,  # sentences of a message after the first
+    "size": -0.92,  # ln of the number of memories that were searched
+    "length": -1.2,  # ln of the characters of a first hit: in a long text, something resembles any query
     # From 0 to 1: the subject is known, and nothing that is about it has what is asked for (``missing_value``).
-    "no amount": -8.5,  # of money, or of years where an age is asked for
-    "no attribute": -4.2,  # “the registration number of the van”
-    "no fact": -7.0,  # “where does Priya work?”
-    "no choice": -2.6,  # “which hotel”: a memory with the answer may have its name alone
-    "bias": 1.2,
+    "no amount": -12.0,  # of money, or of years where an age is asked for
+    "no attribute": -5.9,  # “the registration number of the van”
+    "no fact": -9.0,  # “where does Priya work?”
+    "no choice": -4.1,  # “which hotel”: a memory with the answer may have its name alone
+    "bias": 4.5,
 }
 WORDS_ALONE: Mapping[str, float] = {
     "covered": 2.4,  # the share of the query's words, weighted by idf, that one of the first hits has
