@@ -21,7 +21,6 @@ from recollect.cli.terminal import (
     snippet,
     styled_text,
 )
-
 from recollect.recall.fencing import differing_owners
 
 if TYPE_CHECKING:
