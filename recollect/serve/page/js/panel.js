@@ -2,7 +2,7 @@
 import { api } from "./api.js";
 import { ask, byId, h, replace, svg, toast } from "./dom.js";
 import { cueValues, meaning, stageValues, tree, waterfall } from "./explain.js";
-import { count, day, difference, moment, plural, score, shorten } from "./format.js";
+import { count, day, describeUndo, difference, moment, plural, score, shorten } from "./format.js";
 import { change, filterOf, read } from "./route.js";
 
 const TABS = { why: "Why", path: "Path", whynot: "Why not", memory: "Memory", around: "Around", edit: "Edit" };
@@ -223,7 +223,7 @@ const changed = () => dispatchEvent(new Event("recollect:changed"));
 function done(text, open) {
   current = "";
   changed();
-  toast(text, "Undo", async () => { try { await api.undo(); changed(); toast("Undone."); } catch (error) { toast(error.message); } });
+  toast(text, "Undo", async () => { try { const { undone } = await api.undo(); changed(); toast(describeUndo("Undone:", undone)); } catch (error) { toast(error.message); } });
   change({ open, tab: open ? "memory" : "" });
   dispatchEvent(new HashChangeEvent("hashchange"));
 }
