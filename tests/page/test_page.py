@@ -81,6 +81,15 @@ def test_further_memories_and_results_are_shown_on_request(page: Page, world: li
     page.page.wait_for_function("() => document.querySelectorAll('.result').length === 60")
 
 
+def test_a_time_of_which_nothing_is_known_is_said_above_pale_bars(page: Page) -> None:
+    ask(page, "what did Ida say about the rent in July 2024?")
+    page.page.wait_for_selector(".notice")
+    assert "No memory is of the time asked for (“July 2024”: 2024-07-01 to 2024-07-31)" in page.page.inner_text(
+        ".notice"
+    )
+    assert float(page.page.locator(".bar >> nth=0").evaluate("each => getComputedStyle(each).opacity")) < 0.5
+
+
 def test_why_shows_parts_that_add_up_to_the_score(page: Page) -> None:
     ask(page, "where is the charging dock?")
     page.page.click(".result >> nth=0")

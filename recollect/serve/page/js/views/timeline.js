@@ -50,7 +50,7 @@ function withGaps(periods, period) {
 
 function histogram(periods, label) {
   const most = Math.max(...periods.map((each) => each.memories));
-  const WIDTH = chartWidth(), left = 28, step = (WIDTH - left) / periods.length, gap = Math.min(8, step / 5), few = step >= 28;
+  const WIDTH = chartWidth(), left = 0, step = (WIDTH - left) / periods.length, gap = Math.min(8, step / 5), few = step >= 28;
   const bars = periods.map((each, at) => {
     const size = (each.memories / most) * (HEIGHT - 44), x = left + at * step + gap / 2, y = HEIGHT - 20 - size, width = Math.max(0.6, step - gap);
     return [svg("rect", { class: "column", x: x.toFixed(1), y: y.toFixed(1), width: width.toFixed(1), height: size.toFixed(1), rx: few ? 2 : 0, tabindex: each.memories ? 0 : null, role: "button", "aria-label": `${each.begins}: ${plural(each.memories, "memory", "memories")}`, onkeydown: (event) => { if (event.key === "Enter") choose(at, at); } }, svg("title", null, `${each.begins}: ${count(each.memories)}`)),
@@ -59,7 +59,7 @@ function histogram(periods, label) {
   const every = Math.ceil(periods.length / ((WIDTH - left) / 90));
   const labels = periods.map((each, at) => at % every === 0 && left + at * step + 52 < WIDTH && svg("text", { x: left + at * step + gap / 2, y: HEIGHT - 4 }, label(each.begins)));
   const brush = svg("rect", { class: "brush", y: 0, height: HEIGHT - 20, width: 0 });
-  const chart = svg("svg", { class: "chart histogram", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Memories by time" }, svg("line", { class: "axis", x1: left, x2: WIDTH, y1: HEIGHT - 20, y2: HEIGHT - 20 }), !few && svg("text", { x: 0, y: 24 }, count(most)), bars, labels, brush);
+  const chart = svg("svg", { class: "chart histogram", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Memories by time" }, svg("line", { class: "axis", x1: left, x2: WIDTH, y1: HEIGHT - 20, y2: HEIGHT - 20 }), !few && svg("text", { x: 0, y: 14 }, `at most ${count(most)}`), bars, labels, brush);
   const place = (event) => { const box = chart.getBoundingClientRect(); return Math.min(periods.length - 1, Math.max(0, Math.floor((((event.clientX - box.left) / box.width) * WIDTH - left) / step))); };
   let from = null;
   const draw = (a, b) => { brush.setAttribute("x", left + Math.min(a, b) * step); brush.setAttribute("width", (Math.abs(a - b) + 1) * step); };
