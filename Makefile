@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY  := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start hundreds of processes, and without bytecode files each would compile all its modules.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: pictures demo test test-all test-page test-postgres test-cluster test-integrations contract mutants check format speed quality everyday clean docs man test-gguf check-supply fuzz
 

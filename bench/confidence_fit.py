@@ -42,10 +42,17 @@ KEPT_ELSEWHERE = 0.952
 SMALLEST = 20  # answerable questions of a set that constrains the search
 SOFTNESS = 0.15  # of the threshold, while searching
 VALUE = ["no amount", "no attribute", "no choice"]
-WITH_VECTORS = ["cosine", "found", "missing", "unknown name", "in time", "statements", "size", *VALUE]
+WITH_VECTORS = ["cosine", "resemblance", "found", "missing", "unknown name", "in time", "statements", "size", "length"]
+WITH_VECTORS += [*VALUE, "no fact"]
+PAIRS_WITH_VECTORS = ["cosine", "resemblance", "words", "no amount", "no attribute"]
 WORDS_ALONE = ["covered", "missing", "in time", "statements", *VALUE]
 PAIRS_ALONE = ["share", "in time", "statements", *VALUE]
-FORMULAS = {"with vectors": WITH_VECTORS, "words alone": WORDS_ALONE, "pairs alone": PAIRS_ALONE}
+FORMULAS = {
+    "with vectors": WITH_VECTORS,
+    "pairs with vectors": PAIRS_WITH_VECTORS,
+    "words alone": WORDS_ALONE,
+    "pairs alone": PAIRS_ALONE,
+}
 ALSO_WITHOUT_VECTORS = ("everyday_en_a", "everyday_en_b", "locomo", "realtalk", "scifact", "lme_s_heads", "vehiclemem")
 SUFFIX = " (words)"  # of the name of a set that is also asked without vectors
 Floats = NDArray[np.float64]
@@ -172,9 +179,10 @@ def formula(recall: dict[str, Any]) -> str:
     """By which a recall is judged."""
     from recollect.text.words import SPACELESS
 
-    if "cosine" in recall["detail"]:
-        return "with vectors"
-    return "pairs alone" if SPACELESS.search(recall["text"]) else "words alone"
+    words = "pairs" if SPACELESS.search(recall["text"]) else "words"
+    if "cosine" not in recall["detail"]:
+        return f"{words} alone"
+    return "pairs with vectors" if words == "pairs" else "with vectors"
 
 
 Sets = dict[str, Evidence]

@@ -28,8 +28,14 @@ from bench.report import HOME, Measurement, Report
 from bench.scale_data import BATCH, BatchEmbedder, NaturalTexts, QuestionEmbedder, read_natural_texts
 from bench.scale_data import QuestionTokenEmbedder as TokenEmbedder
 from bench.scale_rows import extend
-from bench.timing import Action, Timing, interleave, median_timing, timed
+from bench.timing import Action, Timing, interleave, median_timing, sum_timings, timed
 from recollect import Memory, Mind
+from recollect.recall.bm25 import Bm25Query, search
+from recollect.recall.cues.words import ALL_FIELDS
+from recollect.recall.similarity import nearest, token_similarity
+from recollect.store.base import Term
+from recollect.text.stopwords import stop_words
+from recollect.text.words import words
 
 CHROMA = Peer("chromadb", "bench.peers.chroma_scale", "chroma (vectors only)", ())
 K, PAGE, QUESTIONS = 10, 50, 60
@@ -43,6 +49,8 @@ FILTERS: dict[str, tuple[dict[str, Any] | None, dict[str, Any] | None, Callable[
     ", filter 1%": ({"user": "user 7"}, {"user": 7}, lambda number: number // 10 % 100 == 7),
 }
 PARTS = ("recall", "open", "writes")
+OURS = ("hybrid", "default with tokens")
+SEARCHES, TOKENS = "a search by words, one by vectors, 10 memories", "tokens of 50 memories"
 REMEMBERED = 100_000  # memories that are written by remember_many; the others as rows
 
 
@@ -162,8 +170,14 @@ def _recall(
             if peer is not None:
                 actions[CHROMA.about] = partial(_ask, peer, file, where=theirs, ids=ids)
             turns = QUESTIONS if not options.quick else 10
+            if not name:
+                actions |= _least(whole, file)
             taken = interleave(actions, turns, warm=min(5, turns))
             _compare(file, name, taken, peer, report)
+            if not name:
+                parts = taken[SEARCHES], sum_timings(taken[SEARCHES], taken[TOKENS])
+                for recall, least, about in zip(OURS, parts, (SEARCHES, f"{SEARCHES}, {TOKENS}"), strict=True):
+                    report.compare(f"{recall}, {file.size:,}", taken[recall], least, about, None)
             medians.update({(file.size, each): median_timing(taken[each]) for each in taken} if not name else {})
             report.details[f"vectors found at {file.size:,}{name}"] = _completeness(
                 hybrid, file, ours, _exact(matrix, file, chosen), ids
@@ -177,12 +191,42 @@ def _compare(
     file: ScaleFile, name: str, taken: dict[str, list[Timing]], peer: PeerProcess | None, report: Report
 ) -> None:
     goals = {"hybrid": 1.2, "default with tokens": 3.0} if not name and file.size == 100_000 else {}
-    for ours in ("hybrid", "default with tokens"):
+    for ours in OURS:
         title = f"{ours}, {file.size:,}{name}"
         if peer is not None and not peer.problem:
             report.compare(title, taken[ours], taken[CHROMA.about], CHROMA.about, goals.get(ours))
         else:
             report.figures.append(Measurement(title, median_timing(taken[ours]), turns=len(taken[ours])))
+
+
+def _least(mind: Mind, file: ScaleFile) -> dict[str, Action]:
+    """What a recall needs at least, from the same index and without a recipe: the best PAGE by words and by vectors,
+    the sum of their shares of the best, and the memories of the best K; and the tokens of PAGE memories compared."""
+    stop = stop_words("en")
+    queries = [
+        Bm25Query(tuple(Term(word) for word in dict.fromkeys(words(text)) if word not in stop), ALL_FIELDS)
+        for text in file.asked
+    ]
+    embedded = [file.texts.questions[text] for text in file.asked]
+
+    def searches(number: int) -> Any:
+        with mind._store.snapshot() as snapshot:
+            scope = snapshot.scope(None, ("active",), mind.clock())
+            by_words = search(snapshot, scope, queries[number], PAGE)
+            by_vector = nearest(snapshot, embedded[number].text_vector, scope, PAGE)
+            rows = np.concatenate([by_words.rows, by_vector.rows])
+            shares = (each / each.max(initial=1e-9) for each in (by_words.scores, by_vector.cosines))
+            order = np.argsort(rows, kind="stable")
+            starts = np.flatnonzero(np.diff(rows[order], prepend=-1))
+            scores = np.add.reduceat(np.concatenate([*shares])[order], starts)
+            return snapshot.memories(rows[order][starts][np.argsort(-scores)[:K]])
+
+    def tokens(number: int) -> Any:
+        with mind._store.snapshot() as snapshot:
+            rows = np.linspace(1, file.size, PAGE, dtype=np.int64)  # by the numbers in which the file was filled
+            return token_similarity(embedded[number].vectors, snapshot.token_sketches(rows))
+
+    return {SEARCHES: timed(searches), TOKENS: timed(tokens)}
 
 
 def _completeness(

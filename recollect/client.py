@@ -129,7 +129,7 @@ class Client(ClosedOnExit):
 
     def remember(self, text: str | Memory, **details: Unpack[Details]) -> Memory:
         fields = to_json(text) if isinstance(text, Memory) else {"text": text}
-        return _memory(self.call("remember", **{**_without_use(fields), **_plain(details)}))
+        return memory_from_json(self.call("remember", **{**_without_use(fields), **_plain(details)}))
 
     def remember_many(
         self, items: Iterable[str | Memory | Mapping[str, Any]], *, progress: Callable[[int, int], None] | None = None
@@ -151,7 +151,7 @@ class Client(ClosedOnExit):
 
         tag = None if expected is None else content_tag(memory_json(expected))
         nothing = {name: value for name, value in changes.items() if value is None}
-        return _memory(self._patch(id, {"text": text, "etag": tag, **_plain(changes)}, nothing))
+        return memory_from_json(self._patch(id, {"text": text, "etag": tag, **_plain(changes)}, nothing))
 
     def _patch(self, id: str, changes: Mapping[str, Any], cleared: Mapping[str, None]) -> Any:
         """Changes where null removes a value, and what is not given stays."""
@@ -193,13 +193,15 @@ class Client(ClosedOnExit):
 
     def supersede(self, old: str, new: str | Memory, /, **details: Unpack[Details]) -> Memory:
         fields = _without_use(to_json(new)) if isinstance(new, Memory) else {"text": new}
-        return _memory(self.call("supersede", old=old, new=fields.pop("text"), **{**fields, **_plain(details)}))
+        return memory_from_json(
+            self.call("supersede", old=old, new=fields.pop("text"), **{**fields, **_plain(details)})
+        )
 
     def contradict(self, a: str, b: str, weight: float = 1.0, *, loser: str | None = None) -> Edge:
         return edge_from_json(self.call("contradict", a=a, b=b, weight=weight, loser=loser))
 
     def reinforce(self, id: str, amount: float = 0.1) -> Memory:
-        return _memory(self.call("reinforce", id=id, amount=amount))
+        return memory_from_json(self.call("reinforce", id=id, amount=amount))
 
     def decay(self, rate: float = 0.01) -> int:
         return int(self.call("decay", rate=rate)["faded"])
@@ -305,7 +307,7 @@ class Client(ClosedOnExit):
     # Reading.
 
     def show(self, id: str) -> Memory:
-        return _memory(self.call("show", id=id))
+        return memory_from_json(self.call("show", id=id))
 
     def list(
         self,
@@ -325,7 +327,7 @@ class Client(ClosedOnExit):
             page = self.call(
                 "list", filter=_filter(filter), sort=sort, ascending=ascending, use=use, limit=size, cursor=cursor
             )
-            found += [_memory(each) for each in page["memories"]]
+            found += [memory_from_json(each) for each in page["memories"]]
             cursor = page["next_cursor"]
             if cursor is None:
                 break
@@ -356,7 +358,7 @@ class Client(ClosedOnExit):
 
     def history(self, id: str) -> Sequence[tuple[datetime, Memory]]:
         versions = self.call("history", id=id)["versions"]
-        return [(_moment(each["until"]), _memory(each["memory"])) for each in versions]
+        return [(_moment(each["until"]), memory_from_json(each["memory"])) for each in versions]
 
     def status(self) -> Status:
         """As for a Mind, without the path, the size and the version of the file on the server."""
@@ -474,10 +476,6 @@ def _in_query(value: Any) -> Any:
 def _without_use(fields: Mapping[str, Any]) -> JsonObject:
     """What a caller may write: use is counted by the server."""
     return {name: value for name, value in fields.items() if name not in ("use", "mentions", "updated")}
-
-
-def _memory(shown: JsonObject) -> Memory:
-    return memory_from_json(shown)
 
 
 def _date(when: When | None, name: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from hypothesis import settings
 from recollect import Mind
 from tests.postgres.fixtures import database, postgres
 from tests.postgres.server import ENVIRONMENT_VARIABLE, NEEDED_PACKAGES
-from tests.postgres.stores import emptied_after_the_test, empty_stores, stores_by_path
+from tests.postgres.stores import StoresByPath, emptied_after_the_test, empty_stores, stores_by_path
 
 __all__ = ["database", "emptied_after_the_test", "empty_stores", "postgres", "stores_by_path"]
 
@@ -30,6 +31,19 @@ if hasattr(time, "tzset"):
 
 # What a shell starts in the background ignores Ctrl-C, and programs that tests start and stop would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def examples(few: int, many: int) -> int:
+    """How many examples Hypothesis tries: few, or many where the slow tests run, too (``make test-all``)."""
+    return many if _with_slow_tests else few
+
+
+_with_slow_tests = False
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    global _with_slow_tests
+    _with_slow_tests = config.option.markexpr != "not slow"
 
 
 class Clock:
@@ -56,8 +70,18 @@ def clock() -> Clock:
     return Clock()
 
 
+@pytest.fixture(scope="session")
+def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A memory without anything in it. Copying it takes a tenth of the time that creating its tables takes."""
+    path = tmp_path_factory.mktemp("empty") / "memory.db"
+    Mind(path, embedder=None).close()
+    return path
+
+
 @pytest.fixture
-def mind(path: Path) -> Iterator[Mind]:
+def mind(path: Path, empty_file: Path, stores_by_path: StoresByPath | None) -> Iterator[Mind]:
+    if stores_by_path is None:
+        shutil.copy(empty_file, path)
     with Mind(path, embedder=None) as mind:
         yield mind
 

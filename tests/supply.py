@@ -27,6 +27,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 SBOM, CONSTRAINTS = ROOT / "build" / "sbom.json", ROOT / "constraints.txt"
+AUDIT_SECONDS = 300  # for each service
 TESTED_ON = "Linux (x86-64, Python 3.11)"
 ALLOWED = re.compile(
     r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|MPL|Mozilla|Unlicense|zlib|0BSD|HPND|CC0|any-OSI|"
@@ -131,7 +132,11 @@ def audit(found: dict[str, Distribution]) -> str:
             file.flush()
             options = ["--no-deps", "--disable-pip", "--progress-spinner=off", "-f", "json", "-s", service]
             command = [sys.executable, "-m", "pip_audit", *options, "-r", file.name]
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=AUDIT_SECONDS)
+            except subprocess.TimeoutExpired:
+                said.append(f"{service}: no answer in {AUDIT_SECONDS} seconds")
+                continue
         try:
             results = json.loads(done.stdout)["dependencies"]
         except (ValueError, KeyError):

@@ -45,7 +45,9 @@ def erase(
 
     Give ids, filters, --expired, or only --user, --session or --collection to erase everything that belongs to them.
     """
-    ways = sum([bool(ids) or _has_filter(filters), expired, finish, verify is not None])
+    conditions = {each.name: getattr(filters, each.name) for each in fields(filters)}
+    conditions = {name: value for name, value in conditions.items() if value is not None}
+    ways = sum([bool(ids or conditions), expired, finish, verify is not None])
     if ways > 1:
         raise InvalidInput("Give ids or filters, --expired, --finish or --verify: one of them.")
     with options.open() as mind:
@@ -53,7 +55,7 @@ def erase(
             return _finish(mind, options)
         if verify is not None:
             return _verify(mind, options, verify)
-        selection = {} if expired else _selection(options, filters, ids)
+        selection = {} if expired else _selection(options, filters, conditions, ids)
         run = mind.erase_expired if expired else mind.erase
         chosen = selection.pop("ids", [])
         plan = run(*chosen, **selection, dry_run=True, code=code)
@@ -71,14 +73,10 @@ def erase(
     return 0
 
 
-def _has_filter(filters: FilterOptions) -> bool:
-    return any(getattr(filters, each.name) is not None for each in fields(filters))
-
-
-def _selection(options: GlobalOptions, filters: FilterOptions, ids: list[str] | None) -> Selection:
+def _selection(
+    options: GlobalOptions, filters: FilterOptions, named: dict[str, Any], ids: list[str] | None
+) -> Selection:
     """What to erase: everything of a user, a session or a collection if nothing else is given."""
-    named = {each.name: getattr(filters, each.name) for each in fields(filters)}
-    named = {name: value for name, value in named.items() if value is not None}
     if ids and named:
         raise InvalidInput("Give ids or filters, not both.")
     if ids:
@@ -155,7 +153,9 @@ def _verify(mind: Mind, options: GlobalOptions, file: str) -> int:
         record = json.loads(read_text(file))
     except json.JSONDecodeError as error:
         raise InvalidInput(f"{file} is not JSON: {error}.") from None
-    found = mind.verify_erasure(record.get("receipt", record) if _is_erasure(record) else record)
+    if isinstance(record, dict) and isinstance(record.get("receipt"), dict):  # all that erase --json prints
+        record = record["receipt"]
+    found = mind.verify_erasure(record)
     count = pluralize(len(found.receipt.ids), "memory", "memories")
     result = {"holds": found.holds, "present": found.present, "later": found.later, "pending": found.pending}
     if found.holds:
@@ -165,8 +165,3 @@ def _verify(mind: Mind, options: GlobalOptions, file: str) -> int:
         message = f"The receipt does not hold: {'; '.join([*parts, *found.pending])}."
     print_result(options.json, result, message)
     return 0 if found.holds else 1
-
-
-def _is_erasure(record: Any) -> bool:
-    """Is it all that erase --json prints, and not the receipt alone?"""
-    return isinstance(record, dict) and isinstance(record.get("receipt"), dict)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recollect.recall.comparison import ComparedMemory, Comparison
     from recollect.recall.expressions import Explanation
     from recollect.recall.results import Recall, Result, Verdict
-from recollect.recall.trace import Trace
+    from recollect.recall.trace import Trace
 
 SCORE_BAR, WHY_BAR = 6, 24  # characters
 SNIPPET_LINES = 3

@@ -18,8 +18,6 @@ from recollect.model.limits import LIMITS
 Kind = Literal["text", "keyword", "path", "list", "object", "integer", "number", "moment", "lines", "use"]
 Check = Callable[[object, str], Any]  # (value, name of the argument) → valid value, or InvalidInput
 
-SQL_TYPES: dict[Kind, str] = {"integer": "INTEGER", "moment": "INTEGER", "number": "REAL"}  # the others are TEXT
-
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -39,12 +37,6 @@ class Field:
     choices: tuple[str, ...] = ()  # the only values of a keyword
     name: str = ""
     default: Any = None
-
-    @property
-    def column_type(self) -> str:
-        """The SQL type of its column."""
-        nullable = self.optional and not self.assigned
-        return SQL_TYPES.get(self.kind, "TEXT") + ("" if nullable else " NOT NULL")
 
 
 def text_field(help: str, *, words: str = "", option: str = "") -> Field:

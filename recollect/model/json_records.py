@@ -12,21 +12,29 @@ from recollect.model import validation as check
 from recollect.model.memory import Edge, EntityEdge, JsonObject, Memory, Use, check_entity_edge, make_edge, make_memory
 
 EXPORT_FORMAT = 1  # in the first record of an export
+DEFAULTS = {  # the fields of each record
+    kind: [
+        (each.name, each.default_factory() if each.default_factory is not MISSING else each.default)
+        for each in fields(kind)
+    ]
+    for kind in (Memory, Edge, EntityEdge, Use)
+}
 
 
 def to_json(record: Memory | Edge | EntityEdge | Use) -> JsonObject:
     """The fields that differ from their defaults; moments in ISO 8601."""
     json: JsonObject = {}
-    for each in fields(record):
-        value = getattr(record, each.name)
-        default = each.default_factory() if each.default_factory is not MISSING else each.default
-        if value != default:
-            json[each.name] = _json_value(value)
+    for name, default in DEFAULTS[type(record)]:
+        value = getattr(record, name)
+        if value is not default and value != default:
+            json[name] = _json_value(value)
     return json
 
 
 def _json_value(value: Any) -> Any:
     match value:
+        case str():
+            return value
         case datetime():
             return value.isoformat()
         case tuple():

@@ -35,6 +35,11 @@ class WordMatch:
         similar = np.clip((np.nan_to_num(self.similarity) - UNLIKE) / (ALIKE - UNLIKE), 0.0, 1.0)
         return np.maximum(similar, self.hits)
 
+    def highest(self) -> NDArray[np.float64]:
+        """By hit: the similarity of its nearest token, 1 where it has the word; 0 if neither is known."""
+        has = self.hits.astype(np.float64)
+        return has if self.similarity is None else np.maximum(np.nan_to_num(self.similarity), has)
+
 
 def missing_value(
     asked: AskedValue, matches: Sequence[WordMatch], texts: Sequence[str], speakers: Sequence[str], language: str

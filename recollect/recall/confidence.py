@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.recall.answer_evidence import WordMatch, missing_value
-from recollect.recall.bm25 import Bm25Query, TermScores, score
+from recollect.recall.bm25 import Bm25Query, TermScores, statistics
 from recollect.recall.cues.tokens import TokensCue
 from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.run import Run, Skip
@@ -33,6 +33,7 @@ COMMON_TRIGRAMS, LONG_WORD = 0.4, 6  # the share of 3-grams, and the letters of 
 MAX_FOUND, MAX_MISSING, MAX_STATEMENTS = 4, 5, 3
 SOME_WORDS = 0.3  # of the query, weighted by idf
 MIN_SIZE, MAX_SIZE = 10, 1000  # memories
+MIN_LENGTH, MAX_LENGTH = 100, 3000  # characters of a hit
 MAX_SPELLINGS = 12  # words that are compared by their spelling; the trigrams cue looks up no more
 CANNOT_TELL = 0.5
 MIN_CONSONANTS = 3  # of a name that is recognised in another spelling
@@ -46,19 +47,21 @@ WEEKDAY = lazy_pattern(
 
 # What speaks for and against the first hits, and how much: see ``Confidence``.
 WITH_VECTORS: Mapping[str, float] = {
-    "cosine": 6.5,  # the highest of the first hits
-    "found": 0.6,  # words of the query that a first hit has, in any form or meaning
-    "missing": -0.4,  # words of the query that no memory has in any form, and that nothing in the first hits resembles
-    "unknown name": -1.35,  # 1 if one of the words that no memory has is a name
-    "in time": 1.1,  # 1 if a first hit is of the time that the query names, ½ where that is only a weekday
-    "statements": 0.42,  # sentences of a message after the first
-    "size": -0.76,  # ln of the number of memories that were searched
+    "cosine": 5.6,  # the highest of the first hits
+    "resemblance": 7.5,  # the share of the query's words that resemble words of one of the first hits
+    "found": 0.92,  # words of the query that a first hit has, in any form or meaning
+    "missing": -0.11,  # words of the query that no memory has in any form, and that nothing in the first hits resembles
+    "unknown name": -1.45,  # 1 if one of the words that no memory has is a name
+    "in time": 1.9,  # 1 if a first hit is of the time that the query names, ½ where that is only a weekday
+    "statements": 1.0,  # sentences of a message after the first
+    "size": -0.92,  # ln of the number of memories that were searched
+    "length": -1.2,  # ln of the characters of a first hit: in a long text, something resembles any query
     # From 0 to 1: the subject is known, and nothing that is about it has what is asked for (``missing_value``).
-    "no amount": -8.5,  # of money, or of years where an age is asked for
-    "no attribute": -4.2,  # “the registration number of the van”
-    "no fact": -7.0,  # “where does Priya work?”
-    "no choice": -2.6,  # “which hotel”: a memory with the answer may have its name alone
-    "bias": 1.2,
+    "no amount": -12.0,  # of money, or of years where an age is asked for
+    "no attribute": -5.9,  # “the registration number of the van”
+    "no fact": -9.0,  # “where does Priya work?”
+    "no choice": -4.1,  # “which hotel”: a memory with the answer may have its name alone
+    "bias": 4.5,
 }
 WORDS_ALONE: Mapping[str, float] = {
     "covered": 2.4,  # the share of the query's words, weighted by idf, that one of the first hits has
@@ -72,6 +75,14 @@ WORDS_ALONE: Mapping[str, float] = {
     "bias": 0.65,
 }
 # In Chinese and Japanese, where words are not separated and most terms are pairs of characters.
+PAIRS_WITH_VECTORS: Mapping[str, float] = {
+    "cosine": 8.7,
+    "resemblance": 3.6,
+    "words": -0.67,  # ln of the number of words of the query: a long one resembles more by chance
+    "no amount": -8.5,
+    "no attribute": -5.5,
+    "bias": -3.0,
+}
 PAIRS_ALONE: Mapping[str, float] = {
     "share": 15.0,  # of the query's words that a first hit has: idf tells little about a pair of characters
     "in time": 1.9,
@@ -88,11 +99,13 @@ class Confidence:
 
     Where the query has no vector, or one that means little, the words decide alone, with coefficients of their own.
     A query that is only a time has confidence 1 if anything is found, as what is of that time is what was asked for.
-    When the embedder can read the query but none of the first hits, they cannot be compared, and it is one half.
+    When the embedder can read the query but none of the first hits, or they are in different scripts (a question in
+    English, memories in Chinese), they cannot be compared well, and it is one half.
 
     A word is found in any of its forms: its stem, a part of a compound, a similar spelling, a similar meaning (token
     similarity), and, for a follow-up, the words of its subject. In a small collection less evidence is needed, as it is
-    likely to be about what is asked; of a message of several sentences only some words can be expected.
+    likely to be about what is asked, and in long memories more, as something in them resembles any query; of a message
+    of several sentences only some words can be expected.
 
     The coefficients were chosen with ``bench/confidence_fit.py``: that many questions without an answer are recognised,
     while at least 95% of the answerable questions of a set stay above the threshold. So the threshold is where
@@ -104,6 +117,7 @@ class Confidence:
     """
 
     with_vectors: Mapping[str, float] = field(default_factory=lambda: WITH_VECTORS)
+    pairs_with_vectors: Mapping[str, float] = field(default_factory=lambda: PAIRS_WITH_VECTORS)
     words_alone: Mapping[str, float] = field(default_factory=lambda: WORDS_ALONE)
     pairs_alone: Mapping[str, float] = field(default_factory=lambda: PAIRS_ALONE)
     first: int = 5  # hits that are judged
@@ -120,8 +134,9 @@ class Confidence:
         if run.query.only_time:
             return 1.0
         cosine = self._cosine(run, rows)
-        if cosine is not None and not any(run.embedder_reads(text) for text in run.texts(rows)):
-            run.log("cannot tell", "the embedder was not trained on the script of the first results")
+        texts = run.texts(rows)
+        if cosine is not None and (why := _incomparable(run, texts)):
+            run.log("cannot tell", why)
             return CANNOT_TELL
         matches = QueryWords.of(run, rows)
         by_hit = self._word_similarity(run, rows)
@@ -138,6 +153,8 @@ class Confidence:
         evidence |= {
             "covered": matches.covered(),
             "share": matches.share(),
+            "resemblance": _resemblance(whole),
+            "words": math.log(1 + len(whole)),
             "found": min(len(found), MAX_FOUND),
             "missing": min(len(missing), MAX_MISSING),
             "unknown name": _has_name(run, unknown),
@@ -145,6 +162,7 @@ class Confidence:
             **_missing_value(run, rows, whole, asked),
             "statements": min(max(count_statements(run.query.text) - 1, 0), MAX_STATEMENTS),
             "size": math.log(min(max(run.scope.count, MIN_SIZE), MAX_SIZE)),
+            "length": _length(texts),
         }
         coefficients = self._coefficients(run, cosine)
         x = coefficients["bias"]
@@ -157,9 +175,9 @@ class Confidence:
         return confidence
 
     def _coefficients(self, run: Run, cosine: float | None) -> Mapping[str, float]:
-        if cosine is not None:
-            return self.with_vectors
-        return self.pairs_alone if SPACELESS.search(run.query.text) else self.words_alone
+        if SPACELESS.search(run.query.text):
+            return self.pairs_alone if cosine is None else self.pairs_with_vectors
+        return self.words_alone if cosine is None else self.with_vectors
 
     def _cosine(self, run: Run, rows: Rows) -> float | None:
         if "vectors" not in run.found or not len(run.found["vectors"].keys) or not run.embedder_reads_query():
@@ -200,12 +218,12 @@ class QueryWords:
     def of(cls, run: Run, rows: Rows) -> QueryWords:
         if not run.query.terms:
             return cls((), (), {}, [])
-        matches = score(run.snapshot, run.scope, Bm25Query(run.query.terms, ALL_FIELDS), rows).terms
+        matches = statistics(run.snapshot, run.scope, Bm25Query(run.query.terms, ALL_FIELDS)).terms
+        having = run.snapshot.term_frequencies(run.query.terms, ALL_FIELDS, rows) > 0
         by_hit: dict[str, NDArray[np.bool_]] = {}
         occurs = set[str]()
-        for match in matches:
+        for match, has in zip(matches, having, strict=True):
             word = match.term.part_of or match.term.word
-            has = match.saturation > 0
             by_hit[word] = by_hit[word] | has if word in by_hit else has
             if match.occurs:
                 occurs.add(word)
@@ -303,6 +321,29 @@ def _has_name(run: Run, unknown: Sequence[str]) -> bool:
         return False
     named = {part for name in find_names(run.query.text[:MAX_NAME_CHARACTERS]) for part in words(name)}
     return not named.isdisjoint(unknown)
+
+
+def _incomparable(run: Run, texts: Sequence[str]) -> str:
+    """Why the first hits cannot be compared with the query, if so."""
+    if not any(run.embedder_reads(text) for text in texts):
+        return "the embedder was not trained on the script of the first results"
+    spaceless = {bool(SPACELESS.search(text)) for text in texts}
+    if spaceless == {not SPACELESS.search(run.query.text)}:
+        return "the query and the first results are in different scripts"
+    return ""
+
+
+def _resemblance(matches: Sequence[WordMatch]) -> float:
+    """The words of the query, weighted by idf, each × its similarity to the nearest word of the hit that resembles it
+    most: 1 if a hit has all of them."""
+    idf = sum(match.idf for match in matches)
+    if not idf:
+        return 0.0
+    return float(np.max(sum(match.idf * match.highest() for match in matches)) / idf)
+
+
+def _length(texts: Sequence[str]) -> float:
+    return math.log(max(sum(min(len(text), MAX_LENGTH) for text in texts) / len(texts), MIN_LENGTH))
 
 
 def _in_time(run: Run, rows: Rows, matches: Sequence[WordMatch]) -> float:

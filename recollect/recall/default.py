@@ -11,8 +11,9 @@
 The language of the query decides about stop words, stems, compounds, and whether words of the same everyday topic are
 looked up along with its own. Trigrams look up only words that no memory
 has: typos and parts of words. Tokens compare word by word in
-meaning, including the memories just before and after. The weights depend on the kind of text: short or long texts,
-code, the look-up of a name or a query in a language that the embedder was not trained on, or in such a script.
+meaning, including the memories just before and after. The weights depend on the kind of text: short texts (said in a
+talk, or stated by one person), long texts, code, the look-up of a name or a query in a language that the embedder was
+not trained on, or in such a script.
 The settings were chosen for all of these; ``recollect tune`` finds those of one deployment.
 """
 
@@ -34,6 +35,7 @@ from recollect.recall.stages import (
     ContinuedConversation,
     Contradictions,
     Coverage,
+    CurrentVersions,
     OrderFactor,
     PolarityFactor,
     RecencyFactor,
@@ -94,6 +96,7 @@ def default(
         ),
         fuse=BlendByTextKind(
             short=_blend(factors, words=0.13, vectors=0.30, tokens=0.57),
+            stated=_blend(factors, words=0.13, vectors=0.55, tokens=0.32),
             long=_blend(factors, words=0.30, vectors=0.45, tokens=0.25),
             code=_blend(factors, words=0.10, vectors=0.65, tokens=0.25),
             lookup=_blend(factors, words=0.40, vectors=0.25, tokens=0.35),
@@ -114,6 +117,7 @@ def default(
             ContinuedConversation(check.fraction(resuming, "resuming")),
             RecencyFactor(share=check.fraction(recency, "recency"), half_life=30),
             OrderFactor(),
+            CurrentVersions(),
             StatusFactor({"superseded": 0.5, "contradicted": 0.3}),
             ConfidenceStrengthFactor(),
             RelatedNames(),

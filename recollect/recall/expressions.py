@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from recollect.store.base import Floats
 
 Label = str | Callable[[int], str]
-Role = Literal["", "component", "term", "cosine", "token similarity", "reason"]
+Role = Literal["", "component", "term", "cosine", "token similarity", "reason", "link"]
 Operator = Callable[[Any, Any], Any]
 
 OPERATORS: dict[str, Operator] = {
@@ -37,8 +37,10 @@ class Explanation:
     """A number, its label, and the parts it was computed from.
 
     ``role`` tells what a number is where a summary needs to know: a component of the score (a cue, or what a stage
-    added), a word of the query that matches, the cosine, or the similarity of tokens; ``name`` is which one. The label
-    of a factor is a noun (“recency: 3 days old”), or with the role "reason" a clause, which begins with ``name``.
+    added), a word of the query that matches, the cosine, or the similarity of tokens; ``name`` is which one. A "link"
+    is what a linked memory passed on: its first part is the score of that memory, and ``name`` how they are linked.
+    The label of a factor is a noun (“recency: 3 days old”), or with the role "reason" a clause, which begins with
+    ``name``.
     """
 
     value: float
@@ -60,7 +62,8 @@ class Explanation:
 
         ``'charging' and 'dock' match; meaning 0.17. Lowered by status: superseded (×0.50).``
         """
-        found = self._nodes()
+        links = list(self._links())
+        found = links[-1].parts[0]._nodes() if links else self._nodes()
         terms: dict[str, float] = {}
         for node in found:
             if node.role == "term" and node.value > 0:
@@ -75,6 +78,9 @@ class Explanation:
         if not reasons:
             components = _and([name for name, _ in self.shares()])
             reasons = [f"Scored by {components}" if components else "No cue gives it a score"]
+        if links:
+            chain = ", which is ".join(link.name for link in links)
+            reasons[0] = f"{chain[:1].upper()}{chain[1:]}, of which: {reasons[0]}"
         factors = [factor for factor in self._factors() if round(factor.value, 2) != 1]
         changes = []
         for verb, chosen in (
@@ -134,10 +140,17 @@ class Explanation:
         """The part of a product or a quotient that has the components; the others are factors."""
         return next((part for part in self.parts if part._has_role()), None)
 
+    def _links(self) -> Iterator[Explanation]:
+        """The links through which the score came, from this memory on."""
+        if self.role == "link":
+            yield self
+        if (base := self._base()) is not None and self.role != "term":
+            yield from base._links()
+
     def _factors(self) -> Iterator[Explanation]:
         """What follows the score in products; what precedes it is a weight."""
         base = self._base()
-        if base is None or self.role == "term":
+        if base is None or self.role in ("term", "link"):
             return
         yield from base._factors()
         if self.operation == "×" and base is self.parts[0]:

@@ -103,6 +103,9 @@ class BlendByTextKind:
     """Chooses the weights by the query and the kind of text found: short texts, long texts, code, the look-up of a
     name, or a query in a script that the embedder was not trained on, where vectors mean little.
 
+    Brief texts without a speaker, or said to an assistant, are what one person states: each is about one thing, so that
+    its meaning as a whole says more than in a talk between people, where an answer depends on what was said before.
+
     A query in a language that the embedder was not trained on, in a script that it reads, counts as a look-up: words
     say more there than vectors. They do even more if the texts are long, as passages have the words of a question.
     """
@@ -110,11 +113,13 @@ class BlendByTextKind:
     name = "blend"
     SAMPLE = 4  # candidates of each cue that are looked at
     LONG_TEXT_WORDS = 50
+    BRIEF_TEXT_WORDS = 25
 
     def __init__(
         self,
         *,
         short: Blend,
+        stated: Blend,
         long: Blend,
         code: Blend,
         lookup: Blend,
@@ -123,7 +128,7 @@ class BlendByTextKind:
         only_time: Blend,
     ) -> None:
         self.blends = {"short": short, "long": long, "code": code, "lookup": lookup, "unread": unread}
-        self.blends |= {"long, in another language": long_untrained, "only time": only_time}
+        self.blends |= {"stated": stated, "long, in another language": long_untrained, "only time": only_time}
 
     def fuse(self, run: Run, found: list[Candidates]) -> Hits:
         kind = self._text_kind(run, found)
@@ -138,13 +143,23 @@ class BlendByTextKind:
         if is_lookup(run.query.text, run.query.language):
             return "lookup"
         best = {key for each in found for key in each.keys[: self.SAMPLE].tolist()}
-        texts = run.texts(np.array(list(best), dtype=np.int64))
-        are_long = sum(count_words(text) > self.LONG_TEXT_WORDS for text in texts) * 2 > len(texts)
+        rows = np.array(list(best), dtype=np.int64)
+        texts = run.texts(rows)
+        lengths = [count_words(text) for text in texts]
+        are_long = sum(length > self.LONG_TEXT_WORDS for length in lengths) * 2 > len(texts)
         if not run.embedder_knows_language():
             return "long, in another language" if are_long else "lookup"
         if sum(map(is_code, texts)) * 2 > len(texts):
             return "code"
-        return "long" if are_long else "short"
+        if are_long:
+            return "long"
+        are_brief = sum(length <= self.BRIEF_TEXT_WORDS for length in lengths) * 2 > len(texts)
+        return "short" if not are_brief or self._between_people(run, rows) else "stated"
+
+    def _between_people(self, run: Run, rows: Rows) -> bool:
+        """Has any of them a speaker, but no role by which it was said to an assistant, or by one?"""
+        speakers, roles = (run.snapshot.strings(name, rows) for name in ("speaker", "role"))
+        return any(speaker and not role for speaker, role in zip(speakers, roles, strict=True))
 
 
 class ReciprocalRank:

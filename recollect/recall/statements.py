@@ -6,10 +6,10 @@ It is used to put the present value first (``stages/statements.py``) and to repo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Literal
 
 import numpy as np
@@ -68,6 +68,26 @@ class NearnessOfRows:
         return nearness(self._snapshot.vectors(self._rows), self._median)
 
 
+class Stated:
+    """Which of some texts state something: no question, nothing of an assistant, no part of a file, and not long. Each
+    is decided when it is asked for, as most queries ask for few."""
+
+    def __init__(self, texts: list[str], roles: list[str], paths: list[str]) -> None:
+        self._texts, self._roles, self._paths = texts, roles, paths
+        self._known: dict[int, bool] = {}
+
+    def __getitem__(self, at: int) -> bool:
+        known = self._known.get(at)
+        if known is None:
+            known = self._known[at] = self._decide(at)
+        return known
+
+    def _decide(self, at: int) -> bool:
+        text = self._texts[at]
+        stated = self._roles[at] not in NOT_STATED and not self._paths[at] and len(text) <= MAX_CHARACTERS
+        return stated and not is_question(text)
+
+
 @dataclass(frozen=True, slots=True)
 class Statements:
     """Some memories, compared as statements.
@@ -80,7 +100,7 @@ class Statements:
     moments: Floats  # microseconds
     sessions: list[str]
     owners: list[tuple[str, ...]]
-    stated: list[bool]  # neither a question, nor an assistant's, nor a part of a file
+    stated: Stated
     nearness: NearnessOfRows | Mapping[tuple[int, int], float]  # by pair
     near: float = 0.3  # with a common word
     very_near: float = 0.5  # without one
@@ -106,23 +126,25 @@ class Statements:
         texts = snapshot.texts(rows) if texts is None else texts
         owners = list(zip(*(snapshot.strings(name, rows) for name in OWNER_FIELDS), strict=True))
         roles, paths = (snapshot.strings(name, rows) for name in ("role", "path"))
-        stated = [
-            role not in NOT_STATED and not path and len(text) <= MAX_CHARACTERS and not is_question(text)
-            for role, path, text in zip(roles, paths, texts, strict=True)
-        ]
         begins = snapshot.numbers("valid_from", rows)
         moments = np.where(np.isnan(begins), snapshot.numbers("created", rows), begins)
         near = NearnessOfRows(snapshot, rows, median) if nearness_of is None else nearness_of
+        stated = Stated(texts, roles, paths)
         return cls(texts, moments, snapshot.strings("session", rows), owners, stated, near)
 
-    def best(self, scores: Floats, share: float = 1.0, limit: int = 1) -> list[int]:
-        """The statements with the highest scores, at least a share of the best one's."""
-        order = [at for at in np.argsort(-scores, kind="stable").tolist() if self.stated[at] and scores[at] > 0]
-        return [at for at in order[:limit] if scores[at] >= share * scores[order[0]]]
+    def best(
+        self, scores: Floats, share: float = 1.0, limit: int = 1, having: Callable[[str], bool] | None = None
+    ) -> list[int]:
+        """The statements with the highest scores, at least a share of the best one's; only texts that have something,
+        where that is asked."""
+        order = (at for at in np.argsort(-scores, kind="stable").tolist() if scores[at] > 0 and self.stated[at])
+        first = list(islice((at for at in order if having is None or having(self.texts[at])), limit))
+        return [at for at in first if scores[at] >= share * scores[first[0]]]
 
     def residences(self, scores: Floats, question: ResidenceQuestion) -> dict[int, str]:
         """Where one person lives, by statement: that of the highest score, and the others about the same person."""
         homes: dict[int, str] = {}
+        question = question.with_names(text for text, stated in zip(self.texts, self.stated, strict=True) if stated)
         whose: tuple[object, ...] | None = None
         for at in np.argsort(-scores, kind="stable").tolist():
             text, owner = self.texts[at], self.owners[at]
@@ -135,11 +157,12 @@ class Statements:
 
     def corrections(self, members: Sequence[int]) -> dict[int, int]:
         """The corrections of some of the statements, and what each corrects."""
-        by_session: dict[str, list[int]] = {}
-        for at, session in enumerate(self.sessions):
-            by_session.setdefault(session, []).append(at)
         return {
-            at: member for member in members for at in by_session[self.sessions[member]] if self.corrects(at, member)
+            at: member
+            for member in members
+            if self.sessions[member]
+            for at, session in enumerate(self.sessions)
+            if session == self.sessions[member] and self.corrects(at, member)
         }
 
     def difference(self, at: int, other: int) -> Difference | None:
@@ -238,15 +261,15 @@ class Statements:
 
     def may_differ(self, at: int, other: int) -> bool:
         """Are both statements of the same owner, of different times and sessions?"""
-        return self._comparable(at, other) and not self.sessions[at] == self.sessions[other] != ""
+        return not self.sessions[at] == self.sessions[other] != "" and self._comparable(at, other)
 
     def _comparable(self, at: int, other: int) -> bool:
         """Are both statements of the same owner and of different times?"""
         return (
-            self.stated[at]
-            and self.stated[other]
-            and self.owners[at] == self.owners[other]
+            self.owners[at] == self.owners[other]  # what is decided quickly comes first
             and bool(self.moments[at] != self.moments[other])
+            and self.stated[at]
+            and self.stated[other]
         )
 
     def conflict(self, newer: int, older: int) -> ConflictRule | None:
@@ -310,10 +333,10 @@ class Statements:
     def corrects(self, at: int, other: int) -> bool:
         """Does it correct the other, shortly after it in the same session?"""
         return (
-            self.stated[at]
-            and self.owners[at] == self.owners[other]
+            self.owners[at] == self.owners[other]
             and self.sessions[at] == self.sessions[other] != ""
             and 0 < self.moments[at] - self.moments[other] <= self.correction_minutes * MINUTE
+            and self.stated[at]
             and is_correction(self.texts[at])
             and "number" in value_kinds(self._parts(other)[0])
         )

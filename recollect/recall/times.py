@@ -20,7 +20,7 @@ from recollect.recall.query_parsing import ParsedQuery
 from recollect.recall.recipe import Cue, CuePlan, Depth, fixed
 from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import nearest
-from recollect.recall.stages.factors import DAY
+from recollect.recall.stages.factors import DAY, TIME_FACTORS
 from recollect.store.base import Flags, Floats, Rows, Scope, Term
 from recollect.store.told_times import Interval, as_intervals, tells_of
 from recollect.text.classify import SENTENCE, asks_about_assistant
@@ -30,6 +30,7 @@ from recollect.text.question_time import (
     asks_about_plan,
     asks_for_advice,
     asks_for_past_state,
+    asks_what_is_to_come,
     find_predecessor,
     in_present_tense,
     is_statement,
@@ -71,9 +72,10 @@ class TimeReader:
         return replace(query, text=query.text if only_time else rest, times=spans, only_time=only_time)
 
     def _find(self, text: str, run: Run) -> list[TimeExpression]:
-        """“In May” of a question in the present tense is the coming May, if a memory tells of that, else the last."""
+        """“In May” of a question in the present tense, or for plans, is the coming May, if a memory tells of that, else
+        the last."""
         found = find_times(text, run.as_of)
-        if not found or not in_present_tense(text):
+        if not found or not (in_present_tense(text) or asks_what_is_to_come(text)):
             return found
         coming = find_times(text, run.as_of, ahead=True)
         spans = [each.span for each in coming]
@@ -293,6 +295,7 @@ class TimeFactor:
             named, 1.0, np.where(soon, self.soon, np.where(since, self.lasting if lasts else self.since, self.outside))
         )
         factor = np.where(inside, np.where(announced, self.announced, np.where(written, self.written, 1.0)), outside)
+        run.cache[TIME_FACTORS] = dict(zip(hits.keys.tolist(), factor.tolist(), strict=True))
         return [Rescore(product("after time", hits.score, leaf(factor, label).tag("reason", "it is")))]
 
 

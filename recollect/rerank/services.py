@@ -17,21 +17,6 @@ KEY_VARIABLE = "RECOLLECT_RERANK_KEY"  # our own name: a key for one service is 
 LARGEST = sys.float_info.max
 
 
-class RerankService:
-    """An address that takes and returns JSON, with a timeout."""
-
-    def __init__(self, url: str, path: str, *, key: str | None, variable: str, timeout: float) -> None:
-        self._service = HttpService(url, path, key=key, variables=(variable,))
-        self.address = self._service.address
-        self.timeout_seconds = check.number(timeout, "timeout", low=1e-3)
-
-    def post(self, body: Mapping[str, Any]) -> Any:
-        try:
-            return self._service.post(body, self.timeout_seconds)
-        except ServiceError as error:
-            raise RerankError(str(error)) from None
-
-
 class HttpReranker:
     """POST {model, query, documents, top_n} to ``url`` (``/rerank`` is added where it is missing).
 
@@ -44,21 +29,27 @@ class HttpReranker:
     def __init__(
         self, url: str, model: str = "", *, key: str | None = None, variable: str = KEY_VARIABLE, timeout: float = 10.0
     ) -> None:
-        self.service = RerankService(url, "/rerank", key=key, variable=variable, timeout=timeout)
+        self._service = HttpService(url, "/rerank", key=key, variables=(variable,))
+        self.address = self._service.address
+        self.timeout_seconds = check.number(timeout, "timeout", low=1e-3)
         self.model = model
-        self.name = model or self.service.address
+        self.name = model or self.address
 
     def rerank(self, query: str, texts: Sequence[str]) -> Scores:
         body: dict[str, Any] = {"query": query, "documents": list(texts), "top_n": len(texts)}
         if self.model:
             body["model"] = self.model
-        return self._scores(self.service.post(body), len(texts))
+        try:
+            response = self._service.post(body, self.timeout_seconds)
+        except ServiceError as error:
+            raise RerankError(str(error)) from None
+        return self._scores(response, len(texts))
 
     def __repr__(self) -> str:
-        return f"HttpReranker({self.service.address!r}, {self.model!r})"
+        return f"HttpReranker({self.address!r}, {self.model!r})"
 
     def _scores(self, response: Any, count: int) -> Scores:
-        address = self.service.address
+        address = self.address
         results = response.get("results") if isinstance(response, dict) else None
         if not isinstance(results, list):
             raise RerankError(f"{address} did not return a list of results.")

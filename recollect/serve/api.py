@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -318,26 +318,29 @@ async def read_body(request: Request, most: int, seconds: float) -> bytes:
 
 async def read_chunks(request: Request, most: int, seconds: float) -> AsyncIterator[bytes]:
     """The body in pieces: at most so many bytes, within so many seconds."""
-    problem = LimitExceeded(f"The body is larger than {most:,} bytes.").advise("Send it in several smaller requests.")
-    too_large = Refusal(413, problem, connection="close")
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > most:
-        raise too_large
+        raise _too_large(most)
     size, end = 0, asyncio.get_running_loop().time() + seconds
-    stream = request.stream()
-    while True:
+    more = True
+    while more:
         try:
             async with asyncio.timeout_at(end):
-                chunk = await anext(stream)
-        except StopAsyncIteration:
-            return
+                message = await request.receive()
         except TimeoutError:
             slow = LimitExceeded(f"The request took longer than {seconds:g} seconds to arrive.")
             hint = "Send it again on a new connection, in smaller parts if the line is slow."
             raise Refusal(408, slow.advise(hint), connection="close") from None
-        except ClientDisconnect:
-            raise Refusal(400, InvalidInput("The connection was closed before the body had arrived.")) from None
+        if message["type"] == "http.disconnect":
+            raise Refusal(400, InvalidInput("The connection was closed before the body had arrived."))
+        chunk, more = message.get("body", b""), message.get("more_body", False)
         size += len(chunk)
         if size > most:
-            raise too_large
-        yield chunk
+            raise _too_large(most)
+        if chunk:
+            yield chunk
+
+
+def _too_large(most: int) -> Refusal:
+    problem = LimitExceeded(f"The body is larger than {most:,} bytes.").advise("Send it in several smaller requests.")
+    return Refusal(413, problem, connection="close")

@@ -9,7 +9,7 @@ import time
 from secrets import token_hex
 from typing import Any
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,14 +35,15 @@ CONTENT_SECURITY_POLICY = (
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 PROBES = ("/healthz", "/readyz")  # called by address, in the clear, by whatever watches the server
-HEADERS = {
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "content-security-policy": CONTENT_SECURITY_POLICY,
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "x-frame-options": "DENY",
-}
+HEADERS = (  # of each response, unless it has its own
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+    (b"cache-control", b"no-store"),
+)
 
 
 class Refusal(Exception):
@@ -87,11 +88,10 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                shown = MutableHeaders(scope=message)
-                shown["x-request-id"] = request_id
-                for name, value in HEADERS.items():
-                    shown.setdefault(name, value)
-                shown.setdefault("cache-control", "no-store")
+                given = [each for each in message.get("headers", ()) if each[0].lower() != b"x-request-id"]
+                names = {name.lower() for name, _ in given}
+                more = [each for each in HEADERS if each[0] not in names]
+                message["headers"] = [*given, *more, (b"x-request-id", request_id.encode())]
             await send(message)
 
         metrics.in_flight += 1

@@ -16,12 +16,13 @@ import socket
 import struct
 import sys
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import fields
+from importlib import import_module
 from itertools import count
 from multiprocessing import get_context
-from threading import Lock
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any, BinaryIO, NamedTuple
 
 from recollect.errors import LimitExceeded, RecollectError, ServerUnavailable
@@ -66,6 +67,9 @@ class Done(NamedTuple):
     error: JsonObject | None = None
 
 
+Jobs = SimpleQueue[Job | CatchUp | None]  # None ends a thread
+
+
 class WorkerEnded(Exception):
     """The process ended before it answered."""
 
@@ -75,38 +79,47 @@ class WorkerEnded(Exception):
 
 def work(open_services: OpenServices, channel: socket.socket, threads: int) -> None:
     """Answer jobs until the server closes the channel, or ends. Signals are for the server alone."""
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.setswitchinterval(SWITCH_SECONDS)
     sending = Lock()
 
     def send(value: Any) -> None:
-        content = pickle.dumps(value)
+        content = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         with sending, contextlib.suppress(OSError):  # the server ended
             channel.sendall(LENGTH.pack(len(content)) + content)
 
-    def answer(job: Job, operation: Operation) -> None:
-        with turn_of(operation):  # sent before the next read begins to compute, as it would have to wait for that
-            send(_done(services, job))
-
-    def catch_up(job: CatchUp) -> None:
-        with contextlib.suppress(Exception), services.mind.store.snapshot():
-            pass
-        send(Done(job.number))
+    def answer(jobs: Jobs) -> None:
+        while (job := jobs.get()) is not None:
+            if isinstance(job, CatchUp):
+                with contextlib.suppress(Exception), services.mind.store.snapshot():
+                    pass
+                send(Done(job.number))
+                continue
+            with turn_of(find_operation(job.operation)):  # sent before the next read begins to compute: it would wait
+                send(_done(services, job))
 
     try:
         with open_services() as services:
             with services.mind.store.snapshot():  # the index is ready before the first recall
+                import_module("recollect.recall.default")
                 gc.freeze()  # no collection walks over the modules again, which stopped all threads for up to 50 ms
-                send(None)
-            readers, writers = ThreadPoolExecutor(threads), ThreadPoolExecutor(WRITERS)
-            with readers, writers, channel.makefile("rb") as stream:
-                while (job := _receive(stream)) is not None:
-                    if isinstance(job, CatchUp):
-                        readers.submit(catch_up, job)
-                        continue
-                    operation = find_operation(job.operation)
-                    (readers if operation.read_only else writers).submit(answer, job, operation)
+            send(None)
+            reads, writes = Jobs(), Jobs()
+            queues = [reads] * threads + [writes] * WRITERS  # of each thread
+            running = [Thread(target=answer, args=(jobs,)) for jobs in queues]
+            for thread in running:
+                thread.start()
+            try:
+                with channel.makefile("rb") as stream:
+                    while (job := _receive(stream)) is not None:
+                        reading = isinstance(job, CatchUp) or find_operation(job.operation).read_only
+                        (reads if reading else writes).put(job)
+            finally:
+                for jobs in queues:
+                    jobs.put(None)
+                for thread in running:
+                    thread.join()
     except RecollectError as problem:
         send(error_json(problem))
 
@@ -139,7 +152,7 @@ def _done(services: Services, job: Job) -> Done:
 # In the server.
 
 
-class WorkerProcess:
+class WorkerProcess(asyncio.Protocol):
     """One worker, and the jobs that it has."""
 
     def __init__(self, open_services: OpenServices, threads: int) -> None:
@@ -152,8 +165,9 @@ class WorkerProcess:
             raise
         finally:
             theirs.close()
-        self._pending: dict[int, asyncio.Future[Done]] = {}
-        self._writer: asyncio.StreamWriter | None = None
+        self._pending: dict[int, tuple[asyncio.Future[Done], Callable[[], None]]] = {}
+        self._transport: asyncio.Transport | None = None
+        self._received = bytearray()
         self.ready = False
 
     @property
@@ -162,45 +176,75 @@ class WorkerProcess:
 
     async def connect(self) -> None:
         """Wait until it has opened the memory; the error, if it cannot."""
-        self._reader, self._writer = await asyncio.open_connection(sock=self._channel)
-        try:
-            problem = await self._read()
-        except (asyncio.IncompleteReadError, OSError):
-            raise ServerUnavailable("A worker process ended while it started; its log says why.") from None
+        loop = asyncio.get_running_loop()
+        self._opened: asyncio.Future[JsonObject | None] = loop.create_future()
+        self._ended: asyncio.Future[None] = loop.create_future()
+        self._channel.setblocking(False)
+        if self._channel.family == getattr(socket, "AF_UNIX", None):
+            await loop.create_unix_connection(lambda: self, sock=self._channel)
+        else:  # Windows
+            await loop.create_connection(lambda: self, sock=self._channel)
+        problem = await self._opened
         if problem is not None:
             raise error_from_json(problem)
         self.ready = True
 
-    async def listen(self) -> None:
-        """Give answers to those who wait for them, until the process ends."""
-        try:
-            while True:
-                done: Done = await self._read()
-                self._pending.pop(done.number).set_result(done)
-        except (asyncio.IncompleteReadError, OSError):
-            pass
-        finally:
-            self.ready = False
-            pending, self._pending = self._pending, {}
-            for each in pending.values():
-                each.set_exception(WorkerEnded())
+    async def wait_until_ended(self) -> None:
+        await asyncio.shield(self._ended)
 
-    async def run(self, job: Job | CatchUp) -> Done:
-        assert self._writer is not None
-        content = pickle.dumps(job)
+    def send(self, job: Job | CatchUp, finished: Callable[[], None]) -> asyncio.Future[Done]:
+        """The answer to come. ``finished`` is called when the worker is done, also if nobody waits for it any more."""
+        assert self._transport is not None
+        content = pickle.dumps(job, pickle.HIGHEST_PROTOCOL)
+        self._transport.write(LENGTH.pack(len(content)) + content)
         future: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
-        self._pending[job.number] = future
-        self._writer.write(LENGTH.pack(len(content)) + content)
-        return await future
+        self._pending[job.number] = future, finished
+        return future
 
-    async def _read(self) -> Any:
-        (size,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
-        return pickle.loads(await self._reader.readexactly(size))
+    # Called by the event loop.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        received = self._received
+        received += data
+        while len(received) >= LENGTH.size:
+            (size,) = LENGTH.unpack_from(received)
+            end = LENGTH.size + size
+            if len(received) < end:
+                return
+            message: Any = pickle.loads(memoryview(received)[LENGTH.size : end])
+            del received[:end]
+            if self._opened.done():
+                self._finish(message)
+            else:
+                self._opened.set_result(message)
+
+    def _finish(self, done: Done) -> None:
+        future, finished = self._pending.pop(done.number)
+        finished()
+        if not future.done():  # the caller may have left
+            future.set_result(done)
+
+    def connection_lost(self, problem: Exception | None) -> None:
+        self.ready = False
+        if not self._opened.done():
+            self._opened.set_exception(ServerUnavailable("A worker process ended while it started; its log says why."))
+        pending, self._pending = self._pending, {}
+        for future, finished in pending.values():
+            finished()
+            if not future.done():
+                future.set_exception(WorkerEnded())
+                future.exception()  # nobody has to wait for it
+        if not self._ended.done():
+            self._ended.set_result(None)
 
     def close(self) -> None:
         """Let it finish what it has, and end."""
-        if self._writer is not None:
-            self._writer.close()
+        if self._transport is not None:
+            self._transport.close()
 
     def join(self, seconds: float) -> None:
         """Wait until it has ended; after so many seconds it is killed."""
@@ -220,14 +264,13 @@ class WorkerProcesses:
         self.active = 0  # jobs that are waiting or being answered
         self._numbers = count()
         self._reading, self._writing = asyncio.Semaphore(self.capacity), asyncio.Semaphore(WRITERS)
-        self._jobs: set[asyncio.Task[Answer]] = set()
         self._catch_up: asyncio.TimerHandle | None = None  # when workers read what was written
-        self._catching_up: set[asyncio.Future[Done]] = set()
         self.workers = [WorkerProcess(open_services, threads) for _ in range(workers)]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """While the block lasts, jobs are answered, and workers that end are replaced."""
+        self._loop = asyncio.get_running_loop()
         for each in self.workers:
             await each.connect()
         keepers = [asyncio.create_task(self._keep(place)) for place in range(len(self.workers))]
@@ -248,52 +291,53 @@ class WorkerProcesses:
         """The answer of a worker; the errors are those that the operation raised."""
         if self.active >= self.capacity + self.queue:
             raise LimitExceeded(f"The server is busy: {self.active:,} requests are waiting.")
-        caller = tuple(getattr(access, name) for name in ACCESS_FIELDS)
+        caller = tuple([getattr(access, name) for name in ACCESS_FIELDS])
         job = Job(next(self._numbers), request_id, caller, operation.name, arguments, known_tags)
-        task = asyncio.create_task(self._run(job, operation.read_only))
-        self.active += 1
-        self._jobs.add(task)
-        task.add_done_callback(self._finished)  # also when the caller has gone: the worker is still busy
-        return await asyncio.shield(task)
-
-    def _finished(self, task: asyncio.Task[Answer]) -> None:
-        self.active -= 1
-        self._jobs.discard(task)
-        if not task.cancelled():
-            task.exception()  # nobody has to wait for it
-
-    async def _run(self, job: Job, read_only: bool) -> Answer:
-        async with self._reading if read_only else self._writing:
+        try:
+            done = await self._send(job, operation.read_only)
+        except WorkerEnded:
+            if not operation.read_only:
+                raise OutcomeUnknown(
+                    "The process that wrote this ended before it answered; it is not known whether it was stored."
+                ) from None
             try:
-                done = await self._choose(read_only).run(job)
+                done = await self._send(job, operation.read_only)
             except WorkerEnded:
-                if not read_only:
-                    raise OutcomeUnknown(
-                        "The process that wrote this ended before it answered; it is not known whether it was stored."
-                    ) from None
-                try:
-                    done = await self._choose(read_only).run(job)
-                except WorkerEnded:
-                    raise ServerUnavailable("The processes that worked on this ended before they answered.") from None
-        if not read_only and self._catch_up is None:
-            self._catch_up = asyncio.get_running_loop().call_later(CATCH_UP_SECONDS, self._let_idle_ones_catch_up)
+                raise ServerUnavailable("The processes that worked on this ended before they answered.") from None
         if done.answer is None:
             raise error_from_json(done.error or {})
         return Answer(*done.answer)
+
+    async def _send(self, job: Job, read_only: bool) -> Done:
+        """The answer to a job. Its place is free again when the worker is done, also if the caller has left."""
+        places = self._reading if read_only else self._writing
+        self.active += 1
+
+        def finished() -> None:
+            self.active -= 1
+            places.release()
+            if not read_only and self._catch_up is None:
+                self._catch_up = self._loop.call_later(CATCH_UP_SECONDS, self._let_idle_ones_catch_up)
+
+        try:
+            await places.acquire()
+        except asyncio.CancelledError:
+            self.active -= 1
+            raise
+        try:
+            future = self._choose(read_only).send(job, finished)
+        except BaseException:
+            self.active -= 1
+            places.release()
+            raise
+        return await future
 
     def _let_idle_ones_catch_up(self) -> None:
         """After writes: workers that have nothing to do bring their index up to date, so that no recall has to."""
         self._catch_up = None
         for each in self.workers:
             if each.ready and not each.active:
-                task = asyncio.ensure_future(each.run(CatchUp(next(self._numbers))))
-                self._catching_up.add(task)
-                task.add_done_callback(self._caught_up)
-
-    def _caught_up(self, task: asyncio.Future[Done]) -> None:
-        self._catching_up.discard(task)
-        if not task.cancelled():
-            task.exception()  # the worker ended, and another one is started
+                each.send(CatchUp(next(self._numbers)), lambda: None)
 
     def _choose(self, read_only: bool) -> WorkerProcess:
         """The least busy worker, of equals the last one. Writes have the first, as they would wait for each other in
@@ -307,7 +351,7 @@ class WorkerProcesses:
     async def _keep(self, place: int) -> None:
         while True:
             ended = self.workers[place]
-            await ended.listen()
+            await ended.wait_until_ended()
             ended.close()
             await asyncio.to_thread(ended.join, RESTART_SECONDS)
             log.error("worker %d ended with exit code %s; another one is started", place, ended.process.exitcode)

@@ -133,5 +133,8 @@ def run_in_turn(
         return run_operation(services, access, operation, arguments, known_tags)
 
 
+_encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
 def to_bytes(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
+    return _encode_json(value).encode("utf-8", "replace")

@@ -147,10 +147,7 @@ def references(schema: Any) -> Iterator[str]:
 def memory_json(memory: Memory) -> JsonObject:
     """The fields that differ from their defaults, and those that every reader needs."""
     shown = to_json(memory)
-    moments = {"created": memory.created, "updated": memory.updated}
-    basic = {name: getattr(memory, name) for name in ALWAYS} | {
-        name: at.isoformat() for name, at in moments.items() if at is not None
-    }
+    basic = {name: shown[name] if name in shown else getattr(memory, name) for name in ALWAYS}
     return {**basic, **shown}
 
 

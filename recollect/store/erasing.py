@@ -70,7 +70,7 @@ class Erasure:
 
     removed: Mapping[str, int]  # by kind of thing
     code: str  # confirms the erasure of exactly this set
-    receipt: Receipt | None = None  # None for a dry run, and when there was nothing to erase
+    receipt: Receipt | None = None  # None for a dry run, and when none of the memories that were named is stored
     remaining: tuple[Remaining, ...] = ()
     pending: tuple[str, ...] = ()  # empty: no file has a byte of it any more
     dry_run: bool = field(default=False, kw_only=True)
@@ -92,8 +92,12 @@ def hash_id(salt: bytes, id: str) -> str:
     return hmac.digest(salt, id.encode("utf-8", "surrogatepass"), "sha256")[:HASH_BYTES].hex()
 
 
-def hash_names(salt: bytes, names: Mapping[str, str]) -> dict[str, str]:
-    return {kind: hash_id(salt, name) for kind, name in names.items()}
+def make_receipt(
+    at: datetime, removed: Mapping[str, int], salt: bytes, ids: Iterable[str], bound: Mapping[str, str]
+) -> Receipt:
+    """The receipt of an erasure of these memories; ``bound`` names of whom everything was erased."""
+    hashes = tuple(sorted(hash_id(salt, id) for id in ids))
+    return Receipt(at, removed, salt.hex(), hashes, {kind: hash_id(salt, name) for kind, name in bound.items()})
 
 
 def confirmation_code(

@@ -37,18 +37,23 @@ def _read_moment(value: int | None) -> datetime | None:
     return None if value is None else from_micros(value)
 
 
+def _read_list(value: str) -> tuple[Any, ...]:
+    return tuple(json.loads(value))
+
+
 WRITE: dict[str, Callable[[Any], Any]] = {
     "list": lambda value: _json(value) if value else "[]",
     "object": lambda value: _json(value) if value else "{}",
     "moment": _write_moment,
 }
-READ: dict[str, Callable[[Any], Any]] = {
-    "list": lambda value: () if value == "[]" else tuple(json.loads(value)),
-    "object": lambda value: {} if value == "{}" else json.loads(value),
-    "moment": _read_moment,
+# By kind: the stored value of a field that is empty, what it is then, and how any other one is read.
+READ: dict[str, tuple[Any, Callable[[], Any], Callable[[Any], Any]]] = {
+    "list": ("[]", tuple, _read_list),
+    "object": ("{}", dict, json.loads),
+    "moment": (None, lambda: None, from_micros),
 }
 _KINDS = [FIELDS[name].kind for name in PLAIN_COLUMNS]
-READERS = tuple((at, READ[kind]) for at, kind in enumerate(_KINDS) if kind in READ)
+READERS = tuple((at, *READ[kind]) for at, kind in enumerate(_KINDS) if kind in READ)
 WRITERS = tuple((at, WRITE[kind]) for at, kind in enumerate(_KINDS) if kind in WRITE)
 ID, CONTEXT, CREATED, UPDATED = (COLUMNS.index(name) for name in ("id", "context", "created", "updated"))
 LINES = list(FIELDS).index("lines")
@@ -67,8 +72,9 @@ def to_row(memory: Memory) -> list[Any]:
 def from_row(values: Sequence[Any]) -> Memory:
     """A memory from the values of COLUMNS followed by those of USE_COLUMNS (all None when never used)."""
     fields = list(values[: len(COLUMNS)])
-    for at, read in READERS:
-        fields[at] = read(fields[at])
+    for at, stored, empty, read in READERS:
+        value = fields[at]
+        fields[at] = empty() if value == stored else read(value)
     last = fields.pop()
     first = fields.pop()
     fields.insert(LINES, None if first is None else (first, last))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +24,8 @@ Interval = tuple[float, float]
 
 
 def told_times(text: str, created: datetime, zone: tzinfo | None = None) -> list[Interval]:
-    """The spans of time that a text names, as it was written at ``created``; without those that are open to a side.
+    """The spans of time that a text names, as it was written at ``created``; without those that are open to a side,
+    but of a deadline (“due by Friday”) its last day.
 
     Days begin in ``zone``, which is that of the store's clock: at ten in the evening in New York it is tomorrow in UTC.
     """
@@ -34,8 +35,13 @@ def told_times(text: str, created: datetime, zone: tzinfo | None = None) -> list
     with suppress(OverflowError):  # at the ends of time
         local = created.astimezone(zone or UTC)
     times = find_times(text[:MAX_CHARACTERS], local, told=True)[:MAX_TIMES]
-    closed = [(each.span.start, each.span.end) for each in times]
+    closed = [(_deadline(each.span, local) or each.span.start, each.span.end) for each in times]
     return [(micros(start), micros(end)) for start, end in closed if start is not None and end is not None]
+
+
+def _deadline(span: TimeSpan, now: datetime) -> datetime | None:
+    """The beginning of the last day of a time that has only an end, which is to come."""
+    return span.end - timedelta(days=1) if span.start is None and span.end is not None and span.end > now else None
 
 
 def tells_of(start: NDArray[np.float64], end: NDArray[np.float64], interval: Interval) -> NDArray[np.bool_]:

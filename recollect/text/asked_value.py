@@ -10,7 +10,7 @@ from typing import Literal
 
 from recollect.text.classify import asks_about_assistant
 from recollect.text.entity_names import find_names
-from recollect.text.patterns import lazy_pattern
+from recollect.text.patterns import UPPER_CASE, lazy_pattern
 from recollect.text.question_kinds import PLURAL, asks_for_all, asks_for_opinion
 from recollect.text.question_time import asks_for_change
 from recollect.text.stopwords import stop_words
@@ -25,7 +25,8 @@ ASKS_FOR_AMOUNT = lazy_pattern(
     r"|\bwhat (?:(?:is|was|did|does|will) (?:the|my|our|his|her|their) (?:\w+ ){0,2})?(?:rent|bill)\b"
     r"|\bwhat (?:do|does|did|will|would) .{0,100}\b(?:charge|pay|earn)(?: (?:me|you|him|her|us|them))?"
     r"(?: (?:for|per|each|every|a|an|in|last|this|at|to|on)\b.{0,100})?\s*[?.!]?\s*$"
-    r"|\bwas (?:kostete?n?|verlangt|verdiene?n?t?|zahlt?)\b|\bwie (?:teuer|hoch ist die (?:miete|rechnung))\b"
+    r"|\bwas (?:kostete?n?|verlangt|verdiene?n?t?|zahlt?)\b"
+    r"|\bwie (?:teuer|hoch (?:ist|war) (?:die|meine|unsere) (?:miete|rechnung))\b"
     r"|\b(?:was|wie ?viel) .{0,200}\b(?:gekostet|kostete?n?|bezahlt?|gezahlt|verlangt|verdien\w{1,3}|miete|gehalt)\b"
     r"|多少[钱錢]|(?:工资|工資|薪水|价格|價格|费用?|費用?|房租|租金|收入)(?:是|要|有)?多少",
     re.IGNORECASE,
@@ -43,7 +44,7 @@ FIGURE = r"\d{1,3}(?:[.,]\d{3})+(?:[.,]\d\d?)?|\d+(?:[.,]\d+)?"
 # After a figure: what tells that it is no amount of money. Dates, times of day, quantities, shares; a plural, or with
 # its capital letter a German noun, is what is counted: “25 sacks”, “40 Gäste”.
 OTHER_UNIT = (
-    rf"(?:(?!(?:{CURRENCY})|plus\b)(?:{PLURAL}|(?-i:[A-ZÄÖÜ])[a-zäöüß]{{2,}}\b))|"
+    rf"(?:(?!(?:{CURRENCY})|plus\b)(?:{PLURAL}|(?-i:[{UPPER_CASE}])[a-zäöüß]{{2,}}\b))|"
     r"(?:st|nd|rd|th|%|°|percent|prozent|kilos?|kg|mg|g|micro\w*|km|m|mm|cm|met(?:re|er)s?|miles?|lit(?:re|er)s?|"
     r"hours?|hrs?|h|min|minutes?|seconds?|days?|weeks?|months?|years?|o'clock|am|pm|uhr|stunden?|minuten?|sekunden?|"
     r"tagen?|wochen?|monaten?|jahren?|volts?|watts?|nm|newtons?|people|leuten?|gäste|pages?|seiten|times|mal|"

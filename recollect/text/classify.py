@@ -31,7 +31,7 @@ MAX_LINES = 30  # of a text that are examined
 MAX_LOOKUP_WORDS = 4
 SENTENCE = lazy_pattern(r"[^.!?。！？\n]+[.!?。！？]*")
 TIME_WORD = lazy_pattern(
-    r"\b(?:yesterday|today|tomorrow|tonight|ago|last|next|recently|since|weekends?|weeks?|months?|years?|mornings?|"
+    r"\b(?=\w)(?:yesterday|today|tomorrow|tonight|ago|last|next|recently|since|weekends?|weeks?|months?|years?|mornings?|"
     r"evenings?|nights?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|half past|o'clock|january|february|"
     r"march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d|\d{1,2}(?::\d\d| ?[ap]m)|"
     r"noon|midday|midnight|mittags|mitternacht|(?:at|from|until|till|by|around|um|ab|bis|gegen) "
@@ -42,7 +42,9 @@ TIME_WORD = lazy_pattern(
     r"juni|juli|oktober|dezember|"
     r"aujourd'hui|demain|semaines?|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|janvier|février|avril|juin|"
     r"juillet|août|septembre|octobre|novembre|décembre|ayer|mañana|semanas?|lunes|martes|miércoles|jueves|viernes|sábado|"
-    r"domingo|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)\b|"
+    r"domingo|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)\b"
+)
+SPACELESS_TIME_WORD = lazy_pattern(
     r"[昨今明后後前]天|[去今明前]年|[上下这這本]个?個?(?:周|週|月|星期)|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天末]|"
     r"[0-9一二三四五六七八九十](?:月|号|號|日|年|点|點)|刚才|剛才|最近",
 )
@@ -145,7 +147,8 @@ def question_share(text: str) -> float:
 
 
 def mentions_time(text: str) -> bool:
-    return TIME_WORD.search(text[:MAX_CHARACTERS].lower()) is not None
+    text = text[:MAX_CHARACTERS].lower()
+    return TIME_WORD.search(text) is not None or (not text.isascii() and SPACELESS_TIME_WORD.search(text) is not None)
 
 
 def asks_when(question: str) -> bool:

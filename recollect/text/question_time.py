@@ -195,6 +195,13 @@ PLAN = lazy_pattern(
     r"plant?e?n?|vorhat\w*|vorgehabt|vorhaben|wollten?|wolltest)\b|打算|计划|計劃|准备|準備",
     re.IGNORECASE,
 )
+# “Anything on Friday?”, “due by the end of the month”, “Termine am Freitag?” have no verb that tells of a time.
+COMING = lazy_pattern(
+    r"\b(?:anything|something|appointments?|meetings?|plans|schedule|agenda|due|deadlines?|bookings?|reminders?"
+    r"|termine?|etwas|irgendwas|irgendetwas|verabredung(?:en)?|fällig\w*|fristen|erinnerungen)\b"
+    r"|安排|日程|到期|截止|约会|約會|有(?:什么|什麼|没有|沒有)?(?:事|会|會|活动|活動)",
+    re.IGNORECASE,
+)
 
 # What lasts, of a time that is over: “where was I living in March?” It was told before that time, or during it.
 PAST_STATE = lazy_pattern(
@@ -203,6 +210,18 @@ PAST_STATE = lazy_pattern(
     r"|\b(?:wohnten?|lebten?|arbeiteten?|verdienten?|besaß(?:en)?|wog(?:en)?)\b"
     r"|\b(?:gewohnt|gelebt|gearbeitet|verdient|besessen|gewogen)\b"
     r"|住在|住的|[在做][^？?]{0,6}工作|上班|[用吃开開]的是",
+    re.IGNORECASE,
+)
+
+# “How much was the rent in May?”, “who was my boss in 2024?”: what something was is what was stated of it last.
+PAST_VALUE = lazy_pattern(
+    r"\b(?:what|who|which|where|when|how (?:much|many|big|high|old|long|expensive|often))(?: \w+)? (?:was|were) "
+    r"(?:the|my|our|his|her|their|\w+['’]s?)\b"
+    r"|\bhow (?:much|many)\b.{0,40}\bdid (?:the|my|our|his|her|their|\w+['’]s?) .{1,40}\bcost\b"
+    r"|\b(?:was|wer|wo|wann|welche[rsnm]?|wie(?: (?:hoch|teuer|viel|groß|lang|alt|oft))?)(?: \w+)? "
+    r"(?:war|waren|betrug) "
+    r"(?:de[rmn]|die|das|mein\w*|unser\w*|sein\w*|ihr\w*)\b"
+    r"|(?:是|要|有)多少|是(?:谁|誰|什么|什麼|哪)",
     re.IGNORECASE,
 )
 
@@ -243,6 +262,20 @@ def asks_about_plan(question: str) -> bool:
     return PLAN.search(question[:MAX_CHARACTERS]) is not None
 
 
+def asks_what_is_to_come(question: str) -> bool:
+    """Does it ask for plans, in words that tell of no past?
+
+    >>> [asks_what_is_to_come(each) for each in ("Anything on Friday?", "Did anything happen on Friday?")]
+    [True, False]
+    """
+    text = question[:MAX_CHARACTERS]
+    if COMING.search(text) is None:
+        return False
+    verb = AUXILIARY.search(text)
+    past = (verb is not None and verb["past"] is not None) or CHINESE_PAST.search(text) or GERMAN_PAST.search(text)
+    return not past
+
+
 def asks_for_past_state(question: str) -> bool:
     """Does it ask for something that lasts, rather than for an event?
 
@@ -251,6 +284,18 @@ def asks_for_past_state(question: str) -> bool:
     """
     text = question[:MAX_CHARACTERS]
     return PAST_STATE.search(text) is not None and (CHINESE.search(text) is not None or not in_present_tense(text))
+
+
+def asks_for_past_value(question: str) -> bool:
+    """Does it ask what something was, which lasts until another is stated?
+
+    >>> [asks_for_past_value(each) for each in ("How much was the rent in May?", "Wie hoch war die Miete im Mai?")]
+    [True, True]
+    >>> [asks_for_past_value(each) for each in ("What did we do in May?", "What was said about the rent?")]
+    [False, False]
+    """
+    text = question[:MAX_CHARACTERS]
+    return asks_for_past_state(text) or PAST_VALUE.search(text) is not None
 
 
 def in_present_tense(question: str) -> bool:

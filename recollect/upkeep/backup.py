@@ -29,8 +29,9 @@ from recollect.store.sqlite.copies import (
     undo_after,
 )
 from recollect.store.sqlite.salvage import salvage_receipts
+from recollect.store.sqlite.versions import read_database_id
 from recollect.upkeep.backup_folder import BLOCK_BYTES, HASH_BYTES, LOCK, BackupFolder, Manifest, refuse_link
-from recollect.upkeep.erasing import apply_receipts
+from recollect.upkeep.erasing import add_receipts, apply_receipts
 
 log = logging.getLogger("recollect")
 Progress = Callable[[int, int], None]  # steps that are done, and how many there are
@@ -245,11 +246,12 @@ def restore(
             missing = f"There is no complete backup in {source.path}"
             raise StoreError(f"{missing}: {problems[0]}") if problems else NotFound(f"{missing}.")
         receipts = [receipt_from_dict(receipt) for each in manifests for receipt in each.receipts]
-        more, warnings = _receipts_in(path, receipts) if path.exists() else ([], [])
+        database = manifests[-1].database
+        more, warnings = _receipts_in(path, database, receipts) if path.exists() else ([], [])
         receipts += more
         original = Path(manifests[-1].source)
         if not _is_same(original, path):
-            more, unread = _receipts_of_original(original)
+            more, unread = _receipts_of_original(original, database)
             receipts += more
             warnings += unread
         warnings += [f"{each} Erasures that only it knows of are not applied again." for each in problems]
@@ -262,7 +264,7 @@ def restore(
         _write_file(source, chosen, new, progress)
         warnings += _check_moment(new, moment)
         with nobody_else(str(path)) if aside else nullcontext():
-            undone, not_undone, erased = _bring_to_moment(new, receipts, moment, now)
+            undone, not_undone, erased = _bring_to_moment(new, receipts, chosen, moment, now)
             _record_backup(new, source, chosen, now)
             if aside:
                 shutil.copymode(path, new)  # whoever could read the file still can, and nobody else
@@ -323,11 +325,21 @@ def _write_file(folder: BackupFolder, manifest: Manifest, to: Path, progress: Pr
         raise StoreError(f"The backup {manifest.id} in {folder.path} has other contents than when it was made.")
 
 
-def _receipts_in(path: Path, known: Sequence[Receipt]) -> tuple[list[Receipt], list[str]]:
+def _read_receipts(path: Path, database: int) -> tuple[list[Receipt], list[str]]:
+    """The erasures that a file knows of, and a warning if it is another memory than the one that was backed up. They
+    are applied nevertheless: it may be a migrated or salvaged copy of it."""
+    with closing(SqliteStore(str(path), lambda: datetime.now(UTC), readonly=True)) as store:
+        found = store.receipts()
+        if not found or read_database_id(store.connection) == database:
+            return found, []
+    what = f"{path} is another memory than the one that was backed up, or a copy that was migrated or salvaged"
+    return found, [f"{what}. What was erased from it is erased here, too; to restore without that, move it away first."]
+
+
+def _receipts_in(path: Path, database: int, known: Sequence[Receipt]) -> tuple[list[Receipt], list[str]]:
     """The erasures that a file knows of, which is replaced, and a warning if it is too damaged to tell all of them."""
     try:
-        with closing(SqliteStore(str(path), lambda: datetime.now(UTC), readonly=True)) as store:
-            return store.receipts(), []
+        return _read_receipts(path, database)
     except StoreError as error:
         found = salvage_receipts(path, known)
         count = len({hash for each in found for hash in each.ids})
@@ -342,13 +354,12 @@ def _is_same(one: Path, other: Path) -> bool:
     return other.exists() and one.exists() and other.samefile(one)
 
 
-def _receipts_of_original(path: Path) -> tuple[list[Receipt], list[str]]:
+def _receipts_of_original(path: Path, database: int) -> tuple[list[Receipt], list[str]]:
     """The erasures that the file knows of that was backed up, or a warning if it cannot be read."""
     try:
-        if not path.exists():
+        if not path.is_file():  # the folder says which: it may name a pipe or a device
             raise StoreError(f"There is no file {path}.")
-        with closing(SqliteStore(str(path), lambda: datetime.now(UTC), readonly=True)) as store:
-            return store.receipts(), []
+        return _read_receipts(path, database)
     except (StoreError, OSError) as error:
         what = (
             "Memories that were erased since the newest backup may be there again, because the file that was backed up"
@@ -364,19 +375,25 @@ def _record_backup(new: Path, source: BackupFolder, chosen: Manifest, now: datet
 
 
 def _bring_to_moment(
-    new: Path, receipts: Sequence[Receipt], moment: datetime | None, now: datetime
+    new: Path, receipts: Sequence[Receipt], chosen: Manifest, moment: datetime | None, now: datetime
 ) -> tuple[int, tuple[str, ...], int]:
     """Erase again what was erased since, and undo what came after the moment.
 
     What was remembered later is erased before it is undone, or its words would stay; what undoing brings back, after.
     """
     with closing(SqliteStore(str(new), lambda: now)) as store:
-        known = store.receipts()  # what is in the file in spite of them was written after them
-        missing = [each for each in receipts if each not in known]
-        erased = apply_receipts(store, missing, now).get("memories", 0)
+        known = {_key(each) for each in store.receipts()}  # what is in the file in spite of them was written after them
+        distinct = {_key(each): each for each in receipts}
+        missing = sorted((distinct[key] for key in distinct.keys() - known), key=lambda each: each.at)
+        erased = apply_receipts(store, missing, now, chosen.moment).get("memories", 0)
         undone, not_undone = (0, ()) if moment is None else undo_after(store, moment)
         if moment is not None:
             not_undone = tuple(verb for verb in not_undone if verb != "erase")  # they are to stay
-            erased += apply_receipts(store, missing, now).get("memories", 0)
+            erased += apply_receipts(store, missing, now, chosen.moment).get("memories", 0)
+        add_receipts(store, missing)
     finish_copy(str(new))
     return undone, not_undone, erased
+
+
+def _key(receipt: Receipt) -> tuple[object, ...]:
+    return receipt.at, receipt.salt, receipt.ids, *sorted(receipt.bound.items())

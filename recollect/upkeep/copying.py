@@ -95,8 +95,8 @@ def migrate(
 
     The days that memories tell of begin in the time zone of the clock, by default UTC."""
     _check_different(source, destination)
-    tell = clock or (lambda: datetime.now(UTC))
-    with closing(open_store(source, tell, readonly=True)) as origin, closing(open_store(destination, tell)) as target:
+    clock = clock or (lambda: datetime.now(UTC))
+    with closing(open_store(source, clock, readonly=True)) as origin, closing(open_store(destination, clock)) as target:
         return copy_store(origin, target, progress)
 
 

@@ -24,7 +24,7 @@ from recollect.model import STATUSES, FilterExpression, Memory, micros
 from recollect.store.base import Bound, Store
 from recollect.store.bounds import NAMES
 from recollect.store.disk import COPIES, remove_leftovers
-from recollect.store.erasing import Erasure, Receipt, Remaining, hash_id, hash_names, receipt_from_dict
+from recollect.store.erasing import Erasure, Receipt, Remaining, hash_id, receipt_from_dict
 from recollect.store.reference import ReferenceStore
 from recollect.store.retrying import retried
 from recollect.store.sqlite import SqliteStore
@@ -182,21 +182,25 @@ def as_receipt(receipt: Receipt | Mapping[str, Any]) -> Receipt:
 def verify(store: Store, receipt: Receipt, now: datetime, caches: Sequence[SqliteEmbeddingCache] = ()) -> Verification:
     """Look for the ids of a receipt, and finish what is pending."""
     present = receipt.matching(select_ids(store, None, now))
-    for bound in _erased_bounds(store, receipt):
-        present += [id for id in select_ids(store.within(bound), None, now) if id not in present]
-    later = [memory.id for memory in store.get(present, missing_ok=True) if _is_later(memory, receipt.at)]
+    for bound in _erased_bounds(store, [receipt]):
+        present += sorted({*select_ids(store.within(bound), None, now)}.difference(present))
+    later = [each.id for each in store.get(present, missing_ok=True) if _is_later(each.updated, receipt.at)]
     pending = () if store.readonly else store.finish_erasures()
     return Verification(receipt, tuple(present), tuple(later), (*pending, *(r for c in caches for r in c.clean())))
 
 
-def _is_later(memory: Memory, erased_at: datetime) -> bool:
-    """Was it written after the erasure? Then it is another memory that got the same id."""
-    return memory.updated is not None and memory.updated > erased_at
+def _is_later(written: datetime | None, erased_at: datetime, copied: datetime | None = None) -> bool:
+    """Was it written after the erasure? Then it is another memory that got the same id. What a copy has was written
+    before it was made, whatever an import says of it."""
+    return written is not None and min(written, copied or written) > erased_at
 
 
-def apply_receipts(store: Store, receipts: Sequence[Receipt], now: datetime) -> dict[str, int]:
+def apply_receipts(
+    store: Store, receipts: Sequence[Receipt], now: datetime, copied: datetime | None = None
+) -> dict[str, int]:
     """Erase again what was erased before: for a store that was restored from a backup. ``receipts`` are those of the
-    store that it replaces (``Store.receipts``), or ones that the user kept. What was removed, by kind of thing.
+    store that it replaces (``Store.receipts``), or ones that the user kept; ``copied`` is when the backup was made, if
+    that is known. What was removed, by kind of thing.
 
     A memory that was written after an erasure and has the same id stays. Where everything of a user, session, agent or
     collection was erased, everything of it is erased again: also earlier versions of memories that belong to others
@@ -209,30 +213,51 @@ def apply_receipts(store: Store, receipts: Sequence[Receipt], now: datetime) -> 
         hashes = erased_at.setdefault(receipt.salt, {})
         hashes.update({hash: max(receipt.at, hashes.get(hash, receipt.at)) for hash in receipt.ids})
     removed: Counter[str] = Counter()
-    for receipt in receipts:
-        for bound in _erased_bounds(store, receipt):
-            within = store.within(bound)
-            memories = store.get(select_ids(within, None, now))
-            before = [memory.id for memory in memories if not _is_later(memory, receipt.at)]
-            is_whole = len(before) == len(memories) and not any(
-                edge.created is not None and edge.created > receipt.at for edge in within.entity_edges()
-            )
-            removed.update(within.erase(None if is_whole else before).removed)
+    for bound, at in _erased_bounds(store, receipts).items():
+        within = store.within(bound)
+        memories = store.get(select_ids(within, None, now))
+        before = [memory.id for memory in memories if not _is_later(memory.updated, at, copied)]
+        is_whole = len(before) == len(memories) and not any(
+            _is_later(edge.created, at, copied) for edge in within.entity_edges()
+        )
+        removed.update(within.erase(None if is_whole else before).removed)
     chosen = []
     for memory in store.get(select_ids(store, None, now)) if erased_at else ():
         moments = (hashes.get(hash_id(bytes.fromhex(salt), memory.id)) for salt, hashes in erased_at.items())
-        if any(at is not None and not _is_later(memory, at) for at in moments):
+        if any(at is not None and not _is_later(memory.updated, at, copied) for at in moments):
             chosen.append(memory.id)
     if chosen:
         removed.update(store.erase(chosen).removed)
     return dict(removed)
 
 
-def _erased_bounds(store: Store, receipt: Receipt) -> set[Bound]:
-    """Of whom a receipt erased everything, if the store has something of it: the receipt has hashes of the names."""
-    salt, found = bytes.fromhex(receipt.salt), set()
-    for owner in store.owners() if receipt.bound else ():
-        values = {name: value for name, value in zip(NAMES, owner, strict=True) if name in receipt.bound}
-        if hash_names(salt, values) == receipt.bound:
-            found.add(Bound(**values))
+def add_receipts(store: Store, receipts: Iterable[Receipt]) -> None:
+    """Enter the receipts of another store, so that a restore in place of this one knows of them, too."""
+    for receipt in receipts:
+        with store.transaction("erase") as transaction:
+            transaction.add_receipt(receipt)
+
+
+def _erased_bounds(store: Store, receipts: Iterable[Receipt]) -> dict[Bound, datetime]:
+    """Of whom receipts erased everything, as far as the store has something of them, and when it was last erased. The
+    receipts have hashes of the names; the names of the store are hashed once for each salt."""
+    found: dict[Bound, datetime] = {}
+    hashed: dict[tuple[str, tuple[str, ...]], dict[tuple[str, ...], Bound]] = {}
+    owners: set[tuple[str, ...]] | None = None
+    for receipt in receipts:
+        kinds = tuple(kind for kind in NAMES if kind in receipt.bound)
+        if not kinds or len(kinds) < len(receipt.bound):
+            continue
+        if owners is None:
+            owners = store.owners()
+        if (receipt.salt, kinds) not in hashed:
+            salt, at = bytes.fromhex(receipt.salt), [NAMES.index(kind) for kind in kinds]
+            names = {tuple(owner[each] for each in at) for owner in owners}
+            hashed[receipt.salt, kinds] = {
+                tuple(hash_id(salt, name) for name in each): Bound(**dict(zip(kinds, each, strict=True)))
+                for each in names
+            }
+        bound = hashed[receipt.salt, kinds].get(tuple(receipt.bound[kind] for kind in kinds))
+        if bound is not None:
+            found[bound] = max(receipt.at, found.get(bound, receipt.at))
     return found

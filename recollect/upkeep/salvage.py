@@ -17,7 +17,7 @@ from recollect.ingest.writer import Writer
 from recollect.model import JsonObject, to_json
 from recollect.store.sqlite.salvage import Salvaged, salvage_memories, salvage_receipts
 from recollect.store.sqlite.store import SqliteStore
-from recollect.upkeep.erasing import apply_receipts
+from recollect.upkeep.erasing import add_receipts, apply_receipts
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,7 @@ def _write(
         done = Importer(Writer(store, embedder), strict=False).run("", lambda: items)
         receipts = salvage_receipts(source)
         erased = apply_receipts(store, receipts, clock()).get("memories", 0)
-        for receipt in receipts:
-            with store.transaction("salvage") as transaction:
-                transaction.add_receipt(receipt)
+        add_receipts(store, receipts)
         memories = store.status().memories
     problems = list(done.problems)
     if not found.deleted_known:

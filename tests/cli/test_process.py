@@ -51,13 +51,20 @@ def test_commands_that_need_no_model_load_none(tmp_path: Path) -> None:
     assert all(line[0] in "01" for line in lines), told.stderr
 
 
-@pytest.mark.parametrize("words", [["list", "--limit", "1000"], ["export", "-"], ["list", "--json", "--limit", "1000"]])
-def test_a_pipe_that_is_closed_ends_a_command_without_a_traceback(tmp_path: Path, words: list[str]) -> None:
-    with Mind(tmp_path / "memory.db", embedder=None) as mind:
+@pytest.fixture(scope="module")
+def folder_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with more memories than the buffer of a pipe takes."""
+    folder = tmp_path_factory.mktemp("many")
+    with Mind(folder / "memory.db", embedder=None) as mind:
         mind.remember_many([f"Text number {number}. " + "x" * 500 for number in range(1_000)])
+    return folder
+
+
+@pytest.mark.parametrize("words", [["list", "--limit", "1000"], ["export", "-"], ["list", "--json", "--limit", "1000"]])
+def test_a_pipe_that_is_closed_ends_a_command_without_a_traceback(folder_of_many: Path, words: list[str]) -> None:
     around = {**os.environ, "RECOLLECT_EMBEDDER": "none", "PYTHONPATH": str(Path(__file__).parents[2])}
     command = subprocess.Popen(
-        [*PROGRAM, *words], cwd=tmp_path, env=around, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*PROGRAM, *words], cwd=folder_of_many, env=around, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert command.stdout is not None
     assert command.stderr is not None

@@ -205,7 +205,6 @@ def test_erasing_everything_of_a_name_leaves_no_trace_of_what_was_undone(store: 
     assert erased.receipt is not None
     assert erased.receipt.bound.keys() == {name}
     assert not [owner for owner in store.owners() if "anna" in owner]
-    assert anna.erase(None).receipt is None
     assert undo(store) is not None  # Ben's change is still in the history
     assert store.get(["b"], missing_ok=True) == []
 
@@ -230,6 +229,24 @@ def test_everything_of_a_name_is_erased_again_from_a_store_as_it_was_before(stor
     assert store.history("a") == []
     assert {owner[1] for owner in store.owners()} == {"ben"}
     assert apply_receipts(store, [receipt], NOON) == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_erasing_a_name_of_which_nothing_is_stored_leaves_a_receipt_for_older_backups(store: Store, name: str) -> None:
+    remember(store, "The plate is Ben's.", "b", **{name: "ben"})
+    anna = store.within(Bound(**{name: "anna"}))
+    assert anna.erase(None, dry_run=True).receipt is None
+    assert anna.erase(["a"]).receipt is None
+    assert store.receipts() == []
+    receipt = anna.erase(None).receipt
+    assert receipt is not None
+    assert store.receipts() == [receipt]
+    assert receipt.ids == ()
+    assert receipt.bound.keys() == {name}
+    assert undo(store) is not None, "nobody's change was erased"
+    older = ReferenceStore(lambda: NOON)
+    remember(older, "The cup is Anna's.", "a", **{name: "anna"})
+    assert apply_receipts(older, [receipt], NOON)["memories"] == 1
 
 
 def test_what_was_written_after_an_erasure_stays_when_it_is_applied_again(store: Store) -> None:

@@ -197,7 +197,9 @@ class Watch:
         self.saved = time.monotonic()
         record = {"target": self.target, "commit": self.commit, "inputs": self.inputs, "findings": self.findings}
         slowest = {"slowest_seconds": round(self.slowest, 3), "slow_input": self.slow_input.hex()}
-        self.file.write_text(json.dumps({**record, **slowest}), "utf-8")
+        new = self.file.with_suffix(".new")
+        new.write_text(json.dumps({**record, **slowest}), "utf-8")
+        new.replace(self.file)  # somebody may be reading it
 
 
 def read_commit() -> str:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.systems.openclaw.workspace import Workspace
+from tests.conftest import examples
 from tests.ingest.kit import VAULT, Counting, assert_exact, write
 from tests.store.looking import sql
 
@@ -61,7 +62,7 @@ edits = st.one_of(
 
 
 @given(st.lists(st.lists(edits, min_size=1, max_size=4), min_size=1, max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20, 60), deadline=None)
 def test_the_index_is_what_a_new_one_would_be(rounds: list[list[Edit]]) -> None:
     with tempfile.TemporaryDirectory() as name:
         root, db = Path(name) / "vault", Path(name) / "memory.db"

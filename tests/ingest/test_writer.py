@@ -14,14 +14,16 @@ import pytest
 
 from recollect import EmbeddingError, InvalidInput, Memory, Mind
 from recollect.ingest import writer as writing
+from tests.store.faults import ROOT, Small
 
 PREPARE = """
 import json, os, signal, sys
 from recollect import Mind
 from recollect.store.sqlite.transaction import SqliteTransaction
+from tests.store.faults import Small
 
 path, action, step = sys.argv[1], sys.argv[2], int(sys.argv[3])
-mind = Mind(path, embedder="local")
+mind = Mind(path, embedder=Small())
 calls = 0
 
 def counted(function):
@@ -49,9 +51,8 @@ print(calls)
 
 def run_until_step(path: Path, action: str, step: int) -> int | None:
     """Kill a write before one of its steps; when it has fewer, the number that it has."""
-    done = subprocess.run(
-        [sys.executable, "-c", PREPARE, str(path), action, str(step)], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", PREPARE, str(path), action, str(step)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode == -signal.SIGKILL:
         return None
     assert done.returncode == 0, done.stderr
@@ -68,7 +69,7 @@ def test_a_write_that_is_killed_at_any_step_leaves_every_memory_with_the_vector_
     tmp_path: Path, action: str
 ) -> None:
     original = tmp_path / "original.db"
-    with Mind(original) as mind:
+    with Mind(original, embedder=Small()) as mind:
         mind.remember("The cup is on the shelf.", id="cup")
         mind.remember("Trains to Lisbon leave at nine.", id="train")
         if action == "undo":
@@ -78,7 +79,7 @@ def test_a_write_that_is_killed_at_any_step_leaves_every_memory_with_the_vector_
         path.write_bytes(original.read_bytes())
         steps = run_until_step(path, action, step)
         assert without_vector(path) == 0
-        with Mind(path) as mind:
+        with Mind(path, embedder=Small()) as mind:
             for memory in mind.list({"status": "active"}):
                 best = mind.recall(memory.text, recipe="openclaw", vector_weight=1.0, text_weight=0.0, min_score=0.0)
                 assert best[0].id == memory.id

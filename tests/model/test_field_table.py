@@ -109,7 +109,12 @@ def test_the_columns_of_a_new_file_are_those_of_the_definition(tmp_path: Path) -
             tmp_path / "memory.db", "SELECT name, type, \"notnull\" FROM pragma_table_info('memories')"
         )
     }
-    expected = {name: field.column_type for name, field in FIELDS.items() if field.kind not in ("lines", "use")}
+    types = {"integer": "INTEGER", "moment": "INTEGER", "number": "REAL"}
+    expected = {
+        name: types.get(field.kind, "TEXT") + ("" if field.optional and not field.assigned else " NOT NULL")
+        for name, field in FIELDS.items()
+        if field.kind not in ("lines", "use")
+    }
     expected |= {"first_line": "INTEGER", "last_line": "INTEGER"}
     assert {name: found.get(name) for name in expected} == expected
     assert set(COLUMNS) == set(expected)

@@ -102,9 +102,28 @@ def test_an_unknown_name_lowers_it_more_than_another_unknown_word(mind: Mind) ->
 
 
 def test_in_a_small_collection_less_evidence_is_needed(mind: Mind) -> None:
-    few = sure(mind, "where is the tin opener?")
-    mind.remember_many(f"box {n} is in the garage" for n in range(200))
-    assert few > sure(mind, "where is the tin opener?")
+    few = sure(mind, "where is the blue mug?")
+    mind.remember_many(f"rain fell all day long on day {n}" for n in range(200))
+    assert few > sure(mind, "where is the blue mug?")
+
+
+def test_in_long_memories_more_evidence_is_needed(path: Path) -> None:
+    with open_mind(path, WOVEN) as mind:
+        for collection, more in (("short", ""), ("long", ", and rain fell" * 100)):
+            mind.remember_many([{"text": each + more, "collection": collection} for each in KITCHEN])
+        short, long = (
+            evidence(mind, "where is the mug?", filter=Filter(collection=each)) for each in ("short", "long")
+        )
+        assert short["length"] == pytest.approx(math.log(100), abs=1e-4), "of shorter ones, too"
+        assert long["length"] > math.log(1000)
+        assert short["confidence"] > long["confidence"]
+
+
+def test_a_question_in_another_script_than_the_first_results_is_neither_sure_nor_unsure(path: Path) -> None:
+    with open_mind(path, WOVEN) as mind:
+        mind.remember_many(["杯子在厨房的架子上。", "猫在院子里睡觉。"])
+        assert sure(mind, OURS) == 0.5
+        assert "different scripts" in evidence(mind, OURS)["cannot tell"]
 
 
 def test_a_hit_of_the_time_that_was_named_is_evidence(mind: Mind) -> None:

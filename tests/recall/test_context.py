@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from recollect import Filter, InvalidInput, Mind, Result, aio
 from recollect.recall.packing import tokens
 from recollect.text.words import words
+from tests.conftest import examples
 
 from .kit import NOON, open_mind
 
@@ -279,7 +280,7 @@ texts = st.lists(
 
 
 @given(texts, st.integers(1, 120))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25, 60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_budget_is_ever_exceeded_and_nothing_said_twice(
     tmp_path_factory: pytest.TempPathFactory, told: list[tuple[str, str, str, str]], budget: int
 ) -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from recollect import Filter, Memory, Near, Not
 from recollect.model import STATUSES
 from recollect.model.filter import AllOf, AnyOf, FilterExpression
+from tests.conftest import examples
 
 from .kit import NOON, ids, open_mind
 
@@ -226,7 +227,7 @@ def near(context: Mapping[str, Any], wanted: Near) -> bool | None:
     return math.dist(found[0], wanted.target) <= wanted.within
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(15, 60), deadline=None)
 @given(records=st.lists(memories, min_size=5, max_size=25), asked=st.lists(filters, min_size=8, max_size=16))
 def test_recall_brings_exactly_what_the_oracle_lets_through(
     records: list[dict[str, Any]], asked: list[FilterExpression]

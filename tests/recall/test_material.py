@@ -71,6 +71,43 @@ def test_the_trace_says_what_it_was_taken_for(tmp_path: Path) -> None:
     assert told["prose"] not in ("code", "lookup", "unread")
 
 
+@pytest.mark.parametrize(
+    ("question", "texts", "kinds"),
+    [
+        (
+            "When does the choir practise?",
+            ["The choir practises on Mondays.", "My aunt keeps bees.", "I sold the piano."],
+            ["stated", "short"],
+        ),
+        # In a language that the model was not trained on, words say most either way.
+        (
+            "Wann probt der Chor?",
+            ["Der Chor probt montags.", "Meine Tante hält Bienen.", "Ich habe das Klavier verkauft."],
+            ["lookup", "lookup"],
+        ),
+        (
+            "合唱团什么时候排练？",
+            ["合唱团每周一排练。", "我姑姑养蜜蜂。", "我把钢琴卖了。"],
+            ["lookup", "lookup"],
+        ),
+    ],
+)
+def test_what_one_person_states_is_weighed_otherwise_than_what_is_said_in_a_talk(
+    tmp_path: Path, question: str, texts: list[str], kinds: list[str]
+) -> None:
+    with open_mind(tmp_path / "memory.db", LocalEmbedder()) as mind:
+        mind.remember_many([{"text": text, "user": "ida", "speaker": "Ida", "role": "user"} for text in texts])
+        mind.remember_many([{"text": text, "user": "tom", "speaker": "Tom"} for text in texts])
+        recalls = [mind.recall(question, filter={"user": user}, track=False) for user in ("ida", "tom")]
+    assert [step(recall, "blend")["detail"]["material"] for recall in recalls] == kinds
+    assert [recall[0].text for recall in recalls] == [texts[0]] * 2
+
+
+def test_long_texts_of_one_person_are_no_statements(tmp_path: Path) -> None:
+    long = [f"{text} {' '.join(['It was a long day and much was said about it'] * 4)}." for text in PROSE[1:]]
+    assert material(tmp_path / "memory.db", long, "where did we leave the cup?") == "short"
+
+
 def test_a_few_lines_of_code_among_notes_do_not_make_it_code(tmp_path: Path) -> None:
     assert material(tmp_path / "memory.db", [PYTHON, *PROSE], "how do we try it again several times?") != "code"
 

@@ -378,3 +378,120 @@ def test_another_fact_about_the_same_person_is_no_newer_statement(
             mind.remember(text, created=NOW - timedelta(days=days))
         first = mind.recall(question, k=2)[0]
         assert (first.text, first.notes) == (texts[0], ())
+
+
+RELATIVES = {
+    "en": (
+        "I live at 14 Mill Road in York.",
+        "My sister Clara lives in Hull.",
+        "My parents live in Leeds.",
+        "My friend Oskar lives in Bath.",
+        "Moved to 50 Harbour Road, second floor.",
+    ),
+    "de": (
+        "Ich wohne in der Lindenstraße 14 in Leipzig.",
+        "Meine Schwester Clara wohnt in Hamburg.",
+        "Meine Eltern wohnen in Kassel.",
+        "Mein Freund Oskar wohnt in Bremen.",
+        "Jetzt wohne ich in der Karl-Heine-Straße 50.",
+    ),
+    "zh": (
+        "我住在林荫路14号。",
+        "我姐姐住在汉堡。",
+        "我父母住在成都。",
+        "我同事住在西安。",
+        "我搬到海港路50号了。",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "wanted"),
+    [
+        ("en", "Where does my sister live?", 1),
+        ("en", "What's my sister's address?", 1),
+        ("en", "Where do my parents live?", 2),
+        ("en", "Where does my friend Oskar live?", 3),
+        ("en", "Where do I live?", 4),
+        ("en", "What's my home address?", 4),
+        ("de", "Wo wohnt meine Schwester?", 1),
+        ("de", "Wo wohnen meine Eltern?", 2),
+        ("de", "Wo wohnt mein Freund Oskar?", 3),
+        ("de", "Wo wohne ich?", 4),
+        ("zh", "我姐姐住在哪里？", 1),
+        ("zh", "我父母住在哪里？", 2),
+        ("zh", "我同事住在哪里？", 3),
+        ("zh", "我现在住在哪里？", 4),
+    ],
+)
+def test_where_a_relative_of_mine_lives_is_not_where_i_live(
+    tmp_path: Path, language: str, question: str, wanted: int
+) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        tell(mind, *((str(at), f"2025-0{at + 1}-01T10:00", text) for at, text in enumerate(RELATIVES[language])))
+        assert ids(mind.recall(question))[0] == str(wanted)
+
+
+def test_a_relative_who_moved_is_known_by_name(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        tell(
+            mind,
+            ("hull", "2025-01-01T10:00", "My sister Clara lives in Hull."),
+            ("ben", "2025-02-01T10:00", "Ben lives in Ely."),
+            ("other", "2025-03-01T10:00", "Ben's sister lives in Dover."),
+            ("bath", "2025-09-01T10:00", "Clara moved to Bath."),
+        )
+        assert ids(mind.recall("Where does my sister live?"))[0] == "bath"
+        assert ids(mind.recall("Where did my sister live before?"))[0] == "hull"
+        assert ids(mind.recall("Where does Ben's sister live?"))[0] == "other"
+        assert ids(mind.recall("Where does Ben live?"))[0] == "ben"
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("My sister's address is 9 Station Road.", "sister"),
+        ("Her address is 9 Station Road.", "her"),
+        ("My sister has recently moved to 9 Station Road.", "sister"),
+        ("Seit Mai wohne ich in York.", ""),
+        ("Meine Schwester und ich wohnen in Ulm.", ""),
+        ("我和女朋友搬到了北京。", ""),
+        ("Moved into the flat at W.-H.-Straße 31 in Connewitz today", ""),
+        ("Éva lives in Łódź.", "éva"),
+    ],
+)
+def test_whose_residence_a_text_states(text: str, subject: str) -> None:
+    found = find_residence(text)
+    assert found is not None
+    assert found.subject == subject
+
+
+RENTS = (
+    ("old", "2026-01-07T10:00", "Rent is 700 a month."),
+    ("bike", "2026-05-10T10:00", "Bought a bike, 1,150 euros."),
+    ("flights", "2026-05-12T10:00", "Flights to Lisbon cost 236 euros."),
+    ("garage", "2026-07-01T10:00", "Garage deposit 300 euros."),
+    ("new", "2026-09-01T10:00", "Rent goes up to 820 a month."),
+)
+
+
+@pytest.mark.contract("B14")
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("How much was the rent in May?", "old"),
+        ("How much was the rent in July?", "old"),
+        ("what was the rent in summer?", "old"),
+        ("wie hoch war die Miete im Mai?", "old"),
+        ("5月的房租是多少？", "old"),
+        ("How much was the rent in October?", "new"),
+        ("How much was the bike in May?", "bike"),
+        ("What did I buy in May?", "bike"),
+    ],
+)
+def test_the_value_of_a_past_time_comes_before_what_else_is_of_that_time(
+    tmp_path: Path, question: str, wanted: str
+) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(datetime(2026, 11, 18, 12, tzinfo=UTC))) as mind:
+        tell(mind, *RENTS)
+        assert ids(mind.recall(question))[0] == wanted

@@ -411,6 +411,9 @@ def test_the_name_of_a_holiday_is_looked_up_where_nothing_is_of_that_day(tmp_pat
         "Don't forget the recital on Friday.",
         "Nicht vergessen: Freitag Müll rausstellen.",
         "周五记得交房租。",
+        "Haircut on Friday at 3.",
+        "Ich habe am Freitag eine Prüfung.",
+        "周五三点理发",
     ],
 )
 def test_what_is_to_be_done_on_a_weekday_is_of_the_next_one(text: str) -> None:
@@ -420,7 +423,16 @@ def test_what_is_to_be_done_on_a_weekday_is_of_the_next_one(text: str) -> None:
         assert not mind.recall("what happened last Friday?")
 
 
-@pytest.mark.parametrize("text", ["The meeting on Friday went well.", "I had a haircut on Friday."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The meeting on Friday went well.",
+        "I had a haircut on Friday.",
+        "The power failed on Friday at 3.",
+        "Ich habe am Freitag den Schlüssel verloren.",
+        "周五三点理了发",
+    ],
+)
 def test_a_verb_after_a_weekday_tells_of_the_last_one(text: str) -> None:
     with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 18, 12, tzinfo=UTC)) as mind:
         mind.remember(text)
@@ -439,3 +451,20 @@ def test_what_was_written_that_day_about_others_comes_after_what_happened_on_it(
             mind.remember(text, created=datetime(2026, 11, 18, hour, tzinfo=UTC))
         assert mind.recall("what happened today?")[0].text == texts[2]
         assert mind.recall("what did I tell you today?")[0].text == texts[0]
+
+
+@pytest.mark.parametrize("question", ["Anything on Friday?", "Termine am Freitag?", "周五有什么安排？"])
+def test_a_question_for_plans_needs_no_verb_to_be_about_what_is_to_come(question: str) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 18, 12, tzinfo=UTC)) as mind:
+        mind.remember("We ate at the harbour.", created="2026-11-13")
+        plan = mind.remember("The chimney is going to be swept this Friday.", created="2026-11-16").id
+        assert ids(mind.recall(question))[0] == plan
+
+
+@pytest.mark.parametrize("text", ["The rent is due by Friday.", "Die Miete ist bis Freitag fällig."])
+def test_a_deadline_is_of_its_last_day(text: str) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 18, 12, tzinfo=UTC)) as mind:
+        mind.remember("The shed has a new roof.", created="2026-08-01")
+        rent = mind.remember(text, created="2026-11-16").id
+        assert ids(mind.recall("what's on this Friday?")) == [rent]
+        assert ids(mind.recall("anything due by the end of the month?"))[0] == rent

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from recollect import Embedder, Filter, Mind
 from recollect.embed import TokenVectors
 from recollect.embed.local import LocalEmbedder
+from tests.conftest import examples
 from tests.store.looking import sql
 
 from .kit import BAG, NOON, WOVEN, Woven, ids, nodes, open_mind, step, texts, told
@@ -357,7 +358,7 @@ records = st.fixed_dictionaries(
 
 
 @pytest.mark.contract("B2")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15, 40), deadline=None)
 @given(written=st.lists(records, min_size=1, max_size=16), query=sentences, end=st.sampled_from(["", "?", " in May"]))
 def test_every_score_is_what_its_tree_evaluates_to_bit_for_bit(
     written: list[dict[str, Any]], query: str, end: str

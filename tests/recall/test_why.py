@@ -19,6 +19,7 @@ from recollect import Mind, NotFound
 from recollect.model import STATUSES
 from recollect.recall.registry import get_recipe
 from recollect.recall.stages import RecencyFactor
+from tests.conftest import examples
 
 from .kit import BAG, NOON, nodes, open_mind
 
@@ -96,7 +97,7 @@ def assert_explained(mind: Mind, scene: Scene) -> None:
     assert not recall.trace.failures, str(recall.trace)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15, 40), deadline=None)
 @given(scene=scenes)
 def test_every_score_is_what_its_tree_evaluates_to_bit_for_bit(scene: Scene) -> None:
     with tempfile.TemporaryDirectory() as folder:

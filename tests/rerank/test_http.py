@@ -155,7 +155,7 @@ def test_the_key_is_shown_nowhere_even_if_the_service_repeats_it(status: int, ca
         reranker = HttpReranker(there.url, "m", key=KEY)
         with pytest.raises(RerankError, match="key …!") as refusal:
             reranker.rerank("q", CUPS)
-    assert KEY not in f"{refusal.value} {reranker!r} {reranker.name} {reranker.service!r}"
+    assert KEY not in f"{refusal.value} {reranker!r} {reranker.name} {reranker._service!r}"
     assert KEY not in caplog.text
 
 

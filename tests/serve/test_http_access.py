@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from recollect import InvalidInput, NotFound
+from recollect import InvalidInput, Mind, NotFound
 from recollect.serve.settings import ServerSettings
 from recollect.serve.tokens import TokenFile
 from recollect.service import all_operations
@@ -162,13 +162,8 @@ def test_no_route_tells_of_or_changes_what_is_beyond_the_bound(
 
 def foreign_records(server: RunningServer) -> list[Any]:
     """Everything beyond the bound, without its use."""
-    records = [each for each in server.mind.export() if each.get("collection") == "theirs" or each["type"] == "edge"]
-    foreign = {each["id"] for each in records if each["type"] == "memory"}
-    return [
-        {name: value for name, value in each.items() if name != "use"}
-        for each in records
-        if each["type"] != "edge" or each["source"] in foreign
-    ]
+    theirs = Mind(store=server.mind.store, embedder=None, collection="theirs")
+    return [{name: value for name, value in each.items() if name != "use"} for each in theirs.export()]
 
 
 @pytest.mark.contract("B18")
@@ -300,19 +295,19 @@ HOSTS_OF_OTHERS = [
 
 @pytest.mark.parametrize("path", ["/v1/status", "/mcp"])
 @pytest.mark.parametrize("host", HOSTS_OF_OTHERS)
-def test_a_host_that_is_not_the_name_and_port_of_this_one_is_refused(tmp_path: Path, host: str, path: str) -> None:
-    with start(tmp_path) as server:
-        named = host.format(port=server.backend.settings.port)
-        with server.client_with(server.token(), host=named) as client:
-            assert client.get(path).status_code == 421
+def test_a_host_that_is_not_the_name_and_port_of_this_one_is_refused(
+    server: RunningServer, host: str, path: str
+) -> None:
+    named = host.format(port=server.backend.settings.port)
+    with server.client_with(server.token(), host=named) as client:
+        assert client.get(path).status_code == 421
 
 
 @pytest.mark.parametrize("name", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
-def test_a_host_with_the_name_and_port_of_this_one_is_answered(tmp_path: Path, name: str) -> None:
-    with start(tmp_path) as server:
-        host = f"{name}:{server.backend.settings.port}"
-        with server.client_with(server.token(), host=host) as client:
-            assert client.get("/v1/status").status_code == 200
+def test_a_host_with_the_name_and_port_of_this_one_is_answered(server: RunningServer, name: str) -> None:
+    host = f"{name}:{server.backend.settings.port}"
+    with server.client_with(server.token(), host=host) as client:
+        assert client.get("/v1/status").status_code == 200
 
 
 @pytest.mark.parametrize(

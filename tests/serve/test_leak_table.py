@@ -27,6 +27,7 @@ from tests.serve.test_mcp import over_http, over_stdio
 
 pytestmark = pytest.mark.contract("B18")
 SCOPES: tuple[OperationScope, ...] = ("read", "write", "admin")
+KINDS = ("collection", "user", "agent", "session")
 BOUNDS = ("collection", "user", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("agent", "session")))
 HIDDEN = "quokka"  # a word of foreign memories; queries have their other one
 Send = Callable[[Operation, list[str], list[str] | None], str]  # the answer as text
@@ -189,8 +190,14 @@ def bound_transports(folder: Path, how: str, kind: str, scope: OperationScope) -
             yield over_http(server, "/mcp/all", server.token(scope, **{kind: f"{kind}-ours"}))
 
 
-@pytest.mark.parametrize("kind", ["collection", "user", "agent", "session"])
-@pytest.mark.parametrize("how", ["http", "stdio"])
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    [
+        *(("http", kind) for kind in KINDS),
+        ("stdio", "user"),
+        *(pytest.param("stdio", kind, marks=pytest.mark.slow) for kind in KINDS if kind != "user"),
+    ],
+)
 def test_prompts_resources_and_completions_are_the_same_whether_or_not_others_have_memories(
     tmp_path: Path, kind: str, how: str
 ) -> None:

@@ -20,8 +20,8 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from recollect import Mind, Workspace
+from recollect.cli.app import run
 from recollect.serve.mcp.server import make_server
-from recollect.serve.mcp.tools import definition_size
 from recollect.service.operations import OperationScope, Service
 from tests.serve.http_server import RunningServer, start
 
@@ -213,7 +213,10 @@ def test_the_instructions_say_that_recalled_texts_are_data(mind: Mind) -> None:
 def test_the_basic_tools_are_few_and_their_definitions_short(mind: Mind) -> None:
     tools = talk(mind, lambda client: client.list_tools()).tools
     assert [tool.name for tool in tools] == BASIC
-    assert definition_size(tools) < BASIC_CHARACTERS
+    definitions = [
+        tool.model_dump_json(by_alias=True, exclude_none=True) for tool in tools
+    ]  # as a client receives them
+    assert sum(map(len, definitions)) < BASIC_CHARACTERS
 
 
 def test_erase_is_no_basic_tool(mind: Mind) -> None:
@@ -594,8 +597,9 @@ def test_output_of_the_program_is_only_the_protocol(tmp_path: Path) -> None:
 
 def test_the_command_in_the_entry_of_a_client_starts_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    install = ["-m", "recollect", "--embedder", "none", "--db", "m.db", "mcp", "install", "--client", "cursor"]
-    subprocess.run([sys.executable, *install], cwd=tmp_path, check=True, capture_output=True)
+    install = ["--embedder", "none", "--db", "m.db", "mcp", "install", "--client", "cursor"]
+    monkeypatch.chdir(tmp_path)
+    assert run(install) == 0
     entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["recollect"]
 
     async def main() -> None:

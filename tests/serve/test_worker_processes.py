@@ -21,22 +21,15 @@ from mcp.client.streamable_http import streamable_http_client
 
 from recollect import Mind, RecollectError
 from recollect.client import Client
-from recollect.errors import InvalidInput, StoreError
-from recollect.serve import processes as worker_processes
+from recollect.errors import InvalidInput
 from recollect.serve.backend import Backend
 from recollect.serve.server import running
 from recollect.serve.settings import ServerSettings
 from recollect.serve.tokens import TokenFile
-from recollect.serve.work import Services
 from tests.serve.http_server import RunningServer, start
+from tests.serve.worker_services import ending_after_the_first_write, open_counting_services, open_services, unusable
 
 pytestmark = pytest.mark.contract("B20")
-
-
-@contextlib.contextmanager
-def open_services(path: Path) -> Iterator[Services]:
-    with Mind(path, embedder=None) as mind:
-        yield Services(mind)
 
 
 @contextlib.contextmanager
@@ -88,21 +81,6 @@ def test_both_workers_answer_with_what_was_just_written(server: RunningServer) -
         for each in threads:
             each.join()
         assert seen == [True] * 4
-
-
-@contextlib.contextmanager
-def open_counting_services(path: Path) -> Iterator[Services]:
-    """Services that note each snapshot of a worker in a file of its own."""
-    with Mind(path, embedder=None) as mind, open(path.with_name(f"snapshots-{os.getpid()}"), "w") as noted:
-        snapshot = mind.store.snapshot
-
-        def counted() -> Any:
-            noted.write(".")
-            noted.flush()
-            return snapshot()
-
-        mind.store.snapshot = counted  # type: ignore[method-assign]
-        yield Services(mind)
 
 
 def test_workers_that_have_nothing_to_do_read_what_was_written(tmp_path: Path) -> None:
@@ -255,23 +233,6 @@ def test_writes_that_were_acknowledged_survive_a_worker_that_is_killed(tmp_path:
         assert len(mind.store.get(acknowledged, missing_ok=True)) == len(acknowledged)
 
 
-@contextlib.contextmanager
-def ending_after_the_first_write(path: Path) -> Iterator[Services]:
-    """In a worker: the process is killed when the first write is stored, before its answer is sent."""
-    answer, marker = worker_processes._done, path.with_name("killed")
-
-    def answer_or_end(services: Services, job: worker_processes.Job) -> worker_processes.Done:
-        done = answer(services, job)
-        if job.operation == "remember" and not marker.exists():
-            marker.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return done
-
-    worker_processes._done = answer_or_end
-    with open_services(path) as services:
-        yield services
-
-
 def test_a_write_whose_outcome_is_not_known_is_not_stored_twice_by_its_key(tmp_path: Path) -> None:
     path, body, key = tmp_path / "memory.db", {"text": "The cup is red."}, {"idempotency-key": "key-1"}
     with start_workers(path, ending_after_the_first_write) as server:
@@ -299,12 +260,6 @@ def test_workers_end_with_the_server(tmp_path: Path) -> None:
     assert [each.process.exitcode for each in started.workers] == [0, 0]
     with Mind(tmp_path / "memory.db", embedder=None) as mind:
         assert mind.show(id).use.access_count == 1  # use that was pending is written at the end
-
-
-@contextlib.contextmanager
-def unusable(path: Path) -> Iterator[Services]:
-    raise StoreError("This memory cannot be opened here.")
-    yield
 
 
 def test_a_worker_that_cannot_open_the_memory_is_an_error_at_the_start(tmp_path: Path) -> None:

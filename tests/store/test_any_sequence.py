@@ -345,7 +345,7 @@ def unhurried(examples: int, steps: int, derandomize: bool) -> settings:
 
 
 def test_any_sequence_of_writes_agrees_with_a_dictionary() -> None:
-    run_state_machine_as_test(Sequences, settings=unhurried(20, 30, derandomize=True))
+    run_state_machine_as_test(Sequences, settings=unhurried(8, 30, derandomize=True))
 
 
 @pytest.mark.slow

@@ -419,9 +419,10 @@ def test_an_odd_id_serves_as_well_as_any(mind: Mind, id: str) -> None:
     assert mind.why_not("odd", id).step == "filter"
 
 
-def test_five_megabytes_are_remembered_and_recalled(mind: Mind) -> None:
-    text = "\n".join(f"line {number % 3000} of a very long log" for number in range(185_000)) + " unicorn"
-    assert len(text) > 5_000_000
+@pytest.mark.parametrize("megabytes", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_megabytes_are_remembered_and_recalled(mind: Mind, megabytes: int) -> None:
+    text = "\n".join(f"line {number % 3000} of a very long log" for number in range(37_000 * megabytes)) + " unicorn"
+    assert len(text) > 1_000_000 * megabytes
     kept = mind.remember(text, id="log")
     assert mind.show("log") == kept
     assert [result.memory.id for result in mind.recall("unicorn")] == ["log"]
@@ -432,9 +433,11 @@ def test_five_megabytes_are_remembered_and_recalled(mind: Mind) -> None:
     assert mind.show("log").text == text
 
 
-def test_five_megabytes_without_a_space_are_remembered_and_recalled(mind: Mind) -> None:
-    mind.remember("x" * 5_000_000, id="long")
-    assert [result.memory.id for result in mind.recall("x" * 5_000_000)] == ["long"]
+@pytest.mark.parametrize("megabytes", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_megabytes_without_a_space_are_remembered_and_recalled(mind: Mind, megabytes: int) -> None:
+    text = "x" * 1_000_000 * megabytes
+    mind.remember(text, id="long")
+    assert [result.memory.id for result in mind.recall(text)] == ["long"]
 
 
 def test_numbers_at_the_edge_come_back_as_they_went_in(path: Path, mind: Mind) -> None:

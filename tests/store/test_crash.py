@@ -94,12 +94,13 @@ def test_a_bulk_write_that_is_killed_leaves_nothing_of_itself(path: Path, mind: 
     assert_whole(path)
 
 
-@pytest.mark.parametrize("verb", ["import", "remember_many"])
 @pytest.mark.parametrize(
-    "stop",
+    ("verb", "stop"),
     [
-        pytest.param(signal.SIGKILL, id="killed"),
-        pytest.param(signal.SIGINT, id="interrupted", marks=pytest.mark.slow),
+        ("import", signal.SIGKILL),
+        pytest.param("import", signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param("remember_many", signal.SIGKILL, marks=pytest.mark.slow),
+        pytest.param("remember_many", signal.SIGINT, marks=pytest.mark.slow),
     ],
 )
 def test_a_big_write_that_is_stopped_is_continued_by_running_it_again(

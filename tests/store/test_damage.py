@@ -107,9 +107,9 @@ def salvaged_rightly(path: Path, before: Observed) -> bool:
     return len(found) >= 0.9 * len(texts)
 
 
-def test_forty_files_with_flipped_bits_are_reported_or_right(sound: Path, tmp_path: Path) -> None:
-    outcomes = flip_bits(sound, tmp_path, files=40, seed=26)
-    assert outcomes["reported"] >= 30
+def test_twenty_files_with_flipped_bits_are_reported_or_right(sound: Path, tmp_path: Path) -> None:
+    outcomes = flip_bits(sound, tmp_path, files=20, seed=26)
+    assert outcomes["reported"] >= 15
     assert outcomes["salvaged"] >= 0.9 * outcomes["reported"]
 
 

@@ -37,10 +37,10 @@ def of_ten_thousand_words(number: int) -> Memory:
 
 
 SHAPES: dict[Shape, tuple[int, int]] = {  # how many are written, in a fast run and in a slow one
-    in_one_session: (3_000, 300_000),
-    in_a_collection_of_its_own: (3_000, 100_000),
-    of_one_word: (3_000, 300_000),
-    of_ten_thousand_words: (60, 3_000),
+    in_one_session: (1_500, 300_000),
+    in_a_collection_of_its_own: (1_500, 100_000),
+    of_one_word: (1_500, 300_000),
+    of_ten_thousand_words: (20, 3_000),
 }
 
 
@@ -84,7 +84,7 @@ def test_memories_of_any_shape_are_found_filtered_and_forgotten(tmp_path: Path, 
         assert status.index.state == ("usable" if size >= LIMITS.min_saved else "none")
 
 
-@pytest.mark.parametrize("size", [3_000, pytest.param(300_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [1_500, pytest.param(300_000, marks=pytest.mark.slow)])
 def test_in_one_long_session_a_memory_has_the_turns_before_and_after_it_as_neighbours(
     tmp_path: Path, size: int
 ) -> None:

@@ -105,6 +105,8 @@ Was war letztes Weihnachten? | 2025-12-24..2025-12-27
 Was war an Ostern 2024? | 2024-03-29..2024-04-02
 Was war vor Weihnachten? | ..2025-12-24
 Wie war das Wetter letzten Mai? | 2025-05-01..2025-06-01
+Wie war der Urlaub 2023? | 2023-01-01..2024-01-01
+Stromkosten 2023 | 2023-01-01..2024-01-01
 """
 NO_TIME = """
 Was war am 30.2.?
@@ -124,6 +126,8 @@ Ist der Mai Tai gut?
 Was ist in drei Sekunden zu sehen?
 Wie viele Tage hat ein Jahr?
 Was kostet das Modell 2024?
+Was liegt in Kiste 2024?
+2024
 Kostet es 2024 Euro?
 Wer ist am ersten Tisch?
 Ich bin 12. Wie alt ist sie?
@@ -170,6 +174,12 @@ Der Kamin muss am 2. Juni gekehrt werden. | 2026-06-02
 Ich habe Karten für das Ballett am 2. Juni gekauft. | 2026-06-02
 Wir haben am 11. Mai Karten für das Ballett gekauft. | 2026-05-11
 Ich lasse mir am Samstag die Haare schneiden. | 2026-05-23
+Ich habe am Freitag einen Zahnarzttermin. | 2026-05-22
+Am Samstag haben wir Besuch. | 2026-05-23
+Ich habe am Freitag den Schlüssel verloren. | 2026-05-15
+Am Freitag habe ich die Prüfung bestanden. | 2026-05-15
+Am Freitag Friseur um 15 Uhr. | 2026-05-22
+Freitag Reifen geplatzt, 60 Euro. | 2026-05-15
 """
 
 

@@ -238,6 +238,100 @@ def test_nothing_comes_back_of_a_former_owner_whose_data_was_erased(
         assert len(restored.list()) == 100 + len(moved)
 
 
+def left_of(path: Path, *words: str) -> list[str]:
+    """Which of these words are in any byte of a file."""
+    found = b"".join(each.read_bytes() for each in path.parent.glob(f"{path.name}*")).lower()
+    return [word for word in words if word.encode() in found]
+
+
+@pytest.mark.parametrize("passphrase", [None, "correct horse"])
+@pytest.mark.parametrize("by", ["id", "user"])
+def test_a_restored_file_knows_what_was_erased_from_the_one_that_it_replaced(
+    mind: Mind, path: Path, folder: Path, clock: Clock, by: str, passphrase: str | None
+) -> None:
+    """The first restore has nothing to erase, but the second one does."""
+    first = clock.advance(hours=1)
+    mind.backup(folder, passphrase=passphrase)
+    clock.advance(hours=1)
+    mind.remember("Quentin's blood group is Xyzzy.", id="blood", user="quentin")
+    clock.advance(hours=1)
+    mind.backup(folder, passphrase=passphrase)
+    receipt = mind.erase("blood").receipt if by == "id" else mind.erase(user="quentin").receipt
+    mind.close()
+    for moment, erased in ((first, 0), (None, 1), (None, 1)):
+        clock.advance(hours=1)
+        done = restore(folder, path, at=moment, in_place=True, passphrase=passphrase, clock=clock)
+        assert (done.erased, done.warnings) == (erased, ())
+        assert done.replaced is not None
+        Path(done.replaced).unlink()
+        assert left_of(path, "xyzzy", "quentin") == []
+        with Mind(path, embedder=WOVEN, clock=clock) as restored:
+            assert receipt in restored.receipts()
+            assert len(restored.list()) == 100
+
+
+def test_a_restore_erases_a_user_of_whom_the_file_had_nothing_any_more(
+    mind: Mind, tmp_path: Path, folder: Path, clock: Clock
+) -> None:
+    clock.advance(hours=1)
+    kept = mind.remember("Quentin has a cup.", user="quentin").id
+    mind.remember("Quentin fears the frumious bandersnatch.", user="quentin")
+    mind.backup(folder)
+    mind.undo()
+    mind.erase(kept)
+    clock.advance(hours=1)
+    erased = mind.erase(user="quentin")
+    assert not any(erased.removed.values())
+    to = tmp_path / "restored.db"
+    assert restore(folder, to).erased == 2
+    assert left_of(to, "frumious", "quentin") == []
+
+
+def test_a_warning_says_that_what_was_erased_from_another_memory_is_erased_again(
+    mind: Mind, tmp_path: Path, path: Path, folder: Path, clock: Clock
+) -> None:
+    """Another memory is where the one was that was backed up: its receipts may be about names of both."""
+    mind.backup(folder)
+    mind.close()
+    os.rename(path, tmp_path / "kept.db")
+    clock.advance(hours=1)
+    with Mind(path, embedder=WOVEN, clock=clock) as other:
+        other.remember("something else")
+        assert restore(folder, tmp_path / "one.db", clock=clock).warnings == ()
+        other.erase(collection="main")
+    done = restore(folder, tmp_path / "two.db", clock=clock)
+    assert done.erased == 100
+    assert "another memory" in done.warnings[0]
+    assert str(path) in done.warnings[0]
+    os.rename(path, tmp_path / "moved-away.db")
+    assert restore(folder, tmp_path / "three.db", clock=clock).erased == 0
+
+
+def test_a_pipe_in_place_of_the_file_that_was_backed_up_is_not_read(
+    mind: Mind, tmp_path: Path, path: Path, folder: Path
+) -> None:
+    mind.backup(folder)
+    mind.close()
+    path.unlink()
+    os.mkfifo(path)  # opening it would wait for ever
+    (warning,) = restore(folder, tmp_path / "restored.db").warnings
+    assert f"There is no file {path}." in warning
+
+
+def test_what_an_import_says_of_the_future_does_not_survive_an_erasure(
+    mind: Mind, tmp_path: Path, folder: Path, clock: Clock
+) -> None:
+    text = "Quentin's blood group is Xyzzy."
+    mind.import_([{"type": "memory", "text": text, "user": "quentin", "updated": "2090-01-01T00:00:00Z"}])
+    clock.advance(hours=1)
+    mind.backup(folder)
+    clock.advance(hours=1)
+    mind.erase(user="quentin")
+    to = tmp_path / "restored.db"
+    assert restore(folder, to, clock=clock).erased == 1
+    assert left_of(to, "xyzzy", "quentin") == []
+
+
 def test_a_later_backup_tells_an_earlier_one_what_was_erased(mind: Mind, folder: Path, clock: Clock) -> None:
     secret = mind.remember("the password is xyzzyplugh")
     first = mind.backup(folder)

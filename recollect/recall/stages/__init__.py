@@ -11,7 +11,13 @@ from recollect.recall.stages.conversation import (
 )
 from recollect.recall.stages.coverage import Coverage
 from recollect.recall.stages.factors import ConditionalStage, OrderFactor, RecencyFactor, RecordUse, StatusFactor
-from recollect.recall.stages.links import ConfidenceStrengthFactor, Contradictions, RelatedNames, SpreadingActivation
+from recollect.recall.stages.links import (
+    ConfidenceStrengthFactor,
+    Contradictions,
+    CurrentVersions,
+    RelatedNames,
+    SpreadingActivation,
+)
 from recollect.recall.stages.polarity import PolarityFactor
 from recollect.recall.stages.statements import StatementTime
 
@@ -24,6 +30,7 @@ __all__ = [
     "ContinuedConversation",
     "Contradictions",
     "Coverage",
+    "CurrentVersions",
     "OrderFactor",
     "PolarityFactor",
     "RecencyFactor",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -334,15 +335,12 @@ def _first_page(hits: Hits) -> NDArray[np.int64]:
 def _coherence(vectors: NDArray[np.float32], names: list[tuple[str, ...]]) -> float:
     """The mean cosine within sessions minus that between sessions; 0 where there are no such pairs."""
     has_one = ~np.isnan(vectors[:, 0]) if vectors.shape[1] else np.zeros(len(vectors), dtype=np.bool_)
-    sessions: dict[tuple[str, ...], list[int]] = {}
-    for at in np.flatnonzero(has_one).tolist():
-        sessions.setdefault(names[at], []).append(at)
-    members = [(name, sessions[name]) for name in sorted(sessions)]
-    known = [at for _, group in members for at in group]
+    known = sorted(np.flatnonzero(has_one).tolist(), key=names.__getitem__)
+    by_session = [names[at] for at in known]
     ordered = vectors[known].astype(np.float64)
     inside, pairs, end = 0.0, 0, 0
-    for name, group in members:
-        start, end = end, end + len(group)
+    for name, group in groupby(by_session):
+        start, end = end, end + sum(1 for _ in group)
         if name[-1] and end - start > 1:
             inside += _cosines_between(ordered[start:end])
             pairs += (end - start) * (end - start - 1)

@@ -13,10 +13,11 @@ from recollect.recall.expressions import leaf, product
 from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.recipe import Stage
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Rows, Store, UseRecord
+from recollect.store.base import Floats, Rows, Store, UseRecord
 from recollect.text.question_time import question_time
 
 DAY = 86_400e6  # microseconds
+TIME_FACTORS = "time factors"  # in the cache of a run: by key, what the stage for the time of the query multiplied by
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +152,9 @@ class RecordUse:
 
     def record(self, run: Run, store: Store, rows: list[int]) -> None:
         store.record_use(UseRecord(rows, run.called_at or run.now, self.counters))
+
+
+def without_time_factor(run: Run, keys: Rows, scores: Floats) -> Floats:
+    """Scores as they would be if the query named no time."""
+    factors: dict[int, float] = run.cache.get(TIME_FACTORS, {})
+    return scores / np.array([factors.get(key, 1.0) for key in keys.tolist()])

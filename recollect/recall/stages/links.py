@@ -14,8 +14,11 @@ from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import ChoiceExpression, Expression, leaf, product
 from recollect.recall.hits import Add, Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
+from recollect.recall.stages.factors import status_at
 from recollect.store.base import Floats, Rows, Term
+from recollect.store.told_times import as_intervals
 from recollect.text.entity_names import MAX_NAME_CHARACTERS, possible_names
+from recollect.text.question_time import question_time
 from recollect.text.words import words
 
 
@@ -60,9 +63,11 @@ class SpreadingActivation:
         self, run: Run, keys: Rows, score: Expression, frontier: Rows, hop: int
     ) -> tuple[Rows, Expression, Rows] | None:
         """One hop: the activation that the frontier gives to its neighbours, where it is more than they have."""
+        links = run.edges(frontier)
+        if not len(links.sources):
+            return None
         place = {key: at for at, key in enumerate(keys.tolist())}
         offers: dict[int, tuple[float, int, float, str]] = {}  # target: activation, source, weight, kind
-        links = run.edges(frontier)
         active = set(frontier.tolist())
         for a, b, weight, kind in zip(
             links.sources.tolist(), links.targets.tolist(), links.weights.tolist(), links.kinds, strict=True
@@ -94,13 +99,90 @@ class SpreadingActivation:
             score.take(np.array([place[source] for source in sources.tolist()])),
             leaf(np.array([weight for _, _, weight, _ in better.values()]), "edge weight"),
             leaf(self.decay, "decay"),
-        )
+        ).tag("link", lambda at: f"linked by {kinds[at]!r} to {ids[at]}")
         targets = np.array(list(better), dtype=np.int64)
         all_keys = np.concatenate([keys, targets[~np.isin(targets, keys)]])
         number = {target: at for at, target in enumerate(better)}
         which = np.array([int(key in number) for key in all_keys.tolist()])
         places = np.array([number[key] if key in number else place[key] for key in all_keys.tolist()])
         return all_keys, ChoiceExpression((score, spread), which, places), targets
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentVersions:
+    """Gives the memory that superseded a hit the score of that hit, if it is more than its own.
+
+    A correction often says only what is new (“It is at ten now”) and has little in common with the query. Where several
+    memories superseded each other, the last one gets it. A query about the past asks for earlier versions, and one that
+    names a time for those from before its end.
+    """
+
+    versions: int = 10  # that a memory is followed through at most
+    name: str = "current versions"
+
+    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        if question_time(run.trace.query) in ("before", "first"):
+            raise Skip("the query asks for an earlier version")
+        first = hits.page == hits.page.min(initial=0)
+        places = {key: at for at, key in enumerate(hits.keys.tolist()) if first[at] and key > 0}
+        superseded = self._superseded(run, np.array([*places], dtype=np.int64))
+        if not len(superseded):
+            raise Skip("no candidate is superseded")
+        scores, source = hits.score.values, dict[int, int]()  # of each current version: the best hit that it replaces
+        for old, current in self._current(run, superseded):
+            if scores[places[old]] > max(
+                scores[places[current]] if current in places else 0.0,
+                scores[places[source[current]]] if current in source else 0.0,
+            ):
+                source[current] = old
+        if not source:
+            raise Skip("what superseded the candidates has a higher score, or is not in scope")
+        run.log("superseding", len(source))
+        ids = run.ids(np.array([*source.values()], dtype=np.int64))
+        passed = product(
+            lambda at: f"supersedes {ids[at]}, and has its score",
+            hits.score.take(np.array([places[old] for old in source.values()])),
+        ).tag("link", lambda at: f"supersedes {ids[at]}")
+        number = {row: at for at, row in enumerate(source)}
+        keys = hits.keys.tolist()
+        which = np.array([int(key in number and first[at]) for at, key in enumerate(keys)])
+        indexes = np.array([number[key] if which[at] else at for at, key in enumerate(keys)])
+        added = np.array([row for row in source if row not in places], dtype=np.int64)
+        return [
+            Rescore(ChoiceExpression((hits.score, passed), which, indexes)),
+            Add(added, passed.take(np.array([number[row] for row in added.tolist()], dtype=np.int64))),
+        ]
+
+    def _superseded(self, run: Run, rows: Rows) -> Rows:
+        return rows[[status == "superseded" for status in status_at(run, rows)]]
+
+    def _current(self, run: Run, superseded: Rows) -> list[tuple[int, int]]:
+        """Each superseded memory with the current ones that replace it, through those between them."""
+        newer: dict[int, list[int]] = {}
+        current, known, frontier = set[int](), set(superseded.tolist()), superseded
+        for _ in range(self.versions):
+            links = run.edges(frontier, ("supersedes",))
+            for version, older in zip(links.sources.tolist(), links.targets.tolist(), strict=True):
+                newer.setdefault(older, []).append(version)
+            rows = np.array(sorted({*links.sources.tolist()} - known), dtype=np.int64)
+            rows = rows[run.scope.contains(rows)]
+            if run.query.times:  # not what was stated after the time that is asked for
+                end = max(end for _, end in as_intervals(run.query.times))
+                rows = rows[run.snapshot.numbers("created", rows) < end]
+            known |= {*rows.tolist()}
+            frontier = self._superseded(run, rows)
+            current |= {*rows.tolist()}.difference(frontier.tolist())
+            if not len(frontier):
+                break
+        found = []
+        for old in superseded.tolist():
+            versions, waiting = {old}, [old]
+            while waiting:
+                further = {version for version in newer.get(waiting.pop(), ()) if version in known} - versions
+                versions |= further
+                waiting += further
+            found += [(old, version) for version in sorted(versions & current)]
+        return found
 
 
 def contradicting_pairs(run: Run, hits: Hits) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
+from recollect.recall.stages.factors import without_time_factor
 from recollect.recall.statements import Difference, Statements
 from recollect.store.base import Floats, Rows, Term
 from recollect.store.told_times import as_intervals
@@ -22,7 +23,12 @@ from recollect.text.classify import asks_about_assistant, asks_when, is_message,
 from recollect.text.entity_names import MAX_NAME_CHARACTERS, find_names
 from recollect.text.polarity import asks_for_negative, is_negative
 from recollect.text.question_kinds import OPINION_WORDS, asks_for_opinion
-from recollect.text.question_time import QuestionTime, asks_for_past_state, question_time
+from recollect.text.question_time import (
+    QuestionTime,
+    asks_for_past_state,
+    asks_for_past_value,
+    question_time,
+)
 from recollect.text.residence import ResidenceQuestion, residence_question
 from recollect.text.statements import is_opinion, number_formats
 from recollect.text.words import words
@@ -76,6 +82,8 @@ class StatementTime:
         if residence is not None:
             members, best = self._residences(statements, scores, residence, time), float(scores.max())
         else:
+            if during and asks_for_past_value(question):  # what it was then may have been stated long before
+                scores, lasts = without_time_factor(run, rows, scores), True
             members = self._same_statements(run, rows, scores, statements, time)
             best = float(scores[members].max())
             (top,) = statements.best(scores)
@@ -89,10 +97,10 @@ class StatementTime:
         self, run: Run, keys: Rows, scores: Floats, statements: Statements, time: QuestionTime
     ) -> list[int]:
         """The best statement, those that state the same thing, and corrections of any of them."""
-        can_answer = _form_of_answer(run)
-        able = np.array([can_answer(text) for text in statements.texts], dtype=np.bool_)
-        leading = np.where(able, scores, 0.0) if time and able.any() else scores
-        leaders = statements.best(leading, self.leading, self.leaders)
+        can_answer = _form_of_answer(run) if time else None
+        leaders = statements.best(scores, self.leading, self.leaders, can_answer)
+        if not leaders and can_answer is not None and not any(map(can_answer, statements.texts)):
+            leaders = statements.best(scores, self.leading, self.leaders)
         if not leaders:
             raise Skip("no candidate is a statement")
         for leader in leaders:
@@ -112,11 +120,16 @@ class StatementTime:
     def _same_as(
         self, run: Run, keys: Rows, scores: Floats, statements: Statements, leader: int, time: QuestionTime
     ) -> Iterator[int]:
+        others = [at for at in range(len(scores)) if at != leader and statements.may_differ(at, leader)]
+        if not others:
+            return
         opinion = time == "now" and asks_for_opinion(run.query.repeats or run.trace.query)
         answers = _form_of_answer(run)
         names = statements.name_words(leader).difference(run.query.words)
         formats, lowest = number_formats(statements.texts[leader]), min(self.ratios.values())
-        for at, share in enumerate((scores / scores[leader]).tolist()):
+        shares = (scores / scores[leader]).tolist()
+        for at in others:
+            share = shares[at]
             difference = statements.difference(at, leader) if share >= lowest else None
             same = difference is not None and share >= self.ratios[difference]
             same = same and (difference == "end" or self._matches(run, keys[[leader, at]]))
@@ -126,14 +139,13 @@ class StatementTime:
             same = same or (
                 bool(formats)
                 and share >= self.ratios["end"]
-                and statements.may_differ(at, leader)
                 and not formats.isdisjoint(number_formats(statements.texts[at]))
             )
-            other = opinion and share >= self.opinion and statements.may_differ(at, leader)
+            other = opinion and share >= self.opinion
             other = other and not statements.other_subject(at, leader)
             other = other and (is_opinion(statements.texts[at]) or not is_opinion(statements.texts[leader]))
             same = same and (difference == "end" or answers(statements.texts[at]))
-            if at != leader and (same or (other and _same_terms(run, keys[[leader, at]]))):
+            if same or (other and _same_terms(run, keys[[leader, at]])):
                 yield at
 
     def _residences(

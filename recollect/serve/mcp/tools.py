@@ -7,7 +7,7 @@ An agent pays for every character of a definition. The small sets of tools show 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import mcp_types as types
@@ -171,8 +171,3 @@ def error_result(error: JsonObject) -> types.CallToolResult:
     """An error that the model can read and correct."""
     text = f"{error['type']}: {error['message']}\n{error['hint']}"
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
-
-
-def definition_size(tools: Sequence[types.Tool]) -> int:
-    """The characters of these definitions, as a client receives them."""
-    return sum(len(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in tools)

@@ -21,7 +21,7 @@ from recollect.store.erasing import (
     check_code,
     confirmation_code,
     hash_id,
-    hash_names,
+    make_receipt,
     receipt_from_dict,
 )
 from recollect.store.postgres.connections import Sql
@@ -76,8 +76,13 @@ def erase(
     removed["relations"] = len(relations)
     moved = dict(_earlier_versions(transaction, rows)) if ids is None else {}
     changed = _owners_of_changes(transaction.connection, transaction.bound) if ids is None else set()
+    erased_bound = transaction.bound.values if ids is None else {}
     if not rows and not relations and not moved and not changed:
-        return Erasure({**removed, "words": 0}, own_code, dry_run=dry_run)
+        receipt = make_receipt(transaction.now, {**removed, "words": 0}, salt, (), erased_bound)
+        if dry_run or not erased_bound:
+            return Erasure(receipt.removed, own_code, dry_run=dry_run)
+        add_receipt(transaction, receipt)  # a backup may have something of them
+        return Erasure(receipt.removed, own_code, receipt)
     owners = _owners(transaction, rows) | {(collection, user, "", "") for collection, user, *_ in relations}
     owners |= {*moved.values()} | changed  # of what was undone, too
     vanished = _vanished(transaction, owners, rows, relations, ids is None)
@@ -96,9 +101,7 @@ def erase(
     removed["words"] = _delete_unused_words(transaction, sorted({owner[0] for owner in owners}))
     _remove_names(transaction, vanished, ids is None)
     transaction.forget_owners()  # they may be names that nothing else has
-    hashes = tuple(sorted(hash_id(salt, id) for id in names))
-    erased_bound = hash_names(salt, transaction.bound.values) if ids is None else {}
-    receipt = Receipt(transaction.now, removed, salt.hex(), hashes, erased_bound)
+    receipt = make_receipt(transaction.now, removed, salt, names, erased_bound)
     hashed = sorted({tuple(hash_id(salt, value) for value in owner) for owner in owners})
     version = transaction.version(None)
     sql = "UPDATE collections SET last_erasure = %s WHERE tenant = 0"  # the others may lose their names

@@ -15,7 +15,7 @@ from recollect.errors import InvalidInput, StoreError
 from recollect.model import Clock, Edge, EntityEdge, JsonObject, Memory, Use, check
 from recollect.store.base import Bound, FileState, Space, StoredChunk, StoreStatus, UseRecord
 from recollect.store.bounds import NAMES, contains_folder
-from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, hash_id, hash_names
+from recollect.store.erasing import Erasure, Purge, Receipt, check_code, confirmation_code, make_receipt
 from recollect.store.reference.snapshot import ReferenceSnapshot
 from recollect.store.reference.state import Change, Key, State, created_of, ends_of, is_inside, overlaps, place_of
 from recollect.store.reference.transaction import ReferenceTransaction
@@ -309,8 +309,13 @@ def _erase(
     others = [each for each in state.changes if _is_other_version(each, bound, chosen)]
     moved = others if ids is None else []
     changed = _places_of_changes(state, bound) if ids is None else set()  # of what was undone, too
+    erased_bound = bound.values if ids is None else {}
     if not chosen and not relations and not moved and not changed:
-        return Erasure({**removed, "words": 0}, own_code, dry_run=dry_run)
+        receipt = make_receipt(transaction.now, {**removed, "words": 0}, state.salt, (), erased_bound)
+        if dry_run or not erased_bound:
+            return Erasure(receipt.removed, own_code, dry_run=dry_run)
+        transaction.add_receipt(receipt)  # a backup may have something of them
+        return Erasure(receipt.removed, own_code, receipt)
     earlier = [change.before for change in state.changes if _is_version_of(change.key, chosen) and change.before]
     versions = [*chosen.values(), *earlier, *(each.before for each in moved)]
     places = {place_of(memory) for memory in versions} | {Bound(key[1], key[2], "", "") for key in relations}
@@ -331,9 +336,7 @@ def _erase(
         _delete_whole(state, bound)
     _remove_names(state, bound, vanished, ids is None)
     removed["words"] = 0  # there is no vocabulary beside the texts
-    hashes = tuple(sorted(hash_id(state.salt, id) for id in names))
-    erased_bound = hash_names(state.salt, bound.values) if ids is None else {}
-    receipt = Receipt(transaction.now, removed, state.salt.hex(), hashes, erased_bound)
+    receipt = make_receipt(transaction.now, removed, state.salt, names, erased_bound)
     state.receipts.append((receipt, frozenset(places), state.version))
     return Erasure(removed, own_code, None if dry_run else receipt, dry_run=dry_run)
 

@@ -22,7 +22,7 @@ from recollect.store.erasing import (
     check_code,
     confirmation_code,
     hash_id,
-    hash_names,
+    make_receipt,
     receipt_from_dict,
 )
 from recollect.store.sqlite.checkpoints import empty_log, paused
@@ -80,8 +80,13 @@ def erase(
     removed["relations"] = len(relations)
     moved = dict(_earlier_versions(connection, bound, rows)) if ids is None else {}
     changed = _owners_of_changes(connection, bound) if ids is None else set()  # of what was undone, too
+    erased_bound = bound.values if ids is None else {}
     if not rows and not relations and not moved and not changed:
-        return Erasure({**removed, "words": 0}, own_code, dry_run=dry_run)
+        receipt = make_receipt(transaction.now, {**removed, "words": 0}, salt, (), erased_bound)
+        if dry_run or not erased_bound:
+            return Erasure(receipt.removed, own_code, dry_run=dry_run)
+        add_receipt(connection, transaction.version, receipt)  # a backup may have something of them
+        return Erasure(receipt.removed, own_code, receipt)
     owners = _owners(connection, rows) | {(collection, user, "", "") for collection, user, *_ in relations}
     owners |= {*moved.values()} | changed
     vanished = _vanished(connection, bound, owners, chosen, relations, ids is None)
@@ -100,9 +105,7 @@ def erase(
     removed["words"] = _delete_unused_words(connection)
     _remove_names(connection, bound, vanished, ids is None)
     transaction.forget_owners()  # they may be names that nothing else has
-    hashes = tuple(sorted(hash_id(salt, id) for id in names))
-    erased_bound = hash_names(salt, bound.values) if ids is None else {}
-    receipt = Receipt(transaction.now, removed, salt.hex(), hashes, erased_bound)
+    receipt = make_receipt(transaction.now, removed, salt, names, erased_bound)
     hashed = sorted({tuple(hash_id(salt, value) for value in owner) for owner in owners})
     connection.execute(
         "INSERT INTO erasures VALUES (?, ?, ?, ?, ?)",

@@ -15,7 +15,9 @@ from recollect.text.times.german_words import (
     DAY_PART,
     DECADES,
     EDGES,
+    EVENTS,
     FUTURE,
+    HAVE,
     HOLIDAY_NAMES,
     HOLIDAY_STEMS,
     MONTHS,
@@ -23,6 +25,7 @@ from recollect.text.times.german_words import (
     NUMBERS,
     ORDINAL,
     ORDINAL_STEMS,
+    PARTICIPLE,
     PARTS,
     PAST,
     RELATIONS,
@@ -229,14 +232,15 @@ def _day_of_month(match: re.Match[str], scene: Scene) -> Time | None:
 
 
 def _year(match: re.Match[str], scene: Scene) -> tuple[Time, int] | None:
-    """A bare year stands between words such as “habe ich” and a verb; beside a noun it is a number."""
+    """A bare year stands between words such as “habe ich” and a verb, or after what happens (“Urlaub 2023”); after
+    another noun it is a number."""
     left, right = scene.left(match.start()), scene.right(match.end())
     time = calendar.year(int(match["year"]))
     if time is None or re.match(r"\s+[A-ZÄÖÜ][a-zäöüß]+|\s*[€%]", right):
         return None
     before = compiled(r"([^\W\d_]+)\s+$").search(left)
-    bare = before is not None and before[1] in BEFORE_YEAR and re.match(r"\s+[a-zäöü]|\s*[?.!,]|\s*$", right)
-    return time, STRONG if bare else PREPOSITION
+    bare = before is not None and (before[1] in BEFORE_YEAR or (not scene.told and before[1].lower().endswith(EVENTS)))
+    return time, STRONG if bare and re.match(r"\s+[a-zäöü]|\s*[?.!,]|\s*$", right) else PREPOSITION
 
 
 MONTH = alternatives([*MONTHS, *SHORT_MONTHS])
@@ -419,6 +423,8 @@ GRAMMAR = Grammar(
     future=FUTURE,
     agreed=AGREED,
     arranged=ARRANGED,
+    have=HAVE,
+    participle=PARTICIPLE,
     planned_for=r"\b(?:für|auf|bis)\s+(?:den\s+|zum\s+)?$",
     habit=r"\b(?:immer|meistens|normalerweise|gewöhnlich|nie|niemals|oft|jede[nrsm]?|üblicherweise|wöchentlich)\b",
     verb_final=True,

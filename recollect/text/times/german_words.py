@@ -100,12 +100,25 @@ BEFORE_YEAR = frozenset(
     "sind seid wurde wurden wird werden hatte hatten gab gibt kam kamen ging gingen nicht noch schon so auch denn "
     "eigentlich alles los genau oder und dann erst wohl machte passierte geschah".split()
 )
+# Nouns after which it is one in a question: what happens in a year, or is counted by years. Also ends of compounds.
+EVENTS = (
+    "urlaub", "urlaube", "ferien", "reise", "reisen", "ausflug", "ausflüge", "geburtstag", "hochzeit", "umzug", "feier",
+    "treffen", "konzert", "konzerte", "umsatz", "steuer", "steuererklärung", "kosten", "ausgaben", "einnahmen",
+    "gehalt", "wahl", "weltmeisterschaft", "olympia", "jahr", "rückblick", "bilanz", "plan", "pläne", "ziele",
+    "vorsätze",
+)  # fmt: skip
 PAST = (
     r"\b(?:war|waren|warst|hatte|hatten|kam|kamen|ging|gingen|gab|sah|sahen|fuhr|fuhren|fand|rief|traf|trafen|aß|"
     r"schrieb|las|lief|blieb|bekam|brachte|dachte|wusste|wurde|wurden|sagte|machte|kaufte|erzählte|gewesen|"
     r"(?:an|auf|aus|ab|ein|mit|vor|zu|um|weg|los|nach|her|hin|be|ver|er|ent|zer)?ge[a-zäöüß]{2,}(?:t|en)|"
     r"(?:be|ver|er|ent|zer)[a-zäöüß]{3,}t)\b"
     r"(?<!gebucht)(?<!geplant)(?<!vereinbart)(?<!gegen)(?<!verschoben)(?<!eingeladen)(?<!gegeben)"
+)
+# “Habe am Freitag eine Prüfung” is to come, “habe am Freitag die Prüfung bestanden” has been. Nouns are no participles.
+HAVE = r"\b(?:habe?|hast|haben|habt)\b"
+PARTICIPLE = (
+    r"\b(?-i:[a-zäöü]*ge[a-zäöüß]{2,}(?:t|en)|(?:be|ver|er|ent|emp|zer|über|unter|miss|wider|hinter)[a-zäöüß]{2,}(?:t|en)|"
+    r"[a-zäöü]{2,}iert)\b"
 )
 # With a participle: what is still to be done, “wird geliefert”.
 TO_BE_DONE = (

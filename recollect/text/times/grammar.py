@@ -95,6 +95,8 @@ class Grammar:
     between_after: str = NEVER  # after a range, where a language says “between” there
     verb_final: bool = False  # a participle after the time says more than the verb before it,
     to_be_done: str = NEVER  # unless this does: “wird geliefert”
+    have: str = NEVER  # of what is to come unless a participle follows: “habe am Freitag eine Prüfung”
+    participle: str = NEVER
 
 
 @cache

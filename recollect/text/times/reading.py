@@ -37,6 +37,12 @@ WEEKDAY_NAME = (
 )
 LIST_BEFORE = lazy_pattern(rf"{WEEKDAY_NAME}\s*(?:,|、|\band\b|\bund\b|和|,\s*and)\s*$", re.IGNORECASE)
 LIST_AFTER = lazy_pattern(rf"\s*(?:,|、|\band\b|\bund\b|和|,\s*and)\s*{WEEKDAY_NAME}", re.IGNORECASE)
+HOUR = lazy_pattern(
+    r"\bat (?:\d{1,2}(?:[:.]\d\d)?(?!\d|[.,:]\d)|noon\b|midday\b|half past\b)(?! ?(?:%|percent|degrees|miles|km|[£$€]))"
+    r"|\b\d{1,2}(?:[:.]\d\d)? ?(?:[ap]m|uhr|o'clock)\b|\bum (?:halb |viertel )?(?:\d{1,2}\b|zehn|elf|zwölf)"
+    r"|(?:\d{1,2}|[一二三四五六七八九十两兩]{1,2})(?:[点點](?!\d)|[时時](?![候间間]))",
+    re.IGNORECASE,
+)
 FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF10, 0xFF1A)}  # digits
 SAME_LENGTH = FULL_WIDTH | str.maketrans("’‘ʼ´`\u00a0\u202f\u2009‐‑–—−～／．", "'''''   -----~/.")
 
@@ -286,7 +292,7 @@ def _resolve(each: Found, grammar: Grammar, scene: Scene) -> TimeSpan | None:
         case "before":
             return TimeSpan(None, end if each.at_end else start)
         case "until" | "by":
-            return TimeSpan(None, end)
+            return TimeSpan(midnight(scene.now, scene.today) if scene.ahead and direction > 0 else None, end)
     return TimeSpan(start, end)
 
 
@@ -334,6 +340,8 @@ def _direction(each: Found, grammar: Grammar, scene: Scene) -> int:
             return _towards(each.time, sign, scene)
         if search(grammar.past, after):
             return 1 if search(grammar.to_be_done, clause) else -1
+        if search(grammar.have, clause) and not search(grammar.participle, after):
+            return 1
     if grammar.past_after and search(rf"^\W*(?:{grammar.past})", after):  # “the meeting on Friday went well”
         return -1
     words_of_past = grammar.past_after or grammar.past
@@ -342,7 +350,8 @@ def _direction(each: Found, grammar: Grammar, scene: Scene) -> int:
         return _towards(each.time, max((end, sign) for _, end, sign in found)[1], scene)
     if found := [*_signs(grammar.future, after, 1), *_signs(words_of_past, after, -1)]:
         return -min((begin, -sign) for begin, _, sign in found)[1]
-    return 1 if each.relation in ("until", "starting") else 0
+    # A note without a verb that names an hour is a plan: “haircut on Friday at 3”.
+    return 1 if each.relation in ("until", "starting") or HOUR.search(f"{before} {after}") else 0
 
 
 def _towards(time: Time, sign: int, scene: Scene) -> int:

@@ -22,7 +22,7 @@ from recollect import Filter, InvalidInput, Mind
 from recollect.recall.hits import HitOperation, Hits
 from recollect.recall.registry import get_recipe
 from recollect.recall.run import Run
-from tests.conftest import Clock
+from tests.conftest import Clock, examples
 from tests.recall.kit import ids, nodes, step, told
 from tests.systems.openmem.kit import (
     RECENCY,
@@ -37,7 +37,7 @@ from tests.systems.openmem.kit import (
     ten_words,
 )
 
-FEW = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=examples(10, 25), deadline=None)
 
 
 @pytest.fixture

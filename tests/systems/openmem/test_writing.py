@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import InvalidInput, Memory, Mind, NotFound, StoreError
-from tests.conftest import Clock
+from tests.conftest import Clock, examples
 from tests.recall.kit import ids
 from tests.store.looking import held, sql
 from tests.systems.openmem.kit import STRENGTH, ask, fresh, labels, rivals, scores
 
-FEW = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=examples(10, 25), deadline=None)
 
 
 @pytest.fixture
