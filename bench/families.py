@@ -297,7 +297,10 @@ def main() -> int:
     if not (options.sets or every):
         sys.exit(f"There are no labelled sets in {options.data}; name their folder with --data.")
     run = FamilyRun(options.data, options.sets or every, options.questions, options.stale)
-    variants = {**removals(get_recipe("default")), **weightings(("short", "stated", "long", "code", "lookup"))}
+    variants = {
+        **removals(get_recipe("default")),
+        **weightings(("short", "stated", "long", "code", "lookup", "translated")),
+    }
     if options.only is not None:
         variants = {name: variant for name, variant in variants.items() if name in options.only}
     scores = run.measure(variants)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.embed.base import (
     CachedByDefault,
     Embedder,
+    GlossaryEmbedder,
     IdentifiedEmbedder,
     LanguageAwareEmbedder,
     ScriptAwareEmbedder,
@@ -58,6 +59,7 @@ __all__ = [
     "EmbedderChoice",
     "GeminiEmbedder",
     "GgufEmbedder",
+    "GlossaryEmbedder",
     "IdentifiedEmbedder",
     "LanguageAwareEmbedder",
     "LocalEmbedder",

@@ -132,6 +132,14 @@ class LanguageAwareEmbedder(Protocol):
 
 
 @runtime_checkable
+class GlossaryEmbedder(Protocol):
+    """Reads some languages that its model was not trained on word by word, in one that it was."""
+
+    def translates(self, language: str) -> bool:
+        """Are the words of a language translated, by its code of ISO 639-1?"""
+
+
+@runtime_checkable
 class VocabularyEmbedder(Protocol):
     """Knows which words its model has a token for, so that they are not taken for typos."""
 
@@ -307,6 +315,12 @@ def knows_language(embedder: Embedder | None, language: str) -> bool:
     """Whether an embedder was trained on a language; assumed where it cannot say."""
     aware: object = embedder
     return not supports(aware, LanguageAwareEmbedder) or aware.knows_language(language)
+
+
+def translates(embedder: Embedder | None, language: str) -> bool:
+    """Whether an embedder translates the words of a language."""
+    aware: object = embedder
+    return supports(aware, GlossaryEmbedder) and aware.translates(language)
 
 
 def language_note(embedder: Embedder | None, language: str) -> str:

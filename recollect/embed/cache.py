@@ -29,6 +29,7 @@ from recollect.embed.base import (
     model_name,
     preferred_batch_size,
     provider_name,
+    translates,
     unit_vectors,
 )
 from recollect.embed.token_sketch import BATCH as TOKEN_BATCH
@@ -115,6 +116,9 @@ class CachedEmbedder:
 
     def knows_language(self, language: str) -> bool:
         return not isinstance(self.embedder, LanguageAwareEmbedder) or self.embedder.knows_language(language)
+
+    def translates(self, language: str) -> bool:
+        return translates(self.embedder, language)
 
     def knows_word(self, word: str) -> bool:
         """Without a vocabulary every word counts as known, so that none is taken for a typo."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from recollect.embed.base import Embedder, TokenSpan, TokenVectors, Vectors
 from recollect.embed.minilm.build import TokenEmbeddings, build_model, packaged_model
+from recollect.embed.minilm.glossary import LANGUAGES as GLOSSARY_LANGUAGES
 from recollect.embed.minilm.glossary import VOCABULARY, Gloss, gloss, reads_chinese
 from recollect.embed.onnx import batches_by_length, hidden_states, mean_pooling, open_session
 
@@ -98,6 +99,9 @@ class _MiniLM:
 
     def knows_language(self, language: str) -> bool:
         return language == "en"
+
+    def translates(self, language: str) -> bool:
+        return self.has_glossary and language in GLOSSARY_LANGUAGES
 
     def knows_word(self, word: str) -> bool:
         """Is the word a token of the model, and so no typo?"""

@@ -100,6 +100,7 @@ def default(
             long=_blend(factors, words=0.30, vectors=0.45, tokens=0.25),
             code=_blend(factors, words=0.10, vectors=0.65, tokens=0.25),
             lookup=_blend(factors, words=0.40, vectors=0.25, tokens=0.35),
+            translated=_blend(factors, words=0.20, vectors=0.40, tokens=0.40),
             long_untrained=_blend(factors, words=0.65, vectors=0.15, tokens=0.20),
             unread=_blend(factors, words=0.90, vectors=0.10, tokens=0.00),
             only_time=Blend(CueWeight("time", 1.0, over="itself"), page=PAGE),

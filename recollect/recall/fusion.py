@@ -107,7 +107,8 @@ class BlendByTextKind:
     its meaning as a whole says more than in a talk between people, where an answer depends on what was said before.
 
     A query in a language that the embedder was not trained on, in a script that it reads, counts as a look-up: words
-    say more there than vectors. They do even more if the texts are long, as passages have the words of a question.
+    say more there than vectors. They do even more if the texts are long, as passages have the words of a question. If
+    the embedder translates the words of that language, the vectors of short texts count more again.
     """
 
     name = "blend"
@@ -123,12 +124,18 @@ class BlendByTextKind:
         long: Blend,
         code: Blend,
         lookup: Blend,
+        translated: Blend,
         long_untrained: Blend,
         unread: Blend,
         only_time: Blend,
     ) -> None:
         self.blends = {"short": short, "long": long, "code": code, "lookup": lookup, "unread": unread}
-        self.blends |= {"stated": stated, "long, in another language": long_untrained, "only time": only_time}
+        self.blends |= {
+            "stated": stated,
+            "translated": translated,
+            "long, in another language": long_untrained,
+            "only time": only_time,
+        }
 
     def fuse(self, run: Run, found: list[Candidates]) -> Hits:
         kind = self._text_kind(run, found)
@@ -148,7 +155,9 @@ class BlendByTextKind:
         lengths = [count_words(text) for text in texts]
         are_long = sum(length > self.LONG_TEXT_WORDS for length in lengths) * 2 > len(texts)
         if not run.embedder_knows_language():
-            return "long, in another language" if are_long else "lookup"
+            if are_long:
+                return "long, in another language"
+            return "translated" if run.embedder_translates() else "lookup"
         if sum(map(is_code, texts)) * 2 > len(texts):
             return "code"
         if are_long:

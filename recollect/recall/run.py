@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.embed import Embedder, ScriptAwareEmbedder, TokenVectors, embed_with_tokens
-from recollect.embed.base import knows_language
+from recollect.embed.base import knows_language, translates
 from recollect.errors import DamagedFile, InvalidInput
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
@@ -316,6 +316,10 @@ class Run:
     def embedder_knows_language(self) -> bool:
         """Whether the embedder was trained on the language of the query; assumed where it cannot say."""
         return knows_language(self.embedder, self.query.language)
+
+    def embedder_translates(self) -> bool:
+        """Whether the embedder translates the words of the query's language."""
+        return translates(self.embedder, self.query.language)
 
     def _embedded(self) -> QueryVectors:
         if self.embedder is None:

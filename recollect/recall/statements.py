@@ -144,7 +144,7 @@ class Statements:
     def residences(self, scores: Floats, question: ResidenceQuestion) -> dict[int, str]:
         """Where one person lives, by statement: that of the highest score, and the others about the same person."""
         homes: dict[int, str] = {}
-        question = question.with_names(text for text, stated in zip(self.texts, self.stated, strict=True) if stated)
+        question = question.with_names(text for at, text in enumerate(self.texts) if self.stated[at])
         whose: tuple[object, ...] | None = None
         for at in np.argsort(-scores, kind="stable").tolist():
             text, owner = self.texts[at], self.owners[at]
