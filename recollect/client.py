@@ -206,14 +206,15 @@ class Client(ClosedOnExit):
     def decay(self, rate: float = 0.01) -> int:
         return int(self.call("decay", rate=rate)["faded"])
 
-    def undo(self, *, past_erasure: bool = False) -> UndoResult | None:
-        from recollect.store.base import UndoResult
+    def undo(self, *, past_erasure: bool = False, dry_run: bool = False) -> UndoResult | None:
+        from recollect.store.base import UndoneMemory, UndoResult
 
-        undone = self.call("undo", past_erasure=past_erasure)["undone"]
+        undone = self.call("undo", past_erasure=past_erasure, dry_run=dry_run)["undone"]
         if undone is None:
             return None
         moments = {name: undone[name] and _moment(undone[name]) for name in ("at", "erasure")}
-        return UndoResult(**{**undone, **moments, "ids": tuple(undone["ids"])})
+        memories = tuple(UndoneMemory(**each) for each in undone.get("memories", ()))
+        return UndoResult(**{**undone, **moments, "ids": tuple(undone["ids"]), "memories": memories})
 
     # Recalling.
 

@@ -65,9 +65,11 @@ def read_recall(
     return Recall(results, read_trace(shown["trace"]), why_not, *_confidence(shown), matched_words)
 
 
-def _confidence(shown: JsonObject) -> tuple[float | None, bool, str]:
-    """The confidence, whether it is low, and why; a server of an older version gives no reason."""
-    return shown["confidence"], shown["low_confidence"], shown.get("low_confidence_reason", "")
+def _confidence(shown: JsonObject) -> tuple[float | None, bool, str, str]:
+    """The confidence, whether it is low and why, and a time of which nothing is known; a server of an older version
+    gives no reason and no time."""
+    reason, missing_time = shown.get("low_confidence_reason", ""), shown.get("missing_time", "")
+    return shown["confidence"], shown["low_confidence"], reason, missing_time
 
 
 def read_context(shown: JsonObject, query: str, recipe: str) -> Context:

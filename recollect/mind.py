@@ -407,13 +407,14 @@ class Mind(ClosedOnExit):
         with self._store.transaction("decay") as transaction:
             return transaction.decay(check.number(rate, "rate", low=0.0))
 
-    def undo(self, *, past_erasure: bool = False) -> UndoResult | None:
+    def undo(self, *, past_erasure: bool = False, dry_run: bool = False) -> UndoResult | None:
         """Undo the last operation of this mind's bound; None when there is nothing left to undo.
 
-        After an erasure, which cannot be undone, it raises InvalidInput instead of undoing the operation before it;
-        ``past_erasure=True`` undoes that one.
+        ``memories`` of the result names the first that were removed or restored. ``dry_run=True`` returns the same and
+        changes nothing. After an erasure, which cannot be undone, it raises InvalidInput instead of undoing the
+        operation before it; ``past_erasure=True`` undoes that one.
         """
-        return self._writer.undo(past_erasure=past_erasure)
+        return self._writer.undo(past_erasure=past_erasure, dry_run=dry_run)
 
     # Recalling.
 

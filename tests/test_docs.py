@@ -17,7 +17,7 @@ from tests.ingest_imports.kit import claude_talk, zipped
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMPLETE = (
-    *("README", "agents", "robots", "filters", "time", "changing-facts", "boundaries", "explanations"),
+    *("README", "verbs", "agents", "robots", "filters", "time", "changing-facts", "boundaries", "explanations"),
     *("openmem", "abmind"),
 )
 CODE = re.compile(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", re.S)

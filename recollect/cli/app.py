@@ -51,6 +51,7 @@ EXIT_CODES = {
     "130": "interrupted by Ctrl-C",
 }
 UsageError: Any = typer.BadParameter.__mro__[1]  # the module of this class differs between versions of Typer
+TEXTS = ("text", "query", "new")  # arguments that are texts
 TEXT_WITH_DASH = re.compile(r"-+(\d|[^=]*\s)")  # "-5 degrees", "- buy milk": a text, as no option looks like this
 
 
@@ -206,10 +207,15 @@ def run(arguments: Sequence[str]) -> int:
         return code or 0
     except UsageError as error:
         command = error.ctx.command_path if error.ctx else "recollect"
-        hint = f"See {command} --help"
-        if hasattr(error, "option_name") and error.option_name.startswith("-"):  # unknown: perhaps meant as a text
-            hint += f". A text that begins with a dash goes after --, as in: {command} -- '{error.option_name} …'"
-        print_error(error.format_message(), "Usage", as_json, hint)
+        message, hint = error.format_message(), f"See {command} --help"
+        if hasattr(error, "option_name") and error.option_name.startswith("-"):  # it is unknown
+            parameters = error.ctx.command.params if error.ctx else []
+            short = error.option_name.replace("--", "-", 1)
+            if len(short) == 2 and any(short in each.opts for each in parameters):
+                message = f"No such option: {error.option_name}. Did you mean {short}?"
+            elif any(each.name in TEXTS for each in parameters):  # perhaps it is a text
+                hint += f". A text that begins with a dash goes after --, as in: {command} -- '{error.option_name} …'"
+        print_error(message, "Usage", as_json, hint)
         return BAD_INPUT
     except RecollectError as error:
         hint = "--embedder none recalls by words only." if isinstance(error, EmbeddingError) else ""

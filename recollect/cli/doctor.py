@@ -189,9 +189,14 @@ def audit(
     if options.json:
         print_result(True, [asdict(each) for each in found])
         return 1 if found else 0
+    floods: dict[str, int] = {}  # by the first memory of each: how many others are found
     for each in found:
-        print_line(
-            (short_id(each.id), "cyan"), "  ", (each.rule, "yellow"), f"  {each.reason}", (f"  {each.excerpt}", "dim")
-        )
-    print_line(pluralize(len(found), "finding", "findings"), ". Nothing was changed.")
+        if each.rule == "flood":
+            floods[each.excerpt] = floods.get(each.excerpt, 0) + 1
+            if floods[each.excerpt] > 1:
+                continue  # one line for each flood; --json has all
+        alike = f"such as {each.excerpt}" if each.rule == "flood" else each.excerpt
+        print_line((short_id(each.id), "cyan"), "  ", (each.rule, "yellow"), f"  {each.reason}", (f"  {alike}", "dim"))
+    lines = len(found) - sum(floods.values()) + len(floods)
+    print_line(pluralize(lines, "finding", "findings"), ". Nothing was changed.")
     return 1 if found else 0

@@ -133,7 +133,7 @@ def _print_erasure(options: GlobalOptions, erasure: Erasure) -> None:
         print_line((f"Not erased, {each.what}: ", "yellow"), ", ".join(each.names), (f" ({each.why})", "dim"))
     for reason in erasure.pending:
         print_line(("Pending: ", "yellow"), reason)
-    if erasure.pending and not erasure.dry_run:
+    if erasure.unfinished:
         print_line(("When that is done, recollect erase --finish overwrites what is left in the file.", "dim"))
     if erasure.dry_run and erasure.removed.get("memories"):
         print_line(("Confirm with --yes, or with --code ", "dim"), erasure.code)

@@ -46,7 +46,7 @@ def index(
 def format_index(status: IndexStatus) -> str:
     """The index in one line."""
     if status.state == "none":
-        return f"no files in {status.folder}: small memories are indexed when they are opened"
+        return "no files: with fewer than 5,000 memories the index is only in memory, made anew at each opening"
     size = f"{status.memories:,} memories, {status.bytes / 1e6:,.1f} MB in {status.folder}"
     if status.state == "unusable":
         return f"{size}: of another state of the database, or damaged; the next recall builds it again"

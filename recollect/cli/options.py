@@ -252,7 +252,7 @@ class MemoryOptions:
             elif kind == "lines":
                 fields[name] = parse_line_range(value)
             elif kind == "moment":
-                fields[name] = parse_moment(value, f"--{name}")
+                fields[name] = parse_moment(value, f"--{name.replace('_', '-')}")
             elif kind == "object":
                 fields[name] = parse_json_object(value or "{}", f"--{name}", '{"task": {"success": true}}')
         return fields

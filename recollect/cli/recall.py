@@ -63,7 +63,7 @@ def context(
         print_line(nothing_fits(budget, built.best_needs), stderr=True)
     else:
         print_line(built.text or "Nothing found.")
-        if built.text and built.recall.low_confidence:
+        if built.text and (built.recall.low_confidence or built.recall.missing_time):
             print_line(_warning(built.recall), stderr=True)  # the text itself goes into a prompt
     return 0 if built.memories else 1
 
@@ -74,7 +74,7 @@ def _print_results(found: Recall, explain: bool, stages: bool) -> None:
     for line in found.trace.stages() if stages else found.trace.facts.get("stages", ()):
         print_line((line, "dim"))
     if found:
-        if found.low_confidence:
+        if found.low_confidence or found.missing_time:
             print_line((_warning(found), "yellow"))
         print_renderable(render_results(found))
     else:
@@ -109,10 +109,13 @@ def _summary(found: Recall) -> dict[str, Any]:
         "confidence": found.confidence,
         "low_confidence": found.low_confidence,
         "low_confidence_reason": found.low_confidence_reason,
+        "missing_time": found.missing_time,
     }
 
 
 def _warning(found: Recall) -> str:
+    if found.missing_time:
+        return f"No memory is of the time asked for ({found.missing_time}); these are the nearest."
     reason = f" ({found.low_confidence_reason})" if found.low_confidence_reason else ""
     return f"Low confidence ({found.confidence:.2f}): probably no memory answers this{reason}."
 

@@ -51,9 +51,10 @@ def render_results(found: Recall) -> Table | Group:
     grid.add_column(no_wrap=True, style="cyan")
     grid.add_column(overflow="fold")
     best = max(abs(result.score) for result in found) or 1
+    doubtful = found.low_confidence or bool(found.missing_time)
     for result, id in zip(found, ids, strict=True):
-        score = Text(f"{result.score:.3f}", "dim" if found.low_confidence else "")
-        if not found.low_confidence:
+        score = Text(f"{result.score:.3f}", "dim" if doubtful else "")
+        if not doubtful:
             score.append(" ").append_text(bar(abs(result.score) / best, SCORE_BAR, "green"))
         grid.add_row(str(result.rank), score, id, _body(result, text_width, owners))
     return grid
@@ -200,8 +201,7 @@ def render_footer(found: Recall) -> Text:
         line.append("\nin order of time", "dim")
     for step in trace.steps:
         if step.name == "TimeReader" and "time" in step.detail:
-            none = any(each.name == "time" and each.kind == "cue" and not each.after for each in trace.steps)
-            outcome = "; no memory is of that time" if none else ""
+            outcome = "; no memory is of that time" if found.missing_time else ""
             line.append(printable(f"\ntime read: {step.detail['time']}{outcome}"), "dim")
     for step in trace.failures:
         line.append(printable(f"\n{step.name} failed: {step.reason}"), "yellow")

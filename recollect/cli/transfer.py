@@ -157,7 +157,8 @@ def import_(
     print_result(options.json, summary, ("Imported: ", "green"), counts, links, ".")
     if not options.json:
         _print_problems(summary.problems, summary.failed)
-    return 1 if summary.failed else 0
+    nothing = not (summary.added or summary.changed or summary.same or summary.forgotten or summary.links)
+    return 1 if summary.failed or nothing else 0
 
 
 def _import(options: GlobalOptions, source: str, kind: str, strict: bool | None) -> ImportSummary:

@@ -78,10 +78,8 @@ def parse_until(text: str, now: datetime | None = None) -> datetime:
 
 
 def parse_moment(text: str, option: str, now: datetime | None = None) -> datetime | str:
-    """The first moment of a time: --as-of yesterday is its midnight. What cannot be read stays a text."""
-    with suppress(InvalidInput):
-        return _side(text, option, "start", now or local_now())
-    return text
+    """The first moment of a time: --as-of yesterday is its midnight. An empty text stays one: it may remove a date."""
+    return _side(text, option, "start", now or local_now()) if text.strip() else text
 
 
 def _side(text: str, option: str, side: Literal["start", "end"], now: datetime) -> datetime:
@@ -116,8 +114,8 @@ def _parse_time(text: str, option: str, now: datetime) -> TimeSpan:
         return when(text, now)
     except (InvalidInput, OverflowError):
         raise InvalidInput(
-            f"{option} must be a date, not {text!r}. Give an ISO date, such as 2026-05-01 or 2026-05-01T09:30, "
-            "or words, such as yesterday, '3 days ago', 'last month' or 'May 2026'."
+            f"{option} must be a date, not {text!r}. Give a date, such as 2026-05-01, 2026-05-01T09:30, 31.12.2026 or "
+            "12/31/2026, or words, such as yesterday, '3 days ago', 'last month' or 'May 2026'."
         ) from None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from recollect.client import Client
     from recollect.mind import Mind
     from recollect.model import FilterExpression, Memory
+    from recollect.store.base import UndoResult
 
+RECENT = timedelta(minutes=10)  # what is older is probably not what was to be undone
 PAGE = 1_000  # memories that are listed at a time
 Weight = Annotated[float, typer.Option(help="The strength of the link, from 0 to 1.")]
 Text = Annotated[
@@ -286,19 +289,45 @@ def undo(
     past_erasure: Annotated[
         bool, typer.Option("--past-erasure", help="Undo the change before an erasure, which itself cannot be undone.")
     ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask. On a terminal, what is older than ten minutes asks first.")
+    ] = False,
 ) -> int:
     """Undo the last operation."""
     with options.connect(embed=True) as mind:
+        if not yes and not options.json and sys.stdin.isatty():
+            planned = mind.undo(past_erasure=past_erasure, dry_run=True)
+            if planned is not None and local_now() - planned.at > RECENT:
+                print_line(*_describe_undo("Would undo ", planned), stderr=True)
+                _print_undone(planned, stderr=True)
+                if not typer.confirm("Undo it?", err=True):
+                    print_line("Nothing was undone.", stderr=True)
+                    return 1
         undone = mind.undo(past_erasure=past_erasure)
     if undone is None:
         print_result(options.json, {"undone": None}, "There is nothing to undo.")
         return 1
+    print_result(options.json, {"undone": undone}, *_describe_undo("Undid ", undone))
+    if not options.json:
+        _print_undone(undone)
+    return 0
+
+
+def _describe_undo(begin: str, undone: UndoResult) -> tuple[str | tuple[str, str], ...]:
     parts = [f"{pluralize(undone.removed, 'memory', 'memories')} removed"] if undone.removed else []
     parts += [f"{undone.restored:,} restored"] if undone.restored else []
     parts += [f"{undone.erased:,} not restored, because it was erased"] if undone.erased else []
     details = f", {format_age(undone.at)}: {', '.join(parts) or 'no memories changed'}."
-    print_result(options.json, {"undone": undone}, ("Undid ", "green"), (undone.verb, "bold"), details)
-    return 0
+    return (begin, "green"), (undone.verb, "bold"), details
+
+
+def _print_undone(undone: UndoResult, stderr: bool = False) -> None:
+    """The first memories that an undo changes, and how many more there are."""
+    for each in undone.memories:
+        print_line(f"  {each.change} ", (each.id, "cyan"), f"  {snippet(each.text, 80)}", stderr=stderr)
+    more = undone.removed + len(undone.ids) - len(undone.memories)
+    if undone.memories and more > 0:
+        print_line((f"  and {pluralize(more, 'memory', 'memories')} more", "dim"), stderr=stderr)
 
 
 Chat = Annotated[

@@ -97,6 +97,10 @@ class UnembeddedError(EmbeddingError):
         self.reasons = reasons
 
 
+class _DryRun(Exception):
+    """Ends a transaction without writing anything."""
+
+
 class _ChangedMeanwhile(Exception):
     """Another process changed what a transaction was prepared for; it is rolled back and prepared again."""
 
@@ -216,11 +220,22 @@ class Writer:
             return result
         raise StoreError(f"{id} was not edited: other processes keep changing it. Try again.")
 
-    def undo(self, operation: int | None = None, past_erasure: bool = False) -> UndoResult | None:
+    def undo(
+        self, operation: int | None = None, past_erasure: bool = False, dry_run: bool = False
+    ) -> UndoResult | None:
         """Undo the last operation, or this one; restored texts and their vectors are written together.
 
-        After an erasure it refuses, unless the operation before it is meant."""
-        return retry(lambda: self._undo(operation, past_erasure))
+        After an erasure it refuses, unless the operation before it is meant. A dry run is the same, rolled back."""
+        if not dry_run:
+            return retry(lambda: self._undo(operation, past_erasure))
+        try:
+            with self.store.transaction("undo") as transaction:
+                result = transaction.undo(operation)
+                if operation is None and not past_erasure:
+                    self._check_no_erasure(result)
+                raise _DryRun
+        except _DryRun:
+            return result
 
     def _undo(self, operation: int | None, past_erasure: bool) -> UndoResult | None:
         for _ in range(ATTEMPTS):

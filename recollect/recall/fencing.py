@@ -37,8 +37,8 @@ def differing_owners(memories: Iterable[Memory]) -> list[str]:
 def fence(memory: Memory, why: str = "", notes: Iterable[str] = (), owners: Iterable[str] = ()) -> str:
     """One memory, with where it comes from and how far that is trusted (0 to 10, or unknown).
 
-    ``why`` and ``notes`` are those of a result, ``owners`` those of ``differing_owners``. A text that seems
-    to instruct a model has a warning.
+    ``why`` and ``notes`` are those of a result, ``owners`` the fields of ``differing_owners``. A text that seems to
+    instruct a model has a warning.
     """
     attributes = {
         "id": memory.id,

@@ -112,8 +112,18 @@ def build_recall(store: Store, request: Request, outcome: SearchOutcome, start: 
         confidence,
         low,
         reason,
+        _missing_time(run, results),
         lambda: _matched_words(store, outcome),
     )
+
+
+def _missing_time(run: Run, results: Sequence[Result]) -> str:
+    """The time that the query names, if no memory is of it and no result names it; else empty."""
+    named = run.trace.get_detail("read", "TimeReader", "time")
+    cues = [step for step in run.trace.steps if (step.kind, step.name, step.outcome) == ("cue", "time", "ran")]
+    if not named or not cues or any(step.after for step in cues):
+        return ""
+    return "" if any("time" in dict(result.why.shares()) for result in results) else named
 
 
 def record_use(store: Store, run: Run, rows: list[int]) -> None:

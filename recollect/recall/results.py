@@ -88,6 +88,7 @@ class Recall(Sequence[Result]):
         confidence: float | None = None,
         low_confidence: bool = False,
         low_confidence_reason: str = "",
+        missing_time: str = "",
         find_matched_words: Callable[[], list[tuple[MatchedWord, ...]]] | None = None,
     ) -> None:
         self._results = results
@@ -96,6 +97,7 @@ class Recall(Sequence[Result]):
         self._find_matched_words = find_matched_words
         self.low_confidence = low_confidence  # below the recipe's threshold: probably nothing here is about the query
         self.low_confidence_reason = low_confidence_reason  # what speaks against the results, in words; else empty
+        self.missing_time = missing_time  # the time that the query names, if nothing of it is known; else empty
         self.confidence = confidence  # that a result is about the query, 0–1; None where the recipe has no measure
 
     def packed(self, budget: int, line: Callable[[Memory], str] = attrgetter("text")) -> list[Result]:

@@ -150,6 +150,7 @@ CONTEXT = record(
     confidence=nullable(NUMBER),
     low_confidence={"type": "boolean"},
     low_confidence_reason=TEXT,
+    missing_time=TEXT,
     best_needs=COUNT,
     outdated=array(TEXT),
 )
@@ -197,6 +198,7 @@ def context(
         "confidence": made.recall.confidence,
         "low_confidence": made.recall.low_confidence,
         "low_confidence_reason": made.recall.low_confidence_reason,
+        "missing_time": made.recall.missing_time,
         "best_needs": made.best_needs,
         "outdated": [memory.id for memory in made.memories if memory.id in made.outdated],
     }

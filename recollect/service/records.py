@@ -220,6 +220,7 @@ def recall_json(recall: Recall, with_trees: bool = False) -> JsonObject:
         "confidence": recall.confidence,
         "low_confidence": recall.low_confidence,
         "low_confidence_reason": recall.low_confidence_reason,
+        "missing_time": recall.missing_time,
         "milliseconds": round(recall.trace.milliseconds, 3),
     }
 
@@ -232,6 +233,7 @@ RECALL = record(
     confidence=nullable(NUMBER),
     low_confidence=FLAG,
     low_confidence_reason=TEXT,
+    missing_time=TEXT,
     milliseconds=NUMBER,
 )
 

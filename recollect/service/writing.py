@@ -262,7 +262,14 @@ def decay(
 
 
 UNDONE = record(
-    verb=TEXT, at=MOMENT, removed=COUNT, restored=COUNT, ids=array(TEXT), erased=COUNT, erasure=nullable(MOMENT)
+    verb=TEXT,
+    at=MOMENT,
+    removed=COUNT,
+    restored=COUNT,
+    ids=array(TEXT),
+    erased=COUNT,
+    erasure=nullable(MOMENT),
+    memories=array(record(id=TEXT, text=TEXT, change=TEXT)),
 )
 
 
@@ -270,14 +277,17 @@ UNDONE = record(
 def undo(
     service: Service,
     past_erasure: Annotated[bool, flag("Undo the change before an erasure, which itself cannot be undone.")] = False,
+    dry_run: Annotated[bool, flag("Only say what would be undone.")] = False,
 ) -> JsonObject:
-    """Undo the last operation; ``undone`` is null when there is nothing to undo.
+    """Undo the last operation; ``undone`` is null when there is nothing to undo, and names the first memories that were
+    removed or restored.
 
     Use it right after a mistake: it reverts the last change, whichever it was. After an erasure it is refused.
     """
-    undone = service.mind.undo(past_erasure=past_erasure)
+    undone = service.mind.undo(past_erasure=past_erasure, dry_run=dry_run)
     if undone is None:
         return {"undone": None}
     erasure = undone.erasure and undone.erasure.isoformat()
     moments = {"at": undone.at.isoformat(), "erasure": erasure}
-    return {"undone": {**asdict(undone), **moments, "ids": list(undone.ids)}}
+    memories = [asdict(each) for each in undone.memories]
+    return {"undone": {**asdict(undone), **moments, "ids": list(undone.ids), "memories": memories}}

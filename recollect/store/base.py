@@ -490,6 +490,15 @@ class UseRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class UndoneMemory:
+    """A memory that an undo changed."""
+
+    id: str
+    text: str  # its beginning: of a removed memory as it was, of a restored one as it is again
+    change: Literal["removed", "restored"]
+
+
+@dataclass(frozen=True, slots=True)
 class UndoResult:
     """What an undo took back."""
 
@@ -500,6 +509,7 @@ class UndoResult:
     ids: tuple[str, ...] = ()  # of the restored memories
     erased: int = 0  # memories of that operation that were erased since, and cannot be restored
     erasure: datetime | None = None  # when something was last erased after it: what the last change really was
+    memories: tuple[UndoneMemory, ...] = ()  # the first of the removed and restored ones
 
 
 @dataclass(frozen=True, slots=True)

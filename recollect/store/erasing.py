@@ -74,6 +74,7 @@ class Erasure:
     remaining: tuple[Remaining, ...] = ()
     pending: tuple[str, ...] = ()  # empty: no file has a byte of it any more
     dry_run: bool = field(default=False, kw_only=True)
+    unfinished: bool = field(default=False, kw_only=True)  # is something pending that ``finish_erasures`` can do?
 
     def as_dict(self) -> dict[str, Any]:
         return {

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from recollect.errors import StoreError
 from recollect.model import Memory
-from recollect.store.base import Bound
+from recollect.store.base import Bound, UndoneMemory
 from recollect.store.bounds import is_disjoint, is_inside
 from recollect.store.rows import as_values, from_row
 from recollect.store.text_fields import embedding_text
@@ -16,12 +17,20 @@ from recollect.store.text_fields import embedding_text
 # In a record of the history: what identifies an edge (source, target, kind) or a relation (subject, relation, object,
 # collection, user). The last value is the transaction that wrote it.
 KEYS = {"edge": (0, 1, 2), "entity_edge": (0, 1, 2, 4, 5)}
+NAMED, NAMED_CHARACTERS = 5, 200  # memories that an undo names, and how much of the text of each
 Key = tuple[Any, ...]  # of something that is restored: what it is, and its row or the values of KEYS
 
 
 def key_of(what: str, values: Sequence[Any]) -> Key:
     """The key of an edge or a relation in the history."""
     return (what, *(values[at] for at in KEYS[what]))
+
+
+def undone_memories(removed: Iterable[Memory], restored: Iterable[Memory]) -> tuple[UndoneMemory, ...]:
+    """The first memories that an undo removes and restores, to name what was undone."""
+    gone = (UndoneMemory(each.id, each.text[:NAMED_CHARACTERS], "removed") for each in removed)
+    again = (UndoneMemory(each.id, each.text[:NAMED_CHARACTERS], "restored") for each in restored)
+    return tuple(islice(chain(gone, again), NAMED))
 
 
 def touched_later() -> StoreError:

@@ -107,6 +107,7 @@ RULES: tuple[TextRule, ...] = (
         FLAGS | re.MULTILINE,
     ),
 )
+REDACTED = "[redacted]"
 HIDDEN = re.compile(  # control characters, but for tabs and ends of lines; then those that only format
     "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f]"
     "|[\u00ad\u200b\u2060\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]|(?<=[a-zA-Z])[\u200c\u200d]"
@@ -128,8 +129,14 @@ def find_suspicions(text: str) -> Iterator[Suspicion]:
     plain = plain if plain.isascii() else unicodedata.normalize("NFKC", plain)
     for rule in RULES:
         if match := rule.pattern.search(plain):
-            excerpt = "…" if rule.name == "secret" else " ".join(match[0].split())[:80]  # a secret is not repeated
+            excerpt = _before_secret(plain) if rule.name == "secret" else " ".join(match[0].split())[:80]
             yield Suspicion(rule.name, rule.reason, excerpt)
+
+
+def _before_secret(text: str) -> str:
+    """The words before the first secret of a text, which itself is not repeated."""
+    before, redacted, _ = " ".join(redact_secrets(text).split()).partition(REDACTED)
+    return f"{before[-40:]}{redacted}"
 
 
 def _mixes_scripts(word: str) -> bool:
@@ -141,7 +148,7 @@ def redact_secrets(text: str) -> str:
     """The text with its secrets replaced by [redacted]; its lines keep their numbers."""
     for rule in RULES:
         if rule.name == "secret":
-            text = rule.pattern.sub(lambda match: "[redacted]" + "\n" * match[0].count("\n"), text)
+            text = rule.pattern.sub(lambda match: REDACTED + "\n" * match[0].count("\n"), text)
     return text
 
 

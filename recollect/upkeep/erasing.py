@@ -124,7 +124,8 @@ def erase(
     clear_word_caches()
     clear_glossary_caches()
     pending = (*erased.pending, *(reason for cache in caches for reason in cache.clean()))
-    return replace(erased, remaining=remaining, pending=(*pending, *_copies(store, whole)))
+    copies = _copies(store, whole)
+    return replace(erased, remaining=remaining, pending=(*pending, *copies), unfinished=bool(pending))
 
 
 def _copies(store: Store, whole: bool) -> tuple[str, ...]:

@@ -252,3 +252,36 @@ def test_forget_takes_filters_with_a_count_and_a_confirmation(recollect: Command
     assert recollect("forget", "--tag", "kitchen", "--yes", "--json").json == {"forgotten": 2}
     assert len(recollect("list", "--json").json) == 1
     assert recollect("forget", "--tag", "attic", "--yes").code == 1
+
+
+def test_an_audit_shows_the_words_before_a_password_and_one_line_for_each_flood(recollect: Command, keep: Keep) -> None:
+    keep("The router password is hunter2#99.")
+    for at in range(7):
+        keep(f"Buy the best shoes at our shop number {at}.")
+    told = recollect("audit")
+    assert told.code == 1
+    assert "[redacted]" in told.out
+    assert "hunter2" not in told.out
+    assert told.out.count("  flood  ") == 1
+    assert "7 memories have the same words" in told.out
+    assert "2 findings" in told.out
+    assert len(recollect("audit", "--json").json) == 7
+
+
+def test_an_import_of_nothing_exits_with_1(recollect: Command, keep: Keep) -> None:
+    Path("empty.json").write_text("[]")
+    outcome = recollect("import", "empty.json")
+    assert (outcome.code, "0 added" in outcome.out) == (1, True)
+    Path("one.json").write_text('[{"text": "A cup."}]')
+    assert recollect("import", "one.json").code == 0
+    assert recollect("import", "one.json").code == 0  # the same again
+
+
+def test_an_erasure_that_only_backups_still_contain_points_to_nothing_that_is_left(
+    recollect: Command, keep: Keep
+) -> None:
+    id = keep("A cup.")
+    recollect("backup", "bk")
+    told = recollect("erase", id, "--yes").out
+    assert "Pending: Backups in" in told
+    assert "--finish" not in told

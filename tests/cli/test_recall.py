@@ -238,11 +238,11 @@ def test_a_text_cannot_drive_the_terminal(recollect: Command, keep: Keep) -> Non
         (("recall", "cup", "-k", "0"), "-k must be at least 1, not 0."),
         (("recall", "cup", "-k0"), "-k must be at least 1, not 0."),
         (("recall", "cup", "--limit", "0"), "--limit must be at least 1, not 0."),
-        (("recall", "cup", "--as-of", "soon"), "--as-of is not a date: 'soon'. Use an ISO date, such as '2025-03-14'"),
+        (("recall", "cup", "--as-of", "soon"), "--as-of must be a date, not 'soon'. Give a date, such as 2026-05-01"),
         (("recall", "cup", "--min-confidence", "9"), "--min-confidence must be between 0 and 1, not 9.0."),
         (("recall", "cup", "--deadline", "-1"), "--deadline must be at least 0, not -1.0."),
         (("recall", "cup", "--set", "session=x"), "--set session must be a number, not 'x'."),
-        (("remember", "cup", "--valid-from", "soon"), "--valid-from is not a date"),
+        (("remember", "cup", "--valid-from", "soon"), "--valid-from must be a date, not 'soon'"),
         (("decay", "--rate", "-1"), "--rate must be at least 0"),
     ],
 )
@@ -275,3 +275,14 @@ def test_a_place_without_a_usable_distance_is_refused_with_an_example(
     keep("A cup.")
     outcome = recollect("recall", "cup", "--near", near)
     assert (outcome.code, "such as spatial.position:1,2,0.5:0.3" in outcome.err) == (2, True)
+
+
+def test_a_time_of_which_nothing_is_known_is_said_instead_of_full_bars(recollect: Command, keep: Keep) -> None:
+    keep("The plumber came.", "--created", "2025-03-04")
+    known = recollect("recall", "when did the plumber come in March 2025?").out
+    unknown = recollect("recall", "did the plumber come in July 2024?")
+    assert "No memory is of the time asked for" not in known
+    assert "█" in known
+    assert "No memory is of the time asked for (“July 2024”: 2024-07-01 to 2024-07-31)" in unknown.out
+    assert "█" not in unknown.out
+    assert "No memory is of the time" in recollect("context", "did the plumber come in July 2024?").err

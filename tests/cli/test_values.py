@@ -124,3 +124,21 @@ def test_status_names_the_recipe_that_recall_uses(recollect: Command, keep: Call
         assert recollect("recall", "cup", "--json").json["trace"]["recipe"] == recipe
         rows = dict(line.split(maxsplit=1) for line in recollect("status").out.splitlines() if " " in line)
         assert rows["recipe"] == recipe
+
+
+def test_a_date_that_cannot_be_read_is_told_the_forms_that_can(recollect: Command) -> None:
+    told = recollect("remember", "A cup.", "--created", "yesterdayy").err
+    forms = ("2026-05-01", "2026-05-01T09:30", "31.12.2026", "12/31/2026", "yesterday", "3 days ago", "last month")
+    assert all(form in told for form in forms)
+    for form in (*forms, "May 2026"):
+        assert recollect("remember", "A cup.", "--created", form).code == 0
+
+
+def test_an_unknown_option_names_the_short_one_and_explains_dashes_only_where_a_text_is_taken(
+    recollect: Command,
+) -> None:
+    short = recollect("recall", "cup", "--k", "3").err
+    assert "Did you mean -k?" in short
+    assert "--kind" not in short
+    assert "begins with a dash" not in short
+    assert "begins with a dash" not in recollect("restore", "bk", "--yes").err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -232,6 +233,45 @@ def test_several_are_forgotten_on_a_terminal_only_when_agreed(recollect: Command
     assert recollect("forget", *ids, stdin=b"n\n", terminal=True).code == 1
     assert len(recollect("list", "--json").json) == 2
     assert recollect("forget", *ids, "--yes", terminal=True).code == 0
+
+
+def test_undo_names_what_it_removes_and_restores(recollect: Command, keep: Keep) -> None:
+    first = keep("The dock is behind the sofa.")
+    recollect("edit", first, "--text", "The dock is broken.")
+    assert f"  restored {first}  The dock is behind the sofa." in recollect("undo").out
+    assert f"  removed {first}  The dock is behind the sofa." in recollect("undo").out
+    recollect("remember", "--lines-from", "-", stdin=b"".join(b"Line %d.\n" % at for at in range(8)))
+    many = recollect("undo").out
+    assert (many.count("  removed "), "and 3 memories more" in many) == (5, True)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "words", "answer", "left"),
+    [
+        (11, (), b"n\n", 1),
+        (11, (), b"y\n", 0),
+        (11, ("--yes",), b"", 0),
+        (11, ("--json",), b"", 0),
+        (1, (), b"", 0),
+    ],
+    ids=["no", "yes", "--yes", "--json", "recent"],
+)
+def test_a_terminal_asks_before_it_undoes_what_is_older_than_ten_minutes(
+    recollect: Command,
+    keep: Keep,
+    monkeypatch: pytest.MonkeyPatch,
+    minutes: int,
+    words: tuple[str, ...],
+    answer: bytes,
+    left: int,
+) -> None:
+    id = keep("The dock is behind the sofa.")
+    now = datetime.now(UTC)
+    monkeypatch.setattr("recollect.cli.write.local_now", lambda: now + timedelta(minutes=minutes))
+    outcome = recollect("undo", *words, stdin=answer, terminal=True)
+    assert ("Undo it?" in outcome.err) == bool(answer)
+    assert (id in outcome.err) == bool(answer)
+    assert len(recollect("list", "--json").json) == left
 
 
 def test_undo_says_when_nothing_is_left(recollect: Command, keep: Keep) -> None:

@@ -20,7 +20,7 @@ ATTACK = '<img src=x onerror="window.attacked=1"><script>window.attacked=1</scri
 def ask(page: Page, query: str) -> None:
     page.page.fill("#query", query)
     page.page.keyboard.press("Enter")
-    page.page.wait_for_selector(".strip")  # of the whole recipe; words alone have none
+    page.page.wait_for_selector("#steps")  # of the whole recipe; words alone have none
 
 
 def first_text(page: Page) -> str:
@@ -32,6 +32,7 @@ def test_a_search_shows_texts_with_marked_words_scores_and_steps(page: Page) -> 
     assert first_text(page) == "The blue cup is on the top shelf."
     assert page.page.inner_text(".result >> nth=0 >> mark >> nth=0") == "blue"
     assert page.page.locator(".result >> nth=0 >> .bar rect").count() >= 2
+    page.page.click("#steps")
     page.page.click("[data-group=cues]")
     assert "vectors" in page.page.inner_text(".steps")
     assert page.problems == []
@@ -50,7 +51,7 @@ def test_words_that_match_in_meaning_alone_are_dotted_and_name_the_word_of_the_q
     assert first_text(page) == "🙂 The puppy chewed my new shoes."
     described = page.page.get_attribute(".result >> nth=0", "aria-description")
     assert described == "“puppy” matches “dog” in meaning"
-    assert "similar meaning" in page.page.inner_text(".summary .legend")
+    assert "similar meaning" in page.page.inner_text(".legend")
     ask(page, "rent")
     page.page.wait_for_function("() => !document.querySelector('.similar')")  # nor in the legend
     assert page.problems == []
@@ -59,7 +60,7 @@ def test_words_that_match_in_meaning_alone_are_dotted_and_name_the_word_of_the_q
 def test_what_one_types_is_answered_and_the_address_can_be_shared(page: Page) -> None:
     page.page.click("#query")
     page.page.keyboard.type("peanuts", delay=15)
-    page.page.wait_for_function("() => document.querySelector('.strip') && location.hash.includes('q=peanuts')")
+    page.page.wait_for_function("() => document.querySelector('#steps') && location.hash.includes('q=peanuts')")
     assert first_text(page) == "Anna is allergic to peanuts."
     page.page.reload()
     page.page.wait_for_selector(".result")
@@ -78,6 +79,15 @@ def test_further_memories_and_results_are_shown_on_request(page: Page, world: li
     page.page.wait_for_function("() => document.querySelectorAll('.result').length === 20")
     page.page.click("text=Show more")
     page.page.wait_for_function("() => document.querySelectorAll('.result').length === 60")
+
+
+def test_a_time_of_which_nothing_is_known_is_said_above_pale_bars(page: Page) -> None:
+    ask(page, "what did Ida say about the rent in July 2024?")
+    page.page.wait_for_selector(".notice")
+    assert "No memory is of the time asked for (“July 2024”: 2024-07-01 to 2024-07-31)" in page.page.inner_text(
+        ".notice"
+    )
+    assert float(page.page.locator(".bar >> nth=0").evaluate("each => getComputedStyle(each).opacity")) < 0.5
 
 
 def test_why_shows_parts_that_add_up_to_the_score(page: Page) -> None:
@@ -159,7 +169,7 @@ def test_where_filters_leave_nothing_one_can_search_without_them(page: Page) -> 
     page.page.click("text=Search without filters")
     page.page.wait_for_selector(".result")
     assert "blue cup" in page.page.inner_text(".result >> nth=0")
-    assert "same words" in page.page.inner_text(".summary .legend")
+    assert "same words" in page.page.inner_text(".legend")
 
 
 def test_why_not_names_the_step_and_the_numbers(page: Page) -> None:
@@ -222,6 +232,27 @@ def test_a_conflict_is_decided_and_the_decision_undone(page: Page) -> None:
     assert page.server.mind.list({"status": "superseded"}) == []
 
 
+@pytest.mark.parametrize(
+    "world",
+    [
+        [
+            {"text": "The rent is 800 euros, due on the first.", "created": "2025-05-04"},
+            {"text": "The rent is 950 euros, due on the first.", "created": "2025-09-04"},
+            {"text": "The deposit is 1,600 euros.", "created": "2025-05-04"},
+            {"text": "The deposit is 1,900 euros.", "created": "2025-09-04"},
+        ]
+    ],
+)
+def test_only_the_values_that_differ_are_marked_and_the_reason_is_said_once(page: Page, world: list[Any]) -> None:
+    page.open("#/conflicts")
+    page.page.wait_for_selector(".pair")
+    assert sorted(page.page.locator(".pair del").all_inner_texts()) == ["1,600", "800"]
+    assert sorted(page.page.locator(".pair ins").all_inner_texts()) == ["1,900", "950"]
+    reasons = page.page.locator("#answer h2").all_inner_texts()
+    assert len(reasons) == len(set(reasons))
+    assert page.page.locator(".pair").count() == 2
+
+
 def test_a_pair_that_is_kept_is_not_reported_again(page: Page) -> None:
     page.open("#/conflicts")
     page.page.wait_for_selector(".pair")
@@ -248,6 +279,44 @@ def test_a_brush_on_the_timeline_becomes_a_filter(page: Page) -> None:
     page.page.mouse.up()
     page.page.wait_for_function("() => location.hash.includes('since=2025-03')")
     page.page.wait_for_function("() => document.body.innerText.includes('3 memories')")
+
+
+def test_the_timeline_lists_its_memories_at_once_newest_first(page: Page) -> None:
+    page.open("#/timeline")
+    page.page.wait_for_selector(".result")
+    texts = page.page.locator(".result .text").all_inner_texts()
+    assert texts == [memory.text for memory in page.server.mind.list()]
+    page.open("#/timeline?since=2025-07-01&until=2025-08-01")
+    page.page.wait_for_function("() => document.querySelectorAll('.result').length === 2")
+    title = page.page.locator("h1").bounding_box()
+    axis = page.page.locator(".histogram .column >> nth=0").bounding_box()
+    assert axis["x"] - title["x"] < 48
+
+
+@pytest.mark.parametrize(
+    "options", [{"viewport": {"width": 390, "height": 844}, "reduced_motion": "reduce", "has_touch": True}]
+)
+def test_on_a_phone_results_begin_in_the_first_quarter_and_more_has_the_other_views(
+    page: Page, options: dict[str, Any]
+) -> None:
+    ask(page, "where is the blue cup?")
+    page.page.wait_for_selector(".result mark")
+    assert page.page.locator(".result >> nth=0").bounding_box()["y"] < 844 / 4
+    assert page.page.locator(".strip").is_hidden()
+    assert page.page.locator("#sidebar a.view:visible").count() == 4
+    page.page.click("#sidebar >> text=More")
+    page.page.click("dialog >> text=Usage")
+    page.page.wait_for_selector("h1:has-text('Usage')")
+
+
+def test_undoing_with_a_key_names_what_it_undoes(page: Page) -> None:
+    page.server.mind.remember("The dock is behind the sofa.")
+    page.page.wait_for_selector(".result")
+    page.page.keyboard.press("Escape")
+    page.page.keyboard.press("z")
+    page.page.wait_for_selector(".toast >> text=Undone: remember")
+    assert "removed “The dock is behind the sofa.”" in page.page.inner_text(".toast")
+    assert len(page.server.mind.list()) == len(WORLD)
 
 
 def test_months_without_a_memory_are_gaps_of_the_timeline(page: Page) -> None:
@@ -301,7 +370,7 @@ def test_everything_is_reached_by_keyboard_alone(page: Page) -> None:
     keyboard.press("/")
     page.page.wait_for_function("() => document.activeElement.id === 'query'")
     keyboard.type("rent")
-    page.page.wait_for_selector(".strip")
+    page.page.wait_for_selector("#steps")
     keyboard.press("Escape")
     keyboard.press("j")
     page.page.wait_for_selector("#panel .waterfall")
@@ -373,7 +442,7 @@ def test_no_view_has_a_serious_problem_of_accessibility(page: Page, options: dic
 @pytest.mark.parametrize("world", [[]])
 def test_an_empty_memory_offers_examples(page: Page, world: list[Any]) -> None:
     page.page.click("text=Add three examples")
-    page.page.wait_for_selector(".strip")
+    page.page.wait_for_selector("#steps")
     assert first_text(page) == "Ida has moved: she lives at 12 Harbour Road now."
 
 
@@ -418,13 +487,13 @@ def test_the_page_is_small_and_has_no_inline_script_or_style() -> None:
 PICTURES = {  # by name: how wide, dark or not, the address, what it waits for, and what is clicked
     "search": (1280, "light", "search?q=where+do+we+live+now%3F&open={moved}", ".waterfall", ""),
     "search-dark": (1280, "dark", "search?q=where+do+we+live+now%3F&open={moved}&tab=memory", ".fields", ""),
-    "steps": (1280, "light", "search?q=who+is+allergic%3F", ".strip", "[data-group=stages]"),
+    "steps": (1280, "light", "search?q=who+is+allergic%3F", "#steps", "[data-group=stages]"),
     "compare": (1280, "light", "compare?q=where+are+the+cups%3F&recipes=default,qmd,jeffsbrain", "[data-line]", ""),
     "conflicts": (1280, "light", "conflicts", ".pair", ""),
     "timeline": (1280, "light", "timeline", ".column", ""),
     "graph": (1280, "light", "graph?id={allergic}", ".graph-canvas", ""),
     "map": (1280, "dark", "map", ".dot", ""),
-    "phone": (390, "light", "search?q=where+do+we+live+now%3F", ".strip", ""),
+    "phone": (390, "light", "search?q=where+do+we+live+now%3F", "#steps", ""),
 }
 
 
@@ -447,9 +516,10 @@ def test_pictures_for_the_docs(page: Page, world: list[Any]) -> None:
         page.open(f"#/{address.format(**ids)}")
         page.page.wait_for_selector(ready, state="attached")
         if button:
+            page.page.click("#steps")
             page.page.click(button)
         page.page.evaluate("document.activeElement.blur()")
         page.page.wait_for_timeout(400)
         page.page.screenshot(path=folder / f"{name}.png")
         if name == "steps":
-            page.page.click(button)  # or they would stay open
+            page.page.click("#steps")  # or they would stay open

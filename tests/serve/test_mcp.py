@@ -326,6 +326,17 @@ def test_a_memory_cannot_end_its_fence(mind: Mind) -> None:
         assert "warning=" in text
 
 
+def test_a_time_of_which_nothing_is_known_is_said_in_the_text_of_a_recall_and_a_context(mind: Mind) -> None:
+    mind.remember("The plumber came.", created="2025-03-04")
+    asked: dict[str, Any] = {"query": "did the plumber come in July 2024?"}
+
+    async def conversation(client: Client) -> list[str]:
+        return [text_of(await client.call_tool(name, asked)) for name in ("recall", "context")]
+
+    for text in talk(mind, conversation, ["all"]):
+        assert "o memory is of the time asked for (“July 2024”: 2024-07-01 to 2024-07-31)" in text.splitlines()[0]
+
+
 def test_memories_of_several_users_name_them_in_the_text_of_a_recall_and_a_context(mind: Mind) -> None:
     mind.remember("Ida likes tea.", user="ida")
     mind.remember("Ben likes tea.", user="ben")

@@ -43,6 +43,7 @@ RECALLED: JsonObject = {
         "confidence": {"type": ["number", "null"]},
         "low_confidence": {"type": "boolean"},
         "low_confidence_reason": {"type": "string"},
+        "missing_time": {"type": "string"},
         "nothing_fits": {"type": "string"},
     },
     "required": ["results", "confidence", "low_confidence"],
@@ -88,7 +89,9 @@ def make_result(
         budget = arguments.get("budget", operation.default("budget"))
         too_large = output["best_needs"] > budget
         nothing = nothing_fits(budget, output["best_needs"]) if too_large else NOTHING
-        text = fence_text(output["text"]) if output["text"] else nothing
+        doubt = _doubt(output)
+        preface = f"{doubt[0].upper()}{doubt[1:]}. {PREFACE}" if doubt else PREFACE
+        text = fence_text(output["text"], preface) if output["text"] else nothing
     elif operation.name == "why":  # the tree is in the JSON; as text it is a tenth of that
         text = fence_text(f"{output['summary']}\n{output['text']}")
     elif operation.returns == ref("Memory") and not operation.read_only:  # the agent knows what it wrote
@@ -98,7 +101,7 @@ def make_result(
         text = json.dumps(output, ensure_ascii=False, indent=1)
         if operation.name == "memory_status":
             text = fence_text(text, STATUS_PREFACE)
-        elif operation.read_only:  # it has texts, names or sources that are stored
+        elif operation.read_only or operation.name == "undo":  # it has texts, names or sources that are stored
             text = fence_text(text)
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=shown)
 
@@ -123,13 +126,22 @@ def recall_text(output: JsonObject) -> str:
     count = f"{len(results)} {'memory' if len(results) == 1 else 'memories'}"
     confidence = output.get("confidence")
     head = count if confidence is None else f"{count}, confidence {confidence:.2f}"
-    if output.get("low_confidence"):
-        reason = output.get("low_confidence_reason")
-        head += f": probably nothing here answers the query{f' ({reason})' if reason else ''}; these are the nearest"
+    if doubt := _doubt(output):
+        head += f": {doubt}"
     memories = [memory_from_json(each["memory"]) for each in results]
     owners = differing_owners(memories)
     fenced = [fence(memory, each["why"], each["notes"], owners) for memory, each in zip(memories, results, strict=True)]
     return "\n".join([f"{head}. {PREFACE}", *fenced])
+
+
+def _doubt(output: Mapping[str, Any]) -> str:
+    """What speaks against the answer to a query as a whole, in words; empty if nothing does."""
+    if output.get("missing_time"):
+        return f"no memory is of the time asked for ({output['missing_time']}); these are the nearest"
+    if not output.get("low_confidence"):
+        return ""
+    reason = output.get("low_confidence_reason")
+    return f"probably nothing here answers the query{f' ({reason})' if reason else ''}; these are the nearest"
 
 
 def short_recall(output: JsonObject) -> JsonObject:

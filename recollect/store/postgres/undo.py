@@ -14,6 +14,7 @@ from recollect.store.postgres.erasing import find_erasure_after
 from recollect.store.postgres.statements import without_policies
 from recollect.store.rows import ID, as_values, from_row
 from recollect.store.undo import (
+    NAMED,
     Key,
     check_inside,
     check_owners,
@@ -22,6 +23,7 @@ from recollect.store.undo import (
     key_of,
     texts_to_embed,
     touched_later,
+    undone_memories,
 )
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ def undo_operation(transaction: PostgresTransaction, operation: int | None) -> U
         raise touched_later()
     added = _added(transaction, versions)
     _check_owners(transaction, tenants, versions)
+    removed = [transaction.stored(row) for row in sorted(added)[:NAMED]]
     restored: dict[Key, str] = {}  # what is as before; of a memory, its id
     for entry in entries:
         restored.update(_undo_entry(transaction, entry, versions, added))
@@ -73,9 +76,11 @@ def undo_operation(transaction: PostgresTransaction, operation: int | None) -> U
     sql = "SELECT coalesce(sum(erased), 0)::bigint FROM changes WHERE tenant = ANY(%s) AND version = ANY(%s)"
     erased = transaction.value(sql, (tenants, versions))
     ids = tuple(filter(None, restored.values()))
+    again = (transaction.stored(row) for (_, row, *_), id in restored.items() if id)
+    memories = undone_memories(removed, again)
     last = entries[-1]
     erasure = find_erasure_after(transaction, max(versions)) if operation is None else None
-    return UndoResult(last.verb, from_micros(last.at), len(added), len(restored), ids, erased, erasure)
+    return UndoResult(last.verb, from_micros(last.at), len(added), len(restored), ids, erased, erasure, memories)
 
 
 def find_undo_texts(transaction: PostgresTransaction, operation: int | None) -> dict[str, str]:

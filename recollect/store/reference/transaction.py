@@ -28,6 +28,7 @@ from recollect.store.reference.state import (
     subject_of,
 )
 from recollect.store.text_fields import embedding_text
+from recollect.store.undo import undone_memories
 from recollect.store.writing import (
     SYNC,
     check_edge,
@@ -193,6 +194,7 @@ class ReferenceTransaction:
         if reason := state.refusal_to_undo(number, self.bound):
             raise StoreError(reason)
         undone, replaced = state.operations.pop(number), state.values_before(number)
+        gone = [state.memories[key[1]] for key, old in replaced.items() if key[0] == "memory" and old is None]
         ids = []
         for key, before in reversed(replaced.items()):
             self._restore(key, before)
@@ -205,7 +207,8 @@ class ReferenceTransaction:
         added = sum(key[0] == "memory" for key, before in replaced.items() if before is None)
         last = max(undone.touched.values(), default=0)
         erasure = state.last_erasure(self.bound, last) if operation is None else None
-        return UndoResult(undone.verb, undone.at, added, existed, tuple(ids), undone.erased, erasure)
+        memories = undone_memories(gone, (state.memories[state.rows[id]] for id in ids))
+        return UndoResult(undone.verb, undone.at, added, existed, tuple(ids), undone.erased, erasure, memories)
 
     def undo_texts(self, operation: int | None = None) -> dict[str, str]:
         return self.state.undo_texts(self.bound, operation)

@@ -15,6 +15,7 @@ from recollect.store.rows import ID, as_values, from_row
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.erasing import find_erasure_after
 from recollect.store.undo import (
+    NAMED,
     Key,
     check_inside,
     check_owners,
@@ -23,6 +24,7 @@ from recollect.store.undo import (
     key_of,
     texts_to_embed,
     touched_later,
+    undone_memories,
 )
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ def undo_operation(transaction: SqliteTransaction, operation: int | None) -> Und
         raise touched_later()
     added = _added(connection, versions)
     check_owners(transaction.owners([*added, *_replaced(connection, versions)]), transaction.bound)
+    removed = [transaction.stored(row) for row in sorted(added)[:NAMED]]
     restored: dict[Key, str] = {}  # what is as before; of a memory, its id
     for version in versions:
         restored.update(_undo_version(transaction, version, versions, added))
@@ -58,8 +61,10 @@ def undo_operation(transaction: SqliteTransaction, operation: int | None) -> Und
     sql = f"SELECT coalesce(sum(erased), 0) FROM changes WHERE version {AMONG}"
     erased = connection.execute(sql, (json.dumps(versions),)).get
     ids = tuple(filter(None, restored.values()))
+    again = (transaction.stored(row) for (_, row, *_), id in restored.items() if id)
+    memories = undone_memories(removed, again)
     erasure = find_erasure_after(connection, transaction.bound, versions[0]) if operation is None else None
-    return UndoResult(verb, from_micros(at), len(added), len(restored), ids, erased, erasure)
+    return UndoResult(verb, from_micros(at), len(added), len(restored), ids, erased, erasure, memories)
 
 
 def find_undo_texts(transaction: SqliteTransaction, operation: int | None) -> dict[str, str]:

@@ -92,7 +92,7 @@ export const api = {
   contradict: (body) => post("/contradictions", body),
   forget: (ids) => post("/forget", { ids }),
   erase: (body) => post("/erase", body),
-  undo: () => post("/undo", {}),
+  undo: (body = {}) => post("/undo", body),
 };
 
 /** Follow changes of the memory; returns a function that ends it. */

@@ -1,7 +1,7 @@
 // The frame: views, the panel of the selected memory, keys and the theme.
 import { api, follow } from "./api.js";
 import { ask, byId, h, replace, svg, toast } from "./dom.js";
-import { plural } from "./format.js";
+import { describeUndo, plural } from "./format.js";
 import { closePanel, showPanel } from "./panel.js";
 import { change, go, read } from "./route.js";
 import { applyTheme, themeButton } from "./theme.js";
@@ -16,6 +16,7 @@ const VIEWS = {
   usage: ["Usage", "M2 14c2-7 5-7 6-3s4 1 6-8"],
   health: ["Health", "M1 8h3l2-5 3 10 2-5h4"],
 };
+const FIRST = ["search", "timeline", "graph", "conflicts"]; // on a phone; the others are behind More
 const loaded = {};
 let leave = null;
 let shown = "";
@@ -58,11 +59,17 @@ export function failure(error) {
 
 function sidebar() {
   const links = Object.entries(VIEWS).map(([name, [title, path]]) =>
-    h("a", { class: "view", href: `#/${name}`, "data-view": name, title }, svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: path })), h("span", { class: "label" }, title)));
+    h("a", { class: FIRST.includes(name) ? "view" : "view further", href: `#/${name}`, "data-view": name, title }, svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: path })), h("span", { class: "label" }, title)));
   const theme = themeButton("plain");
   const help = h("button", { type: "button", class: "plain", onclick: showHelp, title: "Keys (?)" }, "Keys");
   replace(byId("sidebar"), h("a", { class: "brand", href: "#/search" }, h("img", { src: "icon.svg", alt: "" }), h("span", { class: "label" }, "Recollect")),
-    links, h("div", { class: "grow" }), h("div", { class: "row label" }, theme, help), h("div", { class: "foot", id: "foot" }));
+    links, h("button", { type: "button", class: "view-more", "aria-haspopup": "dialog", onclick: showMore }, svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: "M2 8h.5M8 8h.5M14 8h.5" })), h("span", { class: "label" }, "More")), h("div", { class: "grow" }), h("div", { class: "row tools" }, theme, help), h("div", { class: "foot", id: "foot" }));
+}
+
+/** The views that have no place in the bar of a phone. */
+function showMore() {
+  const close = () => byId("dialog").close();
+  ask("More", h("ul", { class: "views" }, Object.entries(VIEWS).filter(([name]) => !FIRST.includes(name)).map(([name, [title]]) => h("li", null, h("a", { href: `#/${name}`, onclick: close }, title))), h("li", null, themeButton("plain"))));
 }
 
 let about = null; // the status, which does not change while the page is open
@@ -81,13 +88,20 @@ async function footer() {
 const KEYS = [["/", "search"], ["j k", "next, previous"], ["Enter", "open"], ["w", "why"], ["n", "why not another memory"], ["c", "compare recipes"], ["e", "edit"], ["a", "add a memory"], ["z", "undo"], ["Esc", "close"], ["?", "these keys"]];
 const showHelp = () => ask("Keys", h("table", null, KEYS.map(([key, what]) => h("tr", null, h("td", null, key.split(" ").map((each) => [h("kbd", null, each), " "])), h("td", null, what)))));
 
+const RECENT = 600000; // milliseconds; what is older is probably not what was to be undone
+
 async function undo() {
   try {
+    const { undone: planned } = await api.undo({ dry_run: true });
+    if (!planned) return toast("Nothing is left to undo.");
+    const old = Date.now() - Date.parse(planned.at) > RECENT;
+    if (old && !(await ask("Undo this?", h("p", null, describeUndo("Undo", planned)), "Undo"))) return null;
     const { undone } = await api.undo();
-    toast(undone ? `Undone: ${undone.verb}` : "Nothing is left to undo.");
+    toast(describeUndo("Undone:", undone));
   } catch (error) {
     toast(error.message);
   }
+  return null;
 }
 
 function onKey(event) {

@@ -1,8 +1,8 @@
 // Dates, numbers, marked words and differences, for people to read.
 import { h } from "./dom.js";
 
-const YEAR = 31557600, MONTH = 2629800;
-const UNITS = [["year", YEAR], ["month", MONTH], ["week", 604800], ["day", 86400], ["hour", 3600], ["minute", 60]];
+const FOUR_WEEKS = 4 * 604800; // seconds
+const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60]];
 const relative = new Intl.RelativeTimeFormat(navigator.language, { numeric: "auto" });
 const whole = new Intl.NumberFormat(navigator.language);
 export const count = (number) => whole.format(number);
@@ -11,14 +11,13 @@ export const score = (value) => (value === null || value === undefined ? "–" :
 
 export const bytes = (number) => { const [unit, size] = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]].find(([, each]) => number >= each) || ["bytes", 1]; return `${whole.format(Number((number / size).toPrecision(3)))} ${unit}`; };
 
-/** Relative, with the exact moment as its title. */
+/** Relative within four weeks, further away the date; the title has the exact moment, and how long ago it was. */
 export function moment(text) {
   if (!text) return null;
-  const when = new Date(text);
-  const seconds = (when - Date.now()) / 1000;
-  const found = UNITS.find(([, each]) => Math.abs(seconds) >= each) || ["second", 1];
-  const [unit, size] = Math.abs(seconds) < 2 * YEAR && found[1] === YEAR ? ["month", MONTH] : found; // 19 months are not two years
-  return h("time", { datetime: text, title: when.toLocaleString() }, relative.format(Math.round(seconds / size), unit));
+  const when = new Date(text), seconds = (when - Date.now()) / 1000;
+  const [unit, size] = UNITS.find(([, each]) => Math.abs(seconds) >= each) || ["second", 1];
+  const distance = relative.format(Math.round(seconds / size), unit);
+  return h("time", { datetime: text, title: `${when.toLocaleString()}, ${distance}` }, Math.abs(seconds) > FOUR_WEEKS ? day(text) : distance);
 }
 
 export const day = (text) => new Date(text).toLocaleDateString(navigator.language, { year: "numeric", month: "short", day: "numeric" });
@@ -45,6 +44,29 @@ export function marked(text, matching, similar = []) {
   return [...parts, text.slice(at)].filter((part) => part !== "");
 }
 
+/** What an undo took back: “Undone: remember, 3 minutes ago. Removed “The dock is …”, and 2 more”. */
+export function describeUndo(begin, undone) {
+  const named = undone.memories.map((each) => `${each.change} “${shorten(each.text, 60)}”`), rest = undone.removed + undone.ids.length - named.length;
+  return `${begin} ${undone.verb}, ${moment(undone.at).textContent}${named.length ? `: ${named.join(", ")}` : ""}${rest > 0 && named.length ? `, and ${count(rest)} more` : ""}`;
+}
+
+const WORD = /[\p{L}\p{N}]+(?:[.,:'’\-/][\p{L}\p{N}]+)*/gu;
+
+/** The words of a text as [start, end, word in lower case]; a number, a date or an address is one word. */
+const wordsOf = (text) => [...text.matchAll(WORD)].flatMap((found) => (UNSPACED.test(found[0]) ? [...found[0].matchAll(/./gsu)] : [found]).map((each) => { const at = each === found ? found.index : found.index + each.index; return [at, at + each[0].length, each[0].toLowerCase()]; }));
+
+/** A text in which the words are marked that another text does not have: those with a figure, or those that two statements of the same
+    thing differ in. Where most words differ, only figures are marked, or nothing. */
+export function differing(text, other, kind) {
+  const known = new Set(wordsOf(other).map(([, , word]) => word)), own = wordsOf(text);
+  const differs = own.filter(([, , word]) => !known.has(word)), figures = differs.filter(([, , word]) => /\p{N}/u.test(word));
+  const chosen = figures.length ? figures : differs.length * 2 <= own.length ? differs : [];
+  const parts = [];
+  let at = 0;
+  for (const [start, end] of chosen) { parts.push(text.slice(at, start), h(kind, null, text.slice(start, end))); at = end; }
+  return [...parts, text.slice(at)].filter((part) => part !== "");
+}
+
 /** Two texts as pieces of [kind, text], where the kind is "same", "del" or "ins". Words are compared, not letters. */
 export function pieces(before, after) {
   const cut = (text) => text.split(/(\s+|[^\p{L}\p{N}\s]+)/u).filter(Boolean);
@@ -65,7 +87,7 @@ export function pieces(before, after) {
   return found;
 }
 
-/** Two texts as one, with what went and what came; without one of them if ``hidden`` names it. */
-export const difference = (before, after, hidden = "") => pieces(before, after).filter(([kind]) => kind !== hidden).map(([kind, text]) => (kind === "same" ? text : h(kind, null, text)));
+/** Two texts as one, with what went and what came. */
+export const difference = (before, after) => pieces(before, after).map(([kind, text]) => (kind === "same" ? text : h(kind, null, text)));
 
 export const shorten = (text, most = 90) => { const line = text.replace(/\s+/g, " ").trim(); return line.length > most ? `${line.slice(0, most - 1)}…` : line; };

@@ -2,7 +2,7 @@
 import { api } from "./api.js";
 import { ask, byId, h, replace, svg, toast } from "./dom.js";
 import { cueValues, meaning, stageValues, tree, waterfall } from "./explain.js";
-import { count, day, difference, moment, plural, score, shorten } from "./format.js";
+import { count, day, describeUndo, difference, moment, plural, score, shorten } from "./format.js";
 import { change, filterOf, read } from "./route.js";
 
 const TABS = { why: "Why", path: "Path", whynot: "Why not", memory: "Memory", around: "Around", edit: "Edit" };
@@ -120,6 +120,12 @@ async function pick(text, place) {
 
 const quote = (memory) => h("blockquote", { class: "card" }, h("div", { class: "text", dir: "auto" }, memory.text), h("div", { class: "dim small" }, [memory.speaker, memory.created && day(memory.created)].filter(Boolean).join(" · ")));
 
+/** A date, and how long ago it was where that is not the date itself. */
+function dated(text) {
+  const when = moment(text);
+  return when.textContent === day(text) ? when : [day(text), " ", h("span", { class: "dim" }, when)];
+}
+
 async function details(memory) {
   const [{ versions }, { edges }] = await Promise.all([api.history(memory.id), api.edges([memory.id])]);
   const fields = Object.entries(memory).filter(([name, value]) => !HIDDEN.includes(name) && value !== null && value !== "" && !(Array.isArray(value) && !value.length));
@@ -132,7 +138,7 @@ async function details(memory) {
     h("div", { class: "row" }, h("button", { type: "button", onclick: () => change({ tab: "edit" }, true) }, "Edit"), h("button", { type: "button", onclick: () => supersede(memory) }, "Supersede"),
       h("button", { type: "button", onclick: () => forget(memory) }, "Forget"), h("button", { type: "button", class: "danger", onclick: () => erase(memory) }, "Erase…"),
       h("a", { class: "small", href: `#/graph?id=${encodeURIComponent(memory.id)}` }, "Graph")),
-    h("h2", null, "Fields"), h("dl", { class: "fields" }, h("dt", null, "id"), h("dd", { class: "mono" }, memory.id), fields.map(([name, value]) => [h("dt", null, name), h("dd", null, /created|updated|valid_|expires/.test(name) ? [day(value), " ", h("span", { class: "dim" }, moment(value))] : shown(value))])),
+    h("h2", null, "Fields"), h("dl", { class: "fields" }, h("dt", null, "id"), h("dd", { class: "mono" }, memory.id), fields.map(([name, value]) => [h("dt", null, name), h("dd", null, /created|updated|valid_|expires/.test(name) ? dated(value) : shown(value))])),
     h("h2", null, "Use"), useOf(use),
     others.length > 0 && [h("h2", null, "Links"), h("ul", { class: "turns small" }, others), edges.length > LINKS && h("p", { class: "dim small" }, `${count(edges.length - LINKS)} more are in the graph.`)],
     diffs.length > 0 && [h("h2", null, "Versions"), h("ol", { class: "turns small" }, diffs)]];
@@ -223,7 +229,7 @@ const changed = () => dispatchEvent(new Event("recollect:changed"));
 function done(text, open) {
   current = "";
   changed();
-  toast(text, "Undo", async () => { try { await api.undo(); changed(); toast("Undone."); } catch (error) { toast(error.message); } });
+  toast(text, "Undo", async () => { try { const { undone } = await api.undo(); changed(); toast(describeUndo("Undone:", undone)); } catch (error) { toast(error.message); } });
   change({ open, tab: open ? "memory" : "" });
   dispatchEvent(new HashChangeEvent("hashchange"));
 }

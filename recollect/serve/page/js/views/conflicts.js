@@ -1,7 +1,7 @@
 // Conflicts: pairs that may state different values of the same thing, side by side, to decide.
 import { api } from "../api.js";
 import { byId, h, replace, toast } from "../dom.js";
-import { count, day, difference, plural } from "../format.js";
+import { count, day, differing, plural } from "../format.js";
 import { change, filterOf } from "../route.js";
 
 export function open(main) {
@@ -42,10 +42,10 @@ async function compare(values) {
 function show(conflicts) {
   if (!byId("answer")) return;
   if (!conflicts.length) return replace(byId("answer"), h("p", { class: "empty" }, "No two memories seem to disagree."));
-  replace(byId("answer"), h("p", { class: "small dim", role: "status" }, plural(conflicts.length, "pair")), conflicts.map(pair));
+  replace(byId("answer"), h("p", { class: "small dim", role: "status" }, plural(conflicts.length, "pair")), [...new Set(conflicts.map((each) => each.reason))].map((reason) => [h("h2", null, reason), conflicts.filter((each) => each.reason === reason).map(pair)]));
 }
 
-function pair({ older, newer, reason }) {
+function pair({ older, newer }) {
   const side = (memory, title, parts) => h("button", { type: "button", class: "side", title: "What was said around it", onclick: () => change({ open: memory.id, tab: memory.session ? "around" : "memory" }) }, h("span", { class: "dim small" }, `${title}, ${[day(memory.created), memory.speaker].filter(Boolean).join(" · ")}`), h("span", { class: "text", dir: "auto" }, parts));
   const decide = async (call, text) => {
     try {
@@ -54,7 +54,7 @@ function pair({ older, newer, reason }) {
       toast(text, "Undo", () => api.undo().then(() => { last = "none"; dispatchEvent(new HashChangeEvent("hashchange")); }).catch((error) => toast(error.message)));
     } catch (error) { toast(error.message); }
   };
-  const box = h("article", { class: "pair" }, h("p", { class: "dim small decide" }, reason), side(older, "Earlier", difference(older.text, newer.text, "ins")), side(newer, "Newer", difference(older.text, newer.text, "del")),
+  const box = h("article", { class: "pair" }, side(older, "Earlier", differing(older.text, newer.text, "del")), side(newer, "Newer", differing(newer.text, older.text, "ins")),
     h("div", { class: "decide row" }, h("button", { type: "button", class: "primary", onclick: () => decide(() => api.supersede(older.id, { new: newer.id }), "The newer one holds.") }, "Keep the newer"),
       h("button", { type: "button", onclick: () => decide(() => api.link({ source: newer.id, target: older.id, kind: "distinct_from", weight: 0 }), "Both stay, and are not reported again.") }, "Keep both"), h("button", { type: "button", onclick: () => decide(() => api.contradict({ a: older.id, b: newer.id }), "Marked as a contradiction.") }, "They contradict")));
   return box;

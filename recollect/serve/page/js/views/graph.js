@@ -43,7 +43,7 @@ async function suggest() {
   const { edges } = await api.edges();
   const ids = [...new Set(edges.flatMap((edge) => [edge.source, edge.target]))].slice(0, 12);
   const memories = await Promise.all(ids.map((id) => api.show(id).then(({ value }) => value).catch(() => null)));
-  replace(byId("answer"), ids.length ? [h("p", { class: "dim" }, "Begin with a linked memory, or type a name:"), memories.filter(Boolean).map(beginning)] : h("p", { class: "empty" }, "No memories are linked yet. Type a name to see its relations."));
+  replace(byId("answer"), ids.length ? [h("p", { class: "dim" }, "Begin with a linked memory, or type a name:"), memories.filter(Boolean).map(beginning)] : h("p", { class: "empty" }, "No memories are linked yet. Link two with ", h("code", null, "recollect link ID ID"), ", two names with ", h("code", null, "recollect relate Ida knows Ben"), ", or type a name to see its relations."));
 }
 
 const beginning = (memory) => h("button", { type: "button", class: "card", onclick: () => go("graph", { id: memory.id }) }, shorten(memory.text, 140));

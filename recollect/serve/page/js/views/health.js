@@ -2,7 +2,6 @@
 import { api } from "../api.js";
 import { byId, h, replace } from "../dom.js";
 import { bytes, count, moment, plural } from "../format.js";
-import { themeButton } from "../theme.js";
 
 export function open(main) {
   replace(main, h("div", { class: "narrow" }, h("h1", null, "Health"), h("div", { id: "answer" })));
@@ -15,7 +14,7 @@ export async function update() {
     Memories: listed(status.memories), Collections: listed(status.collections), Links: `${count(status.edges)} between memories, ${count(status.relations)} between names`, Words: count(status.words),
     Embedder: status.embedder || "none: words only", ...(status.embedder ? { "Without a vector": status.without_vector ? `${count(status.without_vector)} (made with the next writes, or by recollect reembed)` : "none" } : {}),
     ...(status.bytes === null ? {} : { File: bytes(status.bytes), Index: indexState(status.index), "Last backup": status.last_backup ? moment(status.last_backup) : ["never: ", h("code", null, "recollect backup FOLDER")] }),
-    "Last change": status.last_change ? moment(status.last_change) : "never", Access: `${status.scope}${Object.keys(status.bound).length ? `, only ${Object.entries(status.bound).map(([name, value]) => `${name} ${value}`).join(", ")}` : ""}${status.readonly ? ", read only" : ""}`, Version: status.version, Colours: themeButton(),
+    "Last change": status.last_change ? moment(status.last_change) : "never", Access: `${status.scope}${Object.keys(status.bound).length ? `, only ${Object.entries(status.bound).map(([name, value]) => `${name} ${value}`).join(", ")}` : ""}${status.readonly ? ", read only" : ""}`, Version: status.version,
   };
   replace(byId("answer"), status.note && h("p", { class: "notice" }, status.note), h("table", null, Object.entries(rows).map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value)))),
     h("h2", null, "Checks"), status.scope === "admin" && status.bytes !== null ? checks() : h("p", { class: "dim" }, "Run ", h("code", null, "recollect doctor"), " where the memory is stored to check the file, its indexes and its vectors."));

@@ -10,6 +10,7 @@ const TYPING = 140; // milliseconds without a key before the whole recipe runs
 let request = null;
 let last = "";
 let opened = "";
+let stepsOpen = false;
 const FIRST = 20; // results; further ones are asked for
 let wanted = FIRST;
 let typing = false; // is there something in the box that was not asked yet?
@@ -28,8 +29,8 @@ export function open(main) {
   const recipe = h("select", { id: "recipe", "aria-label": "Recipe", onchange: () => change({ recipe: recipe.value === "default" ? "" : recipe.value, open: "" }) }, h("option", { value: "default" }, "default"));
   api.recipes().then(({ recipes }) => { replace(recipe, recipes.map((each) => h("option", { value: each.name, title: each.about }, each.name))); recipe.value = read().values.recipe || "default"; }).catch(() => {});
   replace(main, h("div", { class: "beside" }, h("div", { class: "narrow" },
-    h("div", { class: "searchbox", role: "search" }, input, recipe, h("button", { type: "button", title: "Compare recipes (c)", onclick: () => go("compare", read().values) }, "Compare"), h("button", { type: "button", title: "Add a memory (a)", onclick: () => go("new", {}) }, "Add")),
-    h("div", { class: "filters row", id: "filters" }), h("div", { id: "answer" })), hint()));
+    h("div", { class: "searchbox", role: "search" }, input, h("button", { type: "button", title: "Add a memory (a)", onclick: () => go("new", {}) }, "Add")),
+    h("div", { class: "filters row" }, h("div", { class: "row", id: "filters" }), recipe, h("button", { type: "button", class: "plain", title: "Compare recipes (c)", onclick: () => go("compare", read().values) }, "Compare")), h("div", { id: "answer" })), hint()));
   const again = () => { last = ""; update(main, read().values); };
   addEventListener("recollect:changed", again);
   if (!matchMedia("(pointer: coarse)").matches) input.focus(); // it would open the keyboard of a phone
@@ -74,7 +75,7 @@ const quick = debounced(20, async (text) => {
   if (!text.trim() || values.recipe || values.q === text) return;
   try {
     const found = await api.recall({ query: text, filter: filterOf(values), k: 8, settings: { vectors: 0, tokens: 0 }, track: false });
-    if (byId("query") && byId("query").value === text && read().values.q !== text) render({ ...found, confidence: null, low_confidence: false }, values);
+    if (byId("query") && byId("query").value === text && read().values.q !== text) render({ ...found, confidence: null, low_confidence: false, missing_time: "" }, values);
   } catch { /* the whole recipe follows */ }
 });
 
@@ -114,15 +115,20 @@ function firstRun() {
 }
 
 function render(found, values) {
+  const doubt = found.missing_time ? `No memory is of the time asked for (${found.missing_time}); nearest:` : found.low_confidence ? `Nothing here seems to be about this${found.low_confidence_reason ? ` (${found.low_confidence_reason})` : ""}; nearest:` : "";
   const best = Math.max(...found.results.map((result) => result.score), 0);
   const owners = differing(found.results.map((result) => result.memory));
   const names = found.results.flatMap((result) => result.shares.map((share) => share.name));
-  const list = h("ul", { class: found.low_confidence ? "results low" : "results", role: "listbox", "aria-label": "Results" }, found.results.map((result) => row(result, best, owners)));
+  const list = h("ul", { class: doubt ? "results low" : "results", role: "listbox", "aria-label": "Results" }, found.results.map((result) => row(result, best, owners)));
   const further = found.trace && found.results.length === wanted && more("Show more", () => { wanted += 40; last = ""; return update(byId("main"), values); });
   const confidence = found.confidence === null ? "" : `, confidence ${found.confidence.toFixed(2)}`;
-  replace(byId("answer"), found.trace && strip(found), found.low_confidence && found.results.length > 0 && h("p", { class: "notice", role: "status" }, `Nothing here seems to be about this${found.low_confidence_reason ? ` (${found.low_confidence_reason})` : ""}; nearest:`),
-    h("div", { class: "row summary" }, h("span", { class: "dim small", role: "status" }, `${plural(found.results.length, "result")} in ${Math.round(found.milliseconds)} ms${confidence}`), legend(names, found.results.some((result) => (result.matched_words || []).length > 0))),
-    found.results.length ? list : nothing(values), further);
+  const steps = found.trace && strip(found);
+  const shown = h("span", { class: "dim small", role: "status" }, `${plural(found.results.length, "result")} in ${Math.round(found.milliseconds)} ms${confidence}`);
+  const link = steps && h("button", { type: "button", class: "plain small", id: "steps", "aria-expanded": String(stepsOpen), onclick: () => { stepsOpen = !stepsOpen; link.setAttribute("aria-expanded", String(stepsOpen)); steps.hidden = !stepsOpen; } }, "steps");
+  if (steps) steps.hidden = !stepsOpen;
+  replace(byId("answer"), doubt && found.results.length > 0 && h("p", { class: "notice", role: "status" }, doubt),
+    h("div", { class: "row summary" }, shown, link), steps, found.results.length ? list : nothing(values), further,
+    found.results.length > 0 && legend(names, found.results.some((result) => (result.matched_words || []).length > 0)));
   select(values.open);
 }
 
