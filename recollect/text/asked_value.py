@@ -25,7 +25,8 @@ ASKS_FOR_AMOUNT = lazy_pattern(
     r"|\bwhat (?:(?:is|was|did|does|will) (?:the|my|our|his|her|their) (?:\w+ ){0,2})?(?:rent|bill)\b"
     r"|\bwhat (?:do|does|did|will|would) .{0,100}\b(?:charge|pay|earn)(?: (?:me|you|him|her|us|them))?"
     r"(?: (?:for|per|each|every|a|an|in|last|this|at|to|on)\b.{0,100})?\s*[?.!]?\s*$"
-    r"|\bwas (?:kostete?n?|verlangt|verdiene?n?t?|zahlt?)\b|\bwie (?:teuer|hoch (?:ist|war) (?:die|meine|unsere) (?:miete|rechnung))\b"
+    r"|\bwas (?:kostete?n?|verlangt|verdiene?n?t?|zahlt?)\b"
+    r"|\bwie (?:teuer|hoch (?:ist|war) (?:die|meine|unsere) (?:miete|rechnung))\b"
     r"|\b(?:was|wie ?viel) .{0,200}\b(?:gekostet|kostete?n?|bezahlt?|gezahlt|verlangt|verdien\w{1,3}|miete|gehalt)\b"
     r"|多少[钱錢]|(?:工资|工資|薪水|价格|價格|费用?|費用?|房租|租金|收入)(?:是|要|有)?多少",
     re.IGNORECASE,

@@ -211,8 +211,8 @@ PAST_VALUE = lazy_pattern(
     r"\b(?:what|who|which|where|when|how (?:much|many|big|high|old|long|expensive|often))(?: \w+)? (?:was|were) "
     r"(?:the|my|our|his|her|their|\w+['’]s?)\b"
     r"|\bhow (?:much|many)\b.{0,40}\bdid (?:the|my|our|his|her|their|\w+['’]s?) .{1,40}\bcost\b"
-    r"|\b(?:was|wer|wo|wann|welche[rsnm]?|wie(?: (?:hoch|teuer|viel|groß|lang|alt|oft))?)(?: \w+)? (?:war|waren|betrug) "
-    r"(?:de[rmn]|die|das|mein\w*|unser\w*|sein\w*|ihr\w*)\b"
+    r"|\b(?:was|wer|wo|wann|welche[rsnm]?|wie(?: (?:hoch|teuer|viel|groß|lang|alt|oft))?)(?: \w+)? "
+    r"(?:war|waren|betrug) (?:de[rmn]|die|das|mein\w*|unser\w*|sein\w*|ihr\w*)\b"
     r"|(?:是|要|有)多少|是(?:谁|誰|什么|什麼|哪)",
     re.IGNORECASE,
 )

@@ -157,4 +157,4 @@ class RecordUse:
 def without_time_factor(run: Run, keys: Rows, scores: Floats) -> Floats:
     """Scores as they would be if the query named no time."""
     factors: dict[int, float] = run.cache.get(TIME_FACTORS, {})
-    return scores / np.array([factors.get(key, 1.0) for key in keys.tolist()])
+    return np.asarray(scores / np.array([factors.get(key, 1.0) for key in keys.tolist()]))
