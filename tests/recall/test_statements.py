@@ -495,3 +495,18 @@ def test_the_value_of_a_past_time_comes_before_what_else_is_of_that_time(
     with Mind(tmp_path / "memory.db", clock=Clock(datetime(2026, 11, 18, 12, tzinfo=UTC))) as mind:
         tell(mind, *RENTS)
         assert ids(mind.recall(question))[0] == wanted
+
+
+@pytest.mark.parametrize("name", ["Škoda", "Éclair", "Łada", "Ösa"])
+@pytest.mark.parametrize(
+    "question", ["What did we drive before the {}?", "Welches Auto hatten wir vor dem {}?", "{}之前我们开什么车？"]
+)
+def test_what_came_before_a_name_with_any_capital_letter(tmp_path: Path, question: str, name: str) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        tell(
+            mind,
+            ("golf", "2025-01-15T10:00", "We drive a Golf now."),
+            ("sold", "2025-04-02T10:00", "Sold the Golf."),
+            ("next", "2025-04-10T10:00", f"Bought a {name}, we drive it to work."),
+        )
+        assert ids(mind.recall(question.format(name)))[0] != "next"
