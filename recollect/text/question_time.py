@@ -39,7 +39,7 @@ LAST = lazy_pattern(
     r"|最新|最近(?:一|的|买|買|去|看|读|讀|做|说|說)|最后|最後|上一?次|上一[个個]",
 )
 NEXT = lazy_pattern(
-    rf"\b(?:next\b(?!\s+(?:to|door)\b)|upcoming|coming)\b(?!\s+(?:(?:few|\d+|two|three|four|five|six)\s+)?{UNIT})"
+    rf"\b(?:next\b(?!\s+(?:to|door)\b)|upcoming)\b(?!\s+(?:(?:few|\d+|two|three|four|five|six)\s+)?{UNIT})"
     rf"|\b(?:nächste[rsnm]?|kommende[rsnm]?)\b(?!\s+(?:{EINHEIT}))"
     r"|下(?:一[次个個场場趟班位]|[次场場趟班])",
 )
@@ -150,12 +150,13 @@ PREDECESSOR = {
         r"^\W*(?i:(?:and|so) )?(?i:what|which|who|whose|where|how)\b.{1,150}?(?P<phrase>\b"
         r"(?i:before|prior to) "
         r"(?:(?:the|my|our|his|her|their) )?(?:(?:new|current|present) )?"
-        rf"(?P<name>[{UPPER_CASE}][\w’'&-]*(?: [{UPPER_CASE}\d][\w’'&-]*){{0,3}}))\s*(?=[?.,!]|and\b|$)"
+        rf"(?P<name>[{UPPER_CASE}][\w’'&-]*"
+        rf"(?: (?:(?:&|and|of) )?[{UPPER_CASE}\d][\w’'&-]*){{0,3}}))\s*(?=[?.,!]|and\b|$)"
     ),
     "de": lazy_pattern(
         r"^\W*(?i:und )?(?i:mit |bei |von )?(?i:we[rmn]|wo|womit|welche[mnrs]?|was für|was (?:hatten?|fuhren?))\b"
         r".{1,150}?(?P<phrase>\bvor (?:(?:dem|der|meine[mr]|unsere[mr]|seine[mr]|ihre[mr]) )?(?:(?:neuen|jetzigen) )?"
-        rf"(?P<name>[{UPPER_CASE}][\w-]*(?: [{UPPER_CASE}\d][\w-]*){{0,3}}))"
+        rf"(?P<name>[{UPPER_CASE}][\w-]*(?: (?:(?:&|und|von) )?[{UPPER_CASE}\d][\w-]*){{0,3}}))"
     ),
     "zh": lazy_pattern(
         r"^\W*在?(?P<phrase>(?P<name>[^\W\d_\u2e80-\uffff][^\W\u2e80-\uffff]*?(?:[ -][^\W\u2e80-\uffff]+){0,3})"

@@ -29,6 +29,7 @@ from recollect.text.question_time import (
     asks_for_past_value,
     question_time,
 )
+from recollect.text.relatives import asked_relation, find_named
 from recollect.text.residence import ResidenceQuestion, residence_question
 from recollect.text.statements import is_opinion, number_formats
 from recollect.text.words import words
@@ -125,7 +126,9 @@ class StatementTime:
     ) -> Iterator[int]:
         opinion = time == "now" and asks_for_opinion(run.query.repeats or run.trace.query)
         answers = _form_of_answer(run)
-        names = statements.name_words(leader).difference(run.query.words)
+        relation = asked_relation(run.query.repeats or run.trace.query)
+        person = find_named(statements.texts[leader], relation) if relation else ""
+        names = statements.name_words(leader).union(words(person)).difference(run.query.words)
         formats, lowest = number_formats(statements.texts[leader]), min(self.ratios.values())
         for at, share in enumerate((scores / scores[leader]).tolist()):
             difference = statements.difference(at, leader) if share >= lowest else None
@@ -139,6 +142,13 @@ class StatementTime:
                 and share >= self.ratios["end"]
                 and statements.may_differ(at, leader)
                 and not formats.isdisjoint(number_formats(statements.texts[at]))
+            )
+            # “Who is my boss?”: another one is named by the same word
+            same = same or bool(
+                person
+                and share >= self.ratios["end"]
+                and statements.may_differ(at, leader)
+                and find_named(statements.texts[at], relation) not in ("", person)
             )
             other = opinion and share >= self.opinion and statements.may_differ(at, leader)
             other = other and not statements.other_subject(at, leader)
