@@ -93,7 +93,10 @@ GERMAN_QUESTION = lazy_pattern(
     re.IGNORECASE,
 )
 GERMAN_PAST = lazy_pattern(
-    r"\b(?:war|waren|warst|wart|hatten?|hattest|wurden?|konnten?|wollten?|musste?n?|sollten?|durften?|gab|ging|kam)\b"
+    r"\b(?:war|waren|warst|wart|hatten?|hattest|wurden?|konnten?|wollten?|musste?n?|sollten?|durften?|gab|ging|kam|(?:be)?kamen|bekam"
+    r"|(?:fuhr|aß|trank|traf|nahm|schrieb|fand|blieb|flog|verlor|hieß|sprach|half|rief)(?:en|t|st)?"
+    r"|(?:(?:be)?zahl|koste|(?:ver)?kauf|mach|sag|brauch|wohn|leb|bestell|besuch|hol|schenk|feier|arbeite|heirate|miete|"
+    r"verdien|gehör|erzähl|reparier)te(?:n|st|t)?)\b"
     r"|\b(?:habe?|hast|hat|haben|habt|bin|bist|ist|sind|seid)\b.{0,200}?\b(?:\w{0,12}ge\w{2,20}(?:t|en)"
     r"|(?:be|ver|er|ent|emp|zer|über|unter|miss)\w{2,20}(?:t|en)|\w{2,20}iert)\b",
     re.IGNORECASE,
@@ -298,6 +301,8 @@ def in_present_tense(question: str) -> bool:
     """
     >>> [in_present_tense(each) for each in ("What must I do in May?", "What did I do in May?", "Was lief im Mai?")]
     [True, False, True]
+    >>> [in_present_tense(each) for each in ("Was kostet die Reparatur?", "Was kostete die Reparatur?")]
+    [True, False]
     """
     text = question[:MAX_CHARACTERS]
     if not text.isascii() and CHINESE.search(text):

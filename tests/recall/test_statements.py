@@ -542,3 +542,18 @@ def test_who_somebody_is_to_me_may_change(tmp_path: Path, texts: tuple[str, ...]
         tell(mind, *((str(at), f"2025-0{at + 2}-01T10:00", text) for at, text in enumerate(texts)))
         mind.remember("Ida met the neighbour at the market.", created="2025-08-01")
         assert ids(mind.recall(question))[0] == str(wanted)
+
+
+@pytest.mark.parametrize(
+    "question", ["Was kostete die Reparatur vom Golf?", "Was zahlte ich für die Reparatur vom Golf?"]
+)
+def test_a_german_question_in_the_past_tense_is_for_an_event(tmp_path: Path, question: str) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        tell(
+            mind,
+            ("bought", "2025-01-15T10:00", "Den Golf gekauft, für 4200 Euro."),
+            ("repair", "2025-02-10T10:00", "Die Reparatur vom Golf hat 640 Euro gekostet, die Kupplung."),
+            ("sold", "2025-04-02T10:00", "Den Golf für 3100 Euro verkauft."),
+            ("next", "2025-04-10T10:00", "Einen Škoda gekauft, für 9800 Euro."),
+        )
+        assert ids(mind.recall(question))[0] == "repair"
