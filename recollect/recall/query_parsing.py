@@ -14,7 +14,7 @@ from recollect.recall.bm25 import frequencies
 from recollect.store.base import Term
 from recollect.store.text_fields import TEXT_FIELDS
 from recollect.text.classify import asks_about_assistant, is_lookup, is_message
-from recollect.text.polarity import asks_for_negative
+from recollect.text.polarity import INTOLERANCE_WORDS, asks_for_negative, asks_what_not_to_eat
 from recollect.text.question_kinds import asks_for_all, strip_list_frame
 from recollect.text.question_time import order_words
 from recollect.text.stopwords import stop_words
@@ -89,11 +89,21 @@ class RelatedWords:
     word of it (“Restaurant” finds what tells of a lunch).
 
     They count ``weight`` of a word of the query. A message, and the look-up of a name, have enough words of their own.
+    In any language, what should not be eaten is looked up by the words for allergies, too.
     """
 
     weight: float = 0.5
 
     def read(self, query: ParsedQuery, run: Run) -> ParsedQuery:
+        if query.terms and asks_what_not_to_eat(query.text):
+            source = query.terms[-1].word  # “eat”; whichever it is, it does not have to be matched as well
+            added = tuple(
+                Term(word, self.weight, language=language, part_of=source)
+                for language, group in INTOLERANCE_WORDS.items()
+                for word in group
+            )
+            run.log("words for allergies", _listed([term.word for term in added]))
+            query = replace(query, terms=(*query.terms, *added))
         if run.embedder_reads(query.text) and knows_language(run.embedder, query.language):
             return query
         if is_lookup(query.text, query.language) or is_message(query.text, query.language):
@@ -102,8 +112,8 @@ class RelatedWords:
         if not related:
             return query
         run.log("related", _listed([f"{word} ({source})" for word, source in related.items()]))
-        added = (Term(word, self.weight, language=query.language, part_of=source) for word, source in related.items())
-        return replace(query, terms=(*query.terms, *added))
+        others = (Term(word, self.weight, language=query.language, part_of=source) for word, source in related.items())
+        return replace(query, terms=(*query.terms, *others))
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,7 @@ class Statements:
         for at in np.argsort(-scores, kind="stable").tolist():
             text, owner = self.texts[at], self.owners[at]
             home = find_residence(text) if self.stated[at] else None
-            person = question.person(home, text, owner[-1]) if home is not None else None
+            person = question.person(home, text, owner[2] or owner[1]) if home is not None else None
             if home is not None and person is not None:
                 whose = whose or (person, owner)
                 homes |= {at: home.place} if whose == (person, owner) else {}

@@ -6,12 +6,12 @@ import re
 import string
 from collections.abc import Iterable
 
-from recollect.text.patterns import lazy_pattern
+from recollect.text.patterns import UPPER_CASE, lazy_pattern
 from recollect.text.stopwords import ENGLISH
 from recollect.text.words import words as split_words
 
 # A run of capitalised words, with small joiners inside: "Bank of England", "Mrs Okafor", "Dr. Brandt", "UR5e".
-WORD = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|Hr|Fr|St|Rev)\.(?=[ \t]*[A-Z])|[A-Z][\w’'&-]*)"
+WORD = rf"(?:(?:Dr|Mr|Mrs|Ms|Prof|Hr|Fr|St|Rev)\.(?=[ \t]*[{UPPER_CASE}])|[{UPPER_CASE}][\w’'&-]*)"
 RUN = lazy_pattern(rf"\b{WORD}(?:[ \t]*(?<=[.\s])(?:(?:of|de|van|von|da|del|la)[ \t]+)?{WORD})*")
 SENTENCE_SEPARATORS = frozenset('.!?:;\n“”"(—–-')
 CAPITALISED_NOUNS = frozenset({"de"})  # languages in which a capital letter does not tell a name

@@ -58,6 +58,39 @@ NEGATIVE = lazy_pattern(
     r"後悔|拒绝|拒絕|可惜|别|別",
 )  # of a text in lower case: ignoring case takes three times as long
 
+# “What should I not eat?”: what makes ill as well as what is not liked. “What did I not eat?” is of one meal.
+NOT_TO_EAT = lazy_pattern(
+    r"^(?!.*\b(?:did|didn|was|wasn|had|hadn)\b)"
+    r"(?=.*\b(?:what|which|anything|something|foods?|ingredients?)\b)"
+    r"(?=.*\b(?:eat(?:ing)?|drink(?:ing)?|foods?|ingredients?|dish(?:es)?|snacks?|cook|serve|meals?)\b)"
+    r".*\b(?:not|never|cannot|avoid|off[- ]limits|unsafe|dangerous|(?:ca|do|does|should|must|is)n['’]?t)\b"
+    r"|^(?=.*\b(?:was|welche\w*|worauf|etwas|lebensmittel)\b)"
+    r"(?=.*\b(?:essen|esse|isst|trinken?|trinkt|lebensmittel|zutaten|kochen|vertrage|verträgt)\b)"
+    r"(?!.*\b(?:habe|hat|haben|hatte\w*|wollte\w*)\b).*\b(?:nicht|nie|kein\w*|vermeiden|meiden|verzichten|gefährlich)\b"
+    r"|^(?=.*(?:什么|什麼|啥|哪))(?!.*[没沒了过過]).*(?:不(?:能|可以|该|該|应该|應該|要|宜)|忌|避免).{0,3}[吃喝]"
+    r"|[吃喝].{0,2}(?:什么|什麼).{0,4}(?:过敏|過敏|不舒服)",
+    re.IGNORECASE | re.DOTALL,
+)
+INTOLERANCE_WORDS = {
+    "en": ("allergic", "allergy", "allergies", "intolerant", "intolerance", "coeliac", "celiac"),
+    "de": ("allergisch", "allergie", "unverträglichkeit", "intoleranz", "vertrage", "verträgt"),
+    "zh": ("过敏", "不耐受"),
+}
+# Of a text in lower case.
+INTOLERANCE = lazy_pattern(
+    r"\b(?:allerg(?:y|ies|ic)|intoleran(?:t|ce)|c(?:o?e)liac|anaphyla\w+"
+    r"|(?:makes?|made) (?:me|us|him|her|them|\w+) (?:(?:very|really|so|quite|feel) )?(?:ill|sick|throw up|vomit)"
+    r"|gives? (?:me|us|him|her|them) (?:a |an )?(?:rash|hives|migraines?|(?:stomach|head) ?aches?|heartburn)"
+    r"|upsets? (?:my|our|his|her|their) stomach|(?:(?:does|do|ca)n['’]?t|cannot) (?:agree with|tolerate))\b"
+    r"|\b(?:\w*allergi(?:e|en|sch|ker\w*)|\w*unverträglich\w*|\w*intoleran(?:t|z)|zöliakie"
+    r"|verträgt .{0,40}(?:nicht|kein\w*)|vertrage .{0,40}(?:nicht|kein\w*)"
+    r"|wird? (?:mir|ihr|ihm|uns) (?:schlecht|übel))\b"
+    r"|过敏|過敏|不耐受|吃了.{0,6}(?:拉肚子|不舒服|会吐|會吐)"
+)
+NO_INTOLERANCE = lazy_pattern(
+    r"\b(?:no|not|never|without|keine?n?|nicht) (?:\w+ ){0,2}?\w*aller\w+|(?:不|没|沒有?)(?:过敏|過敏)"
+)
+
 
 def asks_for_negative(question: str) -> bool:
     """
@@ -111,3 +144,25 @@ def denies(text: str, word: str, language: str = "en") -> bool:
         if (word in clause if spaceless else any(not forms.isdisjoint(stems(each, language)) for each in words(clause)))
     ]
     return bool(about) and all(about)
+
+
+def asks_what_not_to_eat(question: str) -> bool:
+    """
+    >>> [asks_what_not_to_eat(each) for each in ("What should I not eat?", "Was darf ich nicht essen?")]
+    [True, True]
+    >>> [asks_what_not_to_eat(each) for each in ("What did I not eat?", "Which road should I avoid?", "What do I eat?")]
+    [False, False, False]
+    """
+    return NOT_TO_EAT.search(question[:MAX_CHARACTERS]) is not None
+
+
+def tells_intolerance(text: str) -> bool:
+    """Does it tell of what somebody must not eat, touch or take, as it makes them ill?
+
+    >>> [tells_intolerance(each) for each in ("I'm allergic to nuts.", "Milk makes me ill.", "我对花生过敏。")]
+    [True, True, True]
+    >>> [tells_intolerance(each) for each in ("I'm not allergic to nuts.", "I don't like nuts.")]
+    [False, False]
+    """
+    text = text[:MAX_CHARACTERS].lower()
+    return INTOLERANCE.search(text) is not None and NO_INTOLERANCE.search(text) is None

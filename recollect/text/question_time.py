@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from recollect.text.patterns import lazy_pattern
+from recollect.text.patterns import UPPER_CASE, lazy_pattern
 
 QuestionTime = Literal["now", "before", "first", "last", "during", ""]  # "during" a time that is named
 
@@ -36,7 +36,12 @@ LAST = lazy_pattern(
     r"|\b(?:latest|newest|(?:most|more) recent(?:ly)?|finally|eventually|in the end|ultimately)\b"
     rf"|\bletzte[rsnm]?\b(?!\s+(?:{EINHEIT}))"
     r"|\b(?:zuletzt|neue?ste[rsnm]?|jüngste[rsnm]?|am ende|schließlich|letztlich|letztendlich|endgültig\w*)\b"
-    r"|最新|最近(?:一|的|买|買|去|看|读|讀|做|说|說)|最后|最後|上一(?:次|个|個)",
+    r"|最新|最近(?:一|的|买|買|去|看|读|讀|做|说|說)|最后|最後|上一?次|上一[个個]",
+)
+NEXT = lazy_pattern(
+    rf"\b(?:next\b(?!\s+(?:to|door)\b)|upcoming)\b(?!\s+(?:(?:few|\d+|two|three|four|five|six)\s+)?{UNIT})"
+    rf"|\b(?:nächste[rsnm]?|kommende[rsnm]?)\b(?!\s+(?:{EINHEIT}))"
+    r"|下(?:一[次个個场場趟班位]|[次场場趟班])",
 )
 BEFORE = lazy_pattern(
     r"\b(?:before|previous(?:ly)?|former(?:ly)?|used to|prior|back then|in the past|until recently|no longer)\b"
@@ -68,7 +73,7 @@ EVER = lazy_pattern(r"\bever\b|\b(?:jemals|schon (?:ein)?mal)\b|曾经.*[吗嗎]
 # “Who is Solveig?” asks for what introduces her, not for the newest about her.
 WHO_IS_NAME = lazy_pattern(
     r"^\W*(?:[Aa]nd |[Ss]o |[Uu]nd )?(?:[Ww]ho(?:['’]s| is| was)|[Ww]er (?:ist|war)) "
-    r"(?:(?:Mr|Mrs|Ms|Dr|Herr|Frau)\.? )?[A-ZÄÖÜ][\w’'-]+(?: [A-ZÄÖÜ][\w’'-]+){0,2}\W*$"
+    rf"(?:(?:Mr|Mrs|Ms|Dr|Herr|Frau)\.? )?[{UPPER_CASE}][\w’'-]+(?: [{UPPER_CASE}][\w’'-]+){{0,2}}\W*$"
 )
 # The first finite verb of an English question gives its tense; "have" and "has" begin a perfect.
 AUXILIARY = lazy_pattern(
@@ -88,7 +93,10 @@ GERMAN_QUESTION = lazy_pattern(
     re.IGNORECASE,
 )
 GERMAN_PAST = lazy_pattern(
-    r"\b(?:war|waren|warst|wart|hatten?|hattest|wurden?|konnten?|wollten?|musste?n?|sollten?|durften?|gab|ging|kam)\b"
+    r"\b(?:war|waren|warst|wart|hatten?|hattest|wurden?|konnten?|wollten?|musste?n?|sollten?|durften?|gab|ging|kam|(?:be)?kamen|bekam"
+    r"|(?:fuhr|aß|trank|traf|nahm|schrieb|fand|blieb|flog|verlor|hieß|sprach|half|rief)(?:en|t|st)?"
+    r"|(?:(?:be)?zahl|koste|(?:ver)?kauf|mach|sag|brauch|wohn|leb|bestell|besuch|hol|schenk|feier|arbeite|heirate|miete|"
+    r"verdien|gehör|erzähl|reparier)te(?:n|st|t)?)\b"
     r"|\b(?:habe?|hast|hat|haben|habt|bin|bist|ist|sind|seid)\b.{0,200}?\b(?:\w{0,12}ge\w{2,20}(?:t|en)"
     r"|(?:be|ver|er|ent|emp|zer|über|unter|miss)\w{2,20}(?:t|en)|\w{2,20}iert)\b",
     re.IGNORECASE,
@@ -145,17 +153,18 @@ PREDECESSOR = {
         r"^\W*(?i:(?:and|so) )?(?i:what|which|who|whose|where|how)\b.{1,150}?(?P<phrase>\b"
         r"(?i:before|prior to) "
         r"(?:(?:the|my|our|his|her|their) )?(?:(?:new|current|present) )?"
-        r"(?P<name>[A-Z][\w’'&-]*(?: [A-Z\d][\w’'&-]*){0,3}))\s*(?=[?.,!]|and\b|$)"
+        rf"(?P<name>[{UPPER_CASE}][\w’'&-]*"
+        rf"(?: (?:(?:&|and|of) )?[{UPPER_CASE}\d][\w’'&-]*){{0,3}}))\s*(?=[?.,!]|and\b|$)"
     ),
     "de": lazy_pattern(
         r"^\W*(?i:und )?(?i:mit |bei |von )?(?i:we[rmn]|wo|womit|welche[mnrs]?|was für|was (?:hatten?|fuhren?))\b"
         r".{1,150}?(?P<phrase>\bvor (?:(?:dem|der|meine[mr]|unsere[mr]|seine[mr]|ihre[mr]) )?(?:(?:neuen|jetzigen) )?"
-        r"(?P<name>[A-ZÄÖÜ][\w-]*(?: [A-ZÄÖÜ\d][\w-]*){0,3}))"
+        rf"(?P<name>[{UPPER_CASE}][\w-]*(?: (?:(?:&|und|von) )?[{UPPER_CASE}\d][\w-]*){{0,3}}))"
     ),
     "zh": lazy_pattern(
-        r"^\W*在?(?P<phrase>(?P<name>[A-Za-z][\w-]*?(?: [A-Za-z\d-]+){0,3})(?:之前|以前))"
+        r"^\W*在?(?P<phrase>(?P<name>[^\W\d_\u2e80-\uffff][^\W\u2e80-\uffff]*?(?:[ -][^\W\u2e80-\uffff]+){0,3})"
+        r"(?:之前|以前))"
         r"(?=.*(?:谁|誰|哪|什么|什麼|啥))",
-        re.ASCII,
     ),
 }
 
@@ -219,8 +228,7 @@ PAST_VALUE = lazy_pattern(
     r"(?:the|my|our|his|her|their|\w+['’]s?)\b"
     r"|\bhow (?:much|many)\b.{0,40}\bdid (?:the|my|our|his|her|their|\w+['’]s?) .{1,40}\bcost\b"
     r"|\b(?:was|wer|wo|wann|welche[rsnm]?|wie(?: (?:hoch|teuer|viel|groß|lang|alt|oft))?)(?: \w+)? "
-    r"(?:war|waren|betrug) "
-    r"(?:de[rmn]|die|das|mein\w*|unser\w*|sein\w*|ihr\w*)\b"
+    r"(?:war|waren|betrug) (?:de[rmn]|die|das|mein\w*|unser\w*|sein\w*|ihr\w*)\b"
     r"|(?:是|要|有)多少|是(?:谁|誰|什么|什麼|哪)",
     re.IGNORECASE,
 )
@@ -234,6 +242,18 @@ def is_statement(sentence: str) -> bool:
     """
     text = sentence[:MAX_CHARACTERS].strip()
     return text.endswith(STATEMENT_END) and REQUEST.search(text) is None
+
+
+def asks_for_next(question: str) -> bool:
+    """Does it ask for what is still to come?
+
+    >>> [asks_for_next(each) for each in ("When is my next exam?", "下次看牙是什么时候？")]
+    [True, True]
+    >>> [asks_for_next(each) for each in ("What is on next week?", "What happened next?", "Who lives next to us?")]
+    [False, False, False]
+    """
+    text = question[:MAX_CHARACTERS]
+    return NEXT.search(text.lower()) is not None and in_present_tense(text)
 
 
 def asks_for_change(question: str) -> bool:
@@ -302,6 +322,8 @@ def in_present_tense(question: str) -> bool:
     """
     >>> [in_present_tense(each) for each in ("What must I do in May?", "What did I do in May?", "Was lief im Mai?")]
     [True, False, True]
+    >>> [in_present_tense(each) for each in ("Was kostet die Reparatur?", "Was kostete die Reparatur?")]
+    [True, False]
     """
     text = question[:MAX_CHARACTERS]
     if not text.isascii() and CHINESE.search(text):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from recollect.text.patterns import lazy_pattern
+from recollect.text.patterns import UPPER_CASE, lazy_pattern
 from recollect.text.stopwords import STOP
 from recollect.text.words import tagged, words
 
@@ -70,7 +70,7 @@ AUXILIARY = lazy_pattern(
     r"\b(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|should|may|might|must)(?:n['’]t)?\s+$",
     re.IGNORECASE,
 )
-NAME = lazy_pattern(r"(?<=\s)[A-ZÄÖÜ][\w'’]+")
+NAME = lazy_pattern(rf"(?<=\s)[{UPPER_CASE}][\w'’]+")
 
 # Always about something else than the question itself names, unless an earlier clause has it.
 DEMONSTRATIVES = lazy_pattern(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from recollect.text.patterns import UPPER_CASE, lazy_pattern
 
+MAX_QUESTION = 300  # characters of a question that are read
 SPEAKERS = frozenset(
     "my our mein meine meinen meiner meinem meines unser unsere unseren unserer unserem unseres".split()
 )
@@ -54,3 +56,70 @@ def find_relatives(text: str) -> list[Relative]:
             Relative("" if owner in SPEAKERS else owner, groups["relation"], groups.get("name", ""), *match.span())
         )
     return found
+
+
+PERSON = rf"(?P<name>[{UPPER_CASE}][\w’'-]+)"
+MINE = "|".join(sorted(SPEAKERS, key=lambda each: -len(each)))
+
+
+@lru_cache(maxsize=64)
+def _naming(relation: str) -> tuple[re.Pattern[str], ...]:
+    """How texts name who is that to the speaker: “Petra is my boss”, “my new boss is Petra”, “我老板是王磊”."""
+    mine = rf"(?i:(?:{MINE})\s+(?:[\w-]+ )?{re.escape(relation)})\b"
+    now = r"(?:(?:now|still|officially|called|jetzt|nun|immer noch) )?"
+    return (
+        re.compile(rf"\b{PERSON} (?:is|was|ist|war|became|will be|wird|wurde) {now}{mine}"),
+        re.compile(rf"\b{mine},? (?:(?:is|was|ist|war|heißt) )?{now}{PERSON}"),
+        re.compile(rf"我们?的?{re.escape(relation)}(?:现在|現在)?[是叫](?P<name>[\u4e00-\u9fffA-Za-z]{{2,6}})"),
+    )
+
+
+# “Samir and I are together”: a partner, whatever the word for one
+COUPLE = lazy_pattern(
+    rf"\b{PERSON} and (?:I|me) (?:are|got|became|have been) (?:\w+ )?"
+    r"(?:together|dating|a couple|an item|engaged|married)\b"
+    rf"|\bI(?:['’]m| am) (?:\w+ )?(?:dating|engaged to|married to|with) {PERSON.replace('name', 'other')}"
+    rf"|\b{PERSON.replace('name', 'wer')} und ich sind (?:\w+ )?(?:zusammen|ein Paar|verlobt|verheiratet)\b"
+    r"|(?:和|跟)(?P<shei>[\u4e00-\u9fffA-Za-z]{2,6}?)(?:正式)?(?:在一起了|交往|谈恋爱|訂婚|订婚|結婚|结婚)"
+)
+PARTNERS = frozenset(
+    """
+    boyfriend girlfriend partner fiancé fiancée fiance husband wife freund freundin partnerin verlobter verlobte mann
+    frau 男朋友 女朋友 对象 老公 老婆
+    """.split()
+)
+
+
+def find_named(text: str, relation: str) -> str:
+    """The name of the one who is that to the speaker, by what a text says; empty if it does not say.
+
+    >>> [find_named(each, "boss") for each in ("Petra is my boss.", "My new boss is Rosa.", "I like my boss.")]
+    ['petra', 'rosa', '']
+    >>> find_named("Samir and I are officially together.", "boyfriend")
+    'samir'
+    """
+    for pattern in _naming(relation):
+        if match := pattern.search(text):
+            return match["name"].lower()
+    couple = COUPLE.search(text) if relation in PARTNERS else None
+    return next((value.lower() for value in couple.groups() if value), "") if couple else ""
+
+
+ASKS_WHO = lazy_pattern(
+    rf"^\W*(?:and |so |und )?(?:who(?:['’]s| is| was| are)|wer (?:ist|war)|(?:what|wie)\b.*\b(?:name|called|heißt))\b"
+    rf".*?\b(?:{MINE})\s+(?:(?:new|old|first|last|current|former|(?:neu|alt|erst)e[rnms]?) )?"
+    r"(?P<relation>[^\W\d_][\w-]*)\W*"
+    r"(?:(?:now|before|jetzt|vorher|früher|currently|called)\W*)?$"
+    r"|^\W*我们?(?:现在|現在|以前)?的?(?P<guanxi>[\u4e00-\u9fff]{1,3}?)(?:现在|現在|以前)?(?:是谁|是誰|叫什么|叫什麼)",
+    re.IGNORECASE,
+)
+
+
+def asked_relation(question: str) -> str:
+    """Who the question is for, by what they are to the one who asks.
+
+    >>> [asked_relation(each) for each in ("Who is my boss?", "Wer ist meine Chefin?", "Who is Ida?")]
+    ['boss', 'chefin', '']
+    """
+    match = ASKS_WHO.search(question[:MAX_QUESTION])
+    return (match["relation"] or match["guanxi"]).lower() if match else ""

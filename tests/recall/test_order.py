@@ -117,3 +117,22 @@ def test_what_an_assistant_advised_is_not_what_it_only_repeated(mind: Mind) -> N
     assert mind.recall(question)[0].id == "3"
     labels = mind.why(question, "1", k=10)
     assert "repeats what it replies to" in str(labels)
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("When is my next dentist appointment?", "coming"),
+        ("When was my last dentist appointment?", "past"),
+        ("Wann ist der nächste Termin beim Zahnarzt?", "coming"),
+        ("Wann war der letzte Termin beim Zahnarzt?", "past"),
+        ("我下次看牙是什么时候？", "coming"),
+        ("上次看牙是什么时候？", "past"),
+    ],
+)
+def test_the_next_one_is_still_to_come_and_the_last_one_has_been(tmp_path: Path, question: str, wanted: str) -> None:
+    with Mind(tmp_path / "memory.db", clock=lambda: datetime(2026, 11, 18, 12, tzinfo=UTC)) as mind:
+        mind.remember("Dentist appointment on 22 January at 9:30.", id="old", created="2026-01-20")
+        mind.remember("Dentist appointment on 24 July at 14:00 for a filling.", id="past", created="2026-07-20")
+        mind.remember("Appointment with the dentist at the practice on 27 November.", id="coming", created="2026-09-02")
+        assert mind.recall(question)[0].id == wanted

@@ -495,3 +495,65 @@ def test_the_value_of_a_past_time_comes_before_what_else_is_of_that_time(
     with Mind(tmp_path / "memory.db", clock=Clock(datetime(2026, 11, 18, 12, tzinfo=UTC))) as mind:
         tell(mind, *RENTS)
         assert ids(mind.recall(question))[0] == wanted
+
+
+@pytest.mark.parametrize("name", ["Škoda", "Éclair", "Łada", "Ösa"])
+@pytest.mark.parametrize(
+    "question", ["What did we drive before the {}?", "Welches Auto hatten wir vor dem {}?", "{}之前我们开什么车？"]
+)
+def test_what_came_before_a_name_with_any_capital_letter(tmp_path: Path, question: str, name: str) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        tell(
+            mind,
+            ("golf", "2025-01-15T10:00", "We drive a Golf now."),
+            ("sold", "2025-04-02T10:00", "Sold the Golf."),
+            ("next", "2025-04-10T10:00", f"Bought a {name}, we drive it to work."),
+        )
+        assert ids(mind.recall(question.format(name)))[0] != "next"
+
+
+@pytest.mark.parametrize(
+    ("texts", "question", "wanted"),
+    [
+        (("Petra is my boss.", "Rosa is my boss now at Kettle & Finch."), "Who is my boss?", 1),
+        (("Petra is my boss.", "My new boss is Rosa, she is nice."), "Who is my boss?", 1),
+        (("Petra is my boss.", "My new boss is Rosa, she is nice."), "Who was my boss before?", 0),
+        (("Petra ist meine Chefin.", "Meine neue Chefin heißt Rosa."), "Wer ist meine Chefin?", 1),
+        (("我老板是王磊。", "我老板现在是李娜。"), "我老板是谁？", 1),
+        (("Jonas is my boyfriend, we met in Hull.", "Jonas and I broke up."), "Who is my boyfriend?", 1),
+        (
+            ("Jonas is my boyfriend, we met in Hull.", "Jonas and I broke up.", "Samir and I are officially together."),
+            "Who is my boyfriend?",
+            2,
+        ),
+        (
+            (
+                "I work at Nordlicht as an illustrator.",
+                "I quit Nordlicht and started at Kettle & Finch.",
+                "Kettle & Finch pays well.",
+            ),
+            "Where did I work before Kettle & Finch?",
+            0,
+        ),
+    ],
+)
+def test_who_somebody_is_to_me_may_change(tmp_path: Path, texts: tuple[str, ...], question: str, wanted: int) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        tell(mind, *((str(at), f"2025-0{at + 2}-01T10:00", text) for at, text in enumerate(texts)))
+        mind.remember("Ida met the neighbour at the market.", created="2025-08-01")
+        assert ids(mind.recall(question))[0] == str(wanted)
+
+
+@pytest.mark.parametrize(
+    "question", ["Was kostete die Reparatur vom Golf?", "Was zahlte ich für die Reparatur vom Golf?"]
+)
+def test_a_german_question_in_the_past_tense_is_for_an_event(tmp_path: Path, question: str) -> None:
+    with Mind(tmp_path / "memory.db", clock=Clock(NOW)) as mind:
+        tell(
+            mind,
+            ("bought", "2025-01-15T10:00", "Den Golf gekauft, für 4200 Euro."),
+            ("repair", "2025-02-10T10:00", "Die Reparatur vom Golf hat 640 Euro gekostet, die Kupplung."),
+            ("sold", "2025-04-02T10:00", "Den Golf für 3100 Euro verkauft."),
+            ("next", "2025-04-10T10:00", "Einen Škoda gekauft, für 9800 Euro."),
+        )
+        assert ids(mind.recall(question))[0] == "repair"

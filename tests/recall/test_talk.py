@@ -321,3 +321,13 @@ def test_what_a_user_stated_comes_before_the_assistants_repetition(mind: Mind) -
     mind.remember("Noted: the starter lives in the blue jar.", session="monday", position=1, role="assistant")
     recall = mind.recall("can you tell me where the starter lives?")
     assert [result.memory.role for result in recall] == ["user", "assistant"]
+
+
+def test_a_question_that_names_a_user_prefers_the_memories_of_that_user(tmp_path: Path) -> None:
+    with Mind(tmp_path / "memory.db") as mind:
+        for user, car, town in (("anna", "Volvo", "York"), ("ben", "Fiat", "Hull"), ("cleo", "Tesla", "Bath")):
+            mind.remember(f"I drive a {car}, it is my first car.", user=user, created="2025-01-01")
+            mind.remember(f"I live in {town}.", user=user, created="2025-02-01")
+        for user, car, town in (("anna", "Volvo", "York"), ("ben", "Fiat", "Hull")):
+            assert car in mind.recall(f"What car does {user.title()} drive?")[0].text
+            assert town in mind.recall(f"Where does {user.title()} live?")[0].text

@@ -88,22 +88,39 @@ class SessionScore:
 @dataclass(frozen=True, slots=True)
 class SpeakerFactor:
     """× factor for what other speakers said, when the query names a speaker; × said where it asks for what that speaker
-    said (“what did Ann say about it?”), and × alone if it asks for nothing more than that."""
+    said (“what did Ann say about it?”), and × alone if it asks for nothing more than that. If it names a user, whose
+    memories have no speaker: × other_user for those of other users that do not name that user."""
 
     factor: float = 0.8
     said: float = 0.4
     alone: float = 0.01
+    other_user: float = 0.5
     name: str = "speaker"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         speakers = run.snapshot.strings("speaker", hits.keys)
         named = _named_speakers(set(speakers) - {""}, run.query.text)
         if not named or named.isdisjoint(speakers[at] for at in _first_page(hits).tolist()):
-            raise Skip("the query names no speaker")
+            return self._by_user(run, hits, speakers)
         others = np.array([speaker != "" and speaker not in named for speaker in speakers])
         factor = np.where(others, min(self.factor, self._of_others(run, named)), 1.0)
         said = leaf(factor, lambda at: f"said by {speakers[at]!r}").tag("reason", "it was")
         return [Rescore(product("after speaker", hits.score, said))]
+
+    def _by_user(self, run: Run, hits: Hits, speakers: Sequence[str]) -> Sequence[HitOperation]:
+        users = run.snapshot.strings("user", hits.keys)
+        known = {users[at] for at in _first_page(hits).tolist() if not speakers[at]} - {""}
+        named = _named_speakers(known, run.query.text) if len(known) > 1 else set()
+        if not named:
+            raise Skip("the query names no speaker")
+        names = {word for user in named for word in words(user)[:1]}
+        others = [
+            user != "" and user not in named and not speaker and names.isdisjoint(words(text))
+            for user, speaker, text in zip(users, speakers, run.texts(hits.keys), strict=True)
+        ]
+        factor = np.where(others, self.other_user, 1.0)
+        of_user = leaf(factor, lambda at: f"of user {users[at]!r}").tag("reason", "it is")
+        return [Rescore(product("after speaker", hits.score, of_user))]
 
     def _of_others(self, run: Run, named: set[str]) -> float:
         names, query = {words(speaker)[0] for speaker in named}, run.trace.query

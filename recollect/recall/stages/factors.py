@@ -13,8 +13,8 @@ from recollect.recall.expressions import leaf, product
 from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.recipe import Stage
 from recollect.recall.run import Run, Skip
-from recollect.store.base import Floats, Rows, Store, UseRecord
-from recollect.text.question_time import question_time
+from recollect.store.base import Flags, Floats, Rows, Store, UseRecord
+from recollect.text.question_time import asks_for_next, in_present_tense, question_time
 
 DAY = 86_400e6  # microseconds
 TIME_FACTORS = "time factors"  # in the cache of a run: by key, what the stage for the time of the query multiplied by
@@ -46,14 +46,23 @@ class OrderFactor:
     oldest of the first ``head`` hits to 1 for the newest. For the last of something the other way round.
 
     Of several that match the query alike, such as three tools that were bought, it prefers the one that is asked for.
+    For the next one: × ``other`` for what tells only of times that are over; for the last one, in the past tense, of
+    times to come. That is if a hit of the first page, with at least ``ratio`` of the best score, tells of the others.
     """
 
     share: float = 0.3
+    other: float = 0.5
+    ratio: float = 0.3
     head: int = 40
     name: str = "order"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         time = question_time(run.query.repeats or run.trace.query)
+        sides = tells_other_side(run, hits.keys)
+        if sides is not None and self._is_told(hits, ~sides & _tells_a_time(run, hits.keys)) and sides.any():
+            reasons = np.where(sides, "tells of another time", "asked for")
+            factor = np.where(sides, self.other, 1.0)
+            return [Rescore(product("after order", hits.score, leaf(factor, lambda at: f"order: {reasons[at]}")))]
         if time not in ("first", "before", "last") or run.query.times:
             raise Skip("the query does not ask for the first, the last or an earlier one")
         created = run.snapshot.numbers("created", hits.keys)
@@ -64,6 +73,30 @@ class OrderFactor:
         place = np.nan_to_num(np.clip((created - oldest) / (newest - oldest), 0.0, 1.0))  # 0 where it is unknown
         factor = 1 - self.share * (1 - place if time == "last" else place)
         return [Rescore(product("after order", hits.score, leaf(factor, f"asked for: {time}")))]
+
+    def _is_told(self, hits: Hits, told: Flags) -> bool:
+        """Does a hit with a good score tell of the time that is asked for?"""
+        first = hits.page == hits.page.min(initial=0)
+        scores = hits.score.values
+        return bool((first & told & (scores >= self.ratio * scores[first].max(initial=0.0)) & (scores > 0)).any())
+
+
+def tells_other_side(run: Run, keys: Rows) -> Flags | None:
+    """For a question for the next of something, what tells only of times that are over; for the last one, in the past
+    tense, of times to come. None for other questions."""
+    question = run.query.repeats or run.trace.query
+    coming = asks_for_next(question)
+    if run.query.times or not (coming or (question_time(question) == "last" and not in_present_tense(question))):
+        return None
+    now = micros(run.as_of)
+    told = run.snapshot.told_times(keys)
+    if coming:
+        return np.array([bool(spans) and all(end <= now for _, end in spans) for spans in told], dtype=np.bool_)
+    return np.array([bool(spans) and all(start > now for start, _ in spans) for spans in told], dtype=np.bool_)
+
+
+def _tells_a_time(run: Run, keys: Rows) -> Flags:
+    return np.array([bool(spans) for spans in run.snapshot.told_times(keys)], dtype=np.bool_)
 
 
 @dataclass(frozen=True, slots=True)

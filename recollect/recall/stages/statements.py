@@ -14,7 +14,7 @@ from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
-from recollect.recall.stages.factors import without_time_factor
+from recollect.recall.stages.factors import tells_other_side, without_time_factor
 from recollect.recall.statements import Difference, Statements
 from recollect.store.base import Floats, Rows, Term
 from recollect.store.told_times import as_intervals
@@ -29,6 +29,7 @@ from recollect.text.question_time import (
     asks_for_past_value,
     question_time,
 )
+from recollect.text.relatives import asked_relation, find_named
 from recollect.text.residence import ResidenceQuestion, residence_question
 from recollect.text.statements import is_opinion, number_formats
 from recollect.text.words import words
@@ -89,6 +90,9 @@ class StatementTime:
             (top,) = statements.best(scores)
             if time and best >= self.leading * scores[top] and not _form_of_answer(run)(statements.texts[top]):
                 best = float(scores[top])  # what cannot be the answer does not stay before it
+        sides = tells_other_side(run, rows)
+        if sides is not None and not sides[members].all():  # the next one has not been, the last one has
+            members = [at for at in members if not sides[at]]
         if during:
             members = _until(statements, members, *during[0], lasts)
         return self._lift(run, hits, first, statements, members, time or "now", best)
@@ -125,7 +129,9 @@ class StatementTime:
             return
         opinion = time == "now" and asks_for_opinion(run.query.repeats or run.trace.query)
         answers = _form_of_answer(run)
-        names = statements.name_words(leader).difference(run.query.words)
+        relation = asked_relation(run.query.repeats or run.trace.query)
+        person = find_named(statements.texts[leader], relation) if relation else ""
+        names = statements.name_words(leader).union(words(person)).difference(run.query.words)
         formats, lowest = number_formats(statements.texts[leader]), min(self.ratios.values())
         shares = (scores / scores[leader]).tolist()
         for at in others:
@@ -140,6 +146,12 @@ class StatementTime:
                 bool(formats)
                 and share >= self.ratios["end"]
                 and not formats.isdisjoint(number_formats(statements.texts[at]))
+            )
+            # “Who is my boss?”: another one is named by the same word
+            same = same or bool(
+                person
+                and share >= self.ratios["end"]
+                and find_named(statements.texts[at], relation) not in ("", person)
             )
             other = opinion and share >= self.opinion
             other = other and not statements.other_subject(at, leader)
