@@ -79,16 +79,16 @@ def test_the_trace_says_what_it_was_taken_for(tmp_path: Path) -> None:
             ["The choir practises on Mondays.", "My aunt keeps bees.", "I sold the piano."],
             ["stated", "short"],
         ),
-        # In a language that the model was not trained on, words say most either way.
+        # A language that the model does not know, but whose words are translated, has one kind for both.
         (
             "Wann probt der Chor?",
             ["Der Chor probt montags.", "Meine Tante hält Bienen.", "Ich habe das Klavier verkauft."],
-            ["lookup", "lookup"],
+            ["translated", "translated"],
         ),
         (
             "合唱团什么时候排练？",
             ["合唱团每周一排练。", "我姑姑养蜜蜂。", "我把钢琴卖了。"],
-            ["lookup", "lookup"],
+            ["translated", "translated"],
         ),
     ],
 )

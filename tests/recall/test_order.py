@@ -119,20 +119,37 @@ def test_what_an_assistant_advised_is_not_what_it_only_repeated(mind: Mind) -> N
     assert "repeats what it replies to" in str(labels)
 
 
+APPOINTMENTS = {
+    "en": (
+        "Dentist appointment on 22 January at 9:30.",
+        "Dentist appointment on 24 July at 14:00 for a filling.",
+        "Appointment with the dentist at the practice on 27 November.",
+    ),
+    "de": (
+        "Zahnarzttermin am 22. Januar um 9:30.",
+        "Zahnarzttermin am 24. Juli um 14:00 wegen einer Füllung.",
+        "Termin beim Zahnarzt in der Praxis am 27. November.",
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("question", "wanted"),
+    ("language", "question", "wanted"),
     [
-        ("When is my next dentist appointment?", "coming"),
-        ("When was my last dentist appointment?", "past"),
-        ("Wann ist der nächste Termin beim Zahnarzt?", "coming"),
-        ("Wann war der letzte Termin beim Zahnarzt?", "past"),
-        ("我下次看牙是什么时候？", "coming"),
-        ("上次看牙是什么时候？", "past"),
+        ("en", "When is my next dentist appointment?", "coming"),
+        ("en", "When was my last dentist appointment?", "past"),
+        ("de", "Wann ist der nächste Termin beim Zahnarzt?", "coming"),
+        ("de", "Wann war der letzte Termin beim Zahnarzt?", "past"),
+        ("en", "我下次看牙是什么时候？", "coming"),
+        ("en", "上次看牙是什么时候？", "past"),
     ],
 )
-def test_the_next_one_is_still_to_come_and_the_last_one_has_been(tmp_path: Path, question: str, wanted: str) -> None:
+def test_the_next_one_is_still_to_come_and_the_last_one_has_been(
+    tmp_path: Path, language: str, question: str, wanted: str
+) -> None:
+    old, past, coming = APPOINTMENTS[language]
     with Mind(tmp_path / "memory.db", clock=lambda: datetime(2026, 11, 18, 12, tzinfo=UTC)) as mind:
-        mind.remember("Dentist appointment on 22 January at 9:30.", id="old", created="2026-01-20")
-        mind.remember("Dentist appointment on 24 July at 14:00 for a filling.", id="past", created="2026-07-20")
-        mind.remember("Appointment with the dentist at the practice on 27 November.", id="coming", created="2026-09-02")
+        mind.remember(old, id="old", created="2026-01-20")
+        mind.remember(past, id="past", created="2026-07-20")
+        mind.remember(coming, id="coming", created="2026-09-02")
         assert mind.recall(question)[0].id == wanted

@@ -140,7 +140,7 @@ def test_of_a_memory_without_tokens_the_other_cues_decide(mixed: Mind) -> None:
     assert recall[0].why.evaluate() == recall[0].score
     told = {node.label: node.value for node in nodes(recall[0].why)}
     assert told["tokens: cannot score it"] == 0
-    assert told["all weights ÷ those that can"] == pytest.approx(1 / 0.43)
+    assert told["all weights ÷ those that can"] == pytest.approx(1 / 0.68)
     factor = {node.value for node in nodes(recall[1].why) if node.label == "all weights ÷ those that can"}
     assert factor == {1.0}
 
