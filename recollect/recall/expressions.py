@@ -80,7 +80,7 @@ class Explanation:
             reasons = [f"Scored by {components}" if components else "No cue gives it a score"]
         if links:
             chain = ", which is ".join(link.name for link in links)
-            reasons[0] = f"{chain[:1].upper()}{chain[1:]}, of which: {reasons[0]}"
+            reasons[0] = f"{chain[:1].upper()}{chain[1:]}, in which {reasons[0]}"
         factors = [factor for factor in self._factors() if round(factor.value, 2) != 1]
         changes = []
         for verb, chosen in (

@@ -28,6 +28,7 @@ from recollect.recall.trace import WHY_LOW, Step, Trace
 from recollect.recall.why_not import explain_absence
 from recollect.store.base import Scope, Snapshot, Store
 from recollect.store.retrying import retried
+from recollect.text.question_time import asks_for_past_state, asks_for_past_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +113,16 @@ def build_recall(store: Store, request: Request, outcome: SearchOutcome, start: 
         confidence,
         low,
         reason,
-        _missing_time(run, results),
+        _missing_time(run, results, low),
         lambda: _matched_words(store, outcome),
     )
 
 
-def _missing_time(run: Run, results: Sequence[Result]) -> str:
-    """The time that the query names, if no memory is of it and no result names it; else empty."""
+def _missing_time(run: Run, results: Sequence[Result], low: bool) -> str:
+    """The time that the query names, if no memory is of it, no result names it and none may have held
+    then; else empty."""
+    if not low and (asks_for_past_state(run.trace.query) or asks_for_past_value(run.trace.query)):
+        return ""
     named = run.trace.get_detail("read", "TimeReader", "time")
     cues = [step for step in run.trace.steps if (step.kind, step.name, step.outcome) == ("cue", "time", "ran")]
     if not named or not cues or any(step.after for step in cues):

@@ -135,8 +135,8 @@ class Statements:
     def best(
         self, scores: Floats, share: float = 1.0, limit: int = 1, having: Callable[[str], bool] | None = None
     ) -> list[int]:
-        """The statements with the highest scores, at least a share of the best one's; only texts that have something,
-        where that is asked."""
+        """The statements with the highest scores, at least a share of the best one's; only texts for which ``having``
+        is true."""
         order = (at for at in np.argsort(-scores, kind="stable").tolist() if scores[at] > 0 and self.stated[at])
         first = list(islice((at for at in order if having is None or having(self.texts[at])), limit))
         return [at for at in first if scores[at] >= share * scores[first[0]]]

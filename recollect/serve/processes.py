@@ -96,8 +96,11 @@ def work(open_services: OpenServices, channel: socket.socket, threads: int) -> N
                     pass
                 send(Done(job.number))
                 continue
-            with turn_of(find_operation(job.operation)):  # sent before the next read begins to compute: it would wait
-                send(_done(services, job))
+            try:
+                with turn_of(find_operation(job.operation)):  # sent before the next read begins to compute: it waits
+                    send(_done(services, job))
+            except Exception as problem:  # no memory to send it, for example: this thread must go on
+                send(Done(job.number, error=error_json(problem, job.request_id)))
 
     try:
         with open_services() as services:
@@ -242,7 +245,7 @@ class WorkerProcess(asyncio.Protocol):
             self._ended.set_result(None)
 
     def close(self) -> None:
-        """Let it finish what it has, and end."""
+        """Let the worker finish what it has, and end; nobody gets its answers any more."""
         if self._transport is not None:
             self._transport.close()
 

@@ -11,9 +11,6 @@ from typing import Any, cast
 # For a class of characters: A to Z, and Ö, É, Š, Ł; of Latin, Greek and Cyrillic. Python has no name for them.
 UPPER_CASE = "A-ZÀ-ÖØ-Þ" + "".join(chr(at) for at in range(0x100, 0x180) if chr(at).isupper()) + "ȘȚΆΈ-ΏΑ-ΩЀ-Я"
 
-# For a class of characters: A to Z, and Ö, É, Š, Ł; of Latin, Greek and Cyrillic. Python has no name for them.
-UPPER_CASE = "A-ZÀ-ÖØ-Þ" + "".join(chr(at) for at in range(0x100, 0x180) if chr(at).isupper()) + "ȘȚΆΈ-ΏΑ-ΩЀ-Я"
-
 
 class _LazyPattern:
     """Behaves as the compiled pattern: its methods become attributes with the first use of any."""

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from recollect.model.validation import micros
-from recollect.recall.expressions import leaf, product
+from recollect.recall.expressions import Expression, leaf, product
 from recollect.recall.hits import HitOperation, Hits, Rescore
 from recollect.recall.recipe import Stage
 from recollect.recall.run import Run, Skip
@@ -57,22 +57,32 @@ class OrderFactor:
     name: str = "order"
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
+        factors = list(filter(None, (self._by_told_time(run, hits), self._by_creation(run, hits))))
+        if not factors:
+            raise Skip("the query does not ask for the first, the last or an earlier one, or the first hits are equal")
+        return [Rescore(product("after order", hits.score, *factors))]
+
+    def _by_told_time(self, run: Run, hits: Hits) -> Expression | None:
+        other = is_of_other_time(run, hits.keys)
+        if other is None or not (other & (hits.page == hits.page.min(initial=0))).any():
+            return None
+        if not self._is_told(hits, ~other & _tells_a_time(run, hits.keys)):
+            return None
+        reasons = np.where(other, "tells of another time", "asked for")
+        return leaf(np.where(other, self.other, 1.0), lambda at: f"order: {reasons[at]}")
+
+    def _by_creation(self, run: Run, hits: Hits) -> Expression | None:
         time = question_time(run.query.repeats or run.trace.query)
-        sides = tells_other_side(run, hits.keys)
-        if sides is not None and self._is_told(hits, ~sides & _tells_a_time(run, hits.keys)) and sides.any():
-            reasons = np.where(sides, "tells of another time", "asked for")
-            factor = np.where(sides, self.other, 1.0)
-            return [Rescore(product("after order", hits.score, leaf(factor, lambda at: f"order: {reasons[at]}")))]
         if time not in ("first", "before", "last") or run.query.times:
-            raise Skip("the query does not ask for the first, the last or an earlier one")
+            return None
         created = run.snapshot.numbers("created", hits.keys)
         head = created[: self.head]
         oldest, newest = np.fmin.reduce(head), np.fmax.reduce(head)
         if not newest > oldest:
-            raise Skip("the first hits are of the same time")
+            return None
         place = np.nan_to_num(np.clip((created - oldest) / (newest - oldest), 0.0, 1.0))  # 0 where it is unknown
         factor = 1 - self.share * (1 - place if time == "last" else place)
-        return [Rescore(product("after order", hits.score, leaf(factor, f"asked for: {time}")))]
+        return leaf(factor, f"asked for: {time}")
 
     def _is_told(self, hits: Hits, told: Flags) -> bool:
         """Does a hit with a good score tell of the time that is asked for?"""
@@ -81,7 +91,7 @@ class OrderFactor:
         return bool((first & told & (scores >= self.ratio * scores[first].max(initial=0.0)) & (scores > 0)).any())
 
 
-def tells_other_side(run: Run, keys: Rows) -> Flags | None:
+def is_of_other_time(run: Run, keys: Rows) -> Flags | None:
     """For a question for the next of something, what tells only of times that are over; for the last one, in the past
     tense, of times to come. None for other questions."""
     question = run.query.repeats or run.trace.query

@@ -164,21 +164,21 @@ class CurrentVersions:
             links = run.edges(frontier, ("supersedes",))
             for version, older in zip(links.sources.tolist(), links.targets.tolist(), strict=True):
                 newer.setdefault(older, []).append(version)
-            rows = np.array(sorted({*links.sources.tolist()} - known), dtype=np.int64)
-            rows = rows[run.scope.contains(rows)]
-            if run.query.times:  # not what was stated after the time that is asked for
-                end = max(end for _, end in as_intervals(run.query.times))
-                rows = rows[run.snapshot.numbers("created", rows) < end]
-            known |= {*rows.tolist()}
-            frontier = self._superseded(run, rows)
-            current |= {*rows.tolist()}.difference(frontier.tolist())
+            frontier = np.array(sorted({*links.sources.tolist()} - known), dtype=np.int64)
+            if run.query.times:  # not what has held only since the time that is asked for
+                begins = run.snapshot.numbers("valid_from", frontier)
+                begins = np.where(np.isnan(begins), run.snapshot.numbers("created", frontier), begins)
+                frontier = frontier[begins < max(end for _, end in as_intervals(run.query.times))]
             if not len(frontier):
                 break
+            known |= {*frontier.tolist()}
+            in_scope = frontier[run.scope.contains(frontier)]  # a version between two may be forgotten, or filtered out
+            current |= {*in_scope.tolist()}.difference(self._superseded(run, in_scope).tolist())
         found = []
         for old in superseded.tolist():
             versions, waiting = {old}, [old]
             while waiting:
-                further = {version for version in newer.get(waiting.pop(), ()) if version in known} - versions
+                further = known.intersection(newer.get(waiting.pop(), ())) - versions
                 versions |= further
                 waiting += further
             found += [(old, version) for version in sorted(versions & current)]

@@ -70,7 +70,7 @@ class PolarityFactor:
             if lowered < factor[second]:
                 factor[second] = lowered
                 reasons[second] = f"polarity: {'does not deny' if negative else 'denies'} what is asked about"
-        best = float((hits.score.values * factor).max(initial=0.0))
+        best = float((hits.score.values * factor)[hits.page == hits.page.min(initial=0)].max(initial=0.0))
         for at in harmful:
             if 0 < hits.score.values[at] * factor[at] < self.harm * best:
                 factor[at], reasons[at] = self.harm * best / hits.score.values[at], "polarity: tells what makes ill"

@@ -14,7 +14,7 @@ from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
-from recollect.recall.stages.factors import tells_other_side, without_time_factor
+from recollect.recall.stages.factors import is_of_other_time, without_time_factor
 from recollect.recall.statements import Difference, Statements
 from recollect.store.base import Floats, Rows, Term
 from recollect.store.told_times import as_intervals
@@ -90,7 +90,7 @@ class StatementTime:
             (top,) = statements.best(scores)
             if time and best >= self.leading * scores[top] and not _form_of_answer(run)(statements.texts[top]):
                 best = float(scores[top])  # what cannot be the answer does not stay before it
-        sides = tells_other_side(run, rows)
+        sides = is_of_other_time(run, rows)
         if sides is not None and not sides[members].all():  # the next one has not been, the last one has
             members = [at for at in members if not sides[at]]
         if during:

@@ -46,6 +46,7 @@ export function marked(text, matching, similar = []) {
 
 /** What an undo took back: “Undone: remember, 3 minutes ago. Removed “The dock is …”, and 2 more”. */
 export function describeUndo(begin, undone) {
+  if (!undone) return "Nothing is left to undo.";
   const named = undone.memories.map((each) => `${each.change} “${shorten(each.text, 60)}”`), rest = undone.removed + undone.ids.length - named.length;
   return `${begin} ${undone.verb}, ${moment(undone.at).textContent}${named.length ? `: ${named.join(", ")}` : ""}${rest > 0 && named.length ? `, and ${count(rest)} more` : ""}`;
 }

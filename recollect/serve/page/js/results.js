@@ -8,8 +8,8 @@ import { change, read } from "./route.js";
 const PAGE = 30; // memories that are read at a time
 
 /** Whose a memory is, in the fields in which those of a list differ. */
-const owner = (memory, differing) => differing.filter((field) => memory[field]).map((field) => h("span", { class: "owner", title: `${field} ${memory[field]}` }, h("span", { class: "dim" }, `${field} `), shorten(memory[field], 24)));
-export const differing = (memories) => ["user", "agent", "collection"].filter((field) => new Set(memories.map((memory) => memory[field] || "")).size > 1);
+const owner = (memory, differingOwners) => differingOwners.filter((field) => memory[field]).map((field) => h("span", { class: "owner", title: `${field} ${memory[field]}` }, h("span", { class: "dim" }, `${field} `), shorten(memory[field], 24)));
+export const differingOwners = (memories) => ["user", "agent", "collection"].filter((field) => new Set(memories.map((memory) => memory[field] || "")).size > 1);
 
 const DATES = /\d{4}-\d\d-\d\d/g;
 
@@ -41,7 +41,7 @@ export async function pages(filter, sort, signal) {
   let listed = [], owners = [];
   const add = ({ memories, next_cursor: next }) => {
     listed = [...listed, ...memories];
-    const now = differing(listed), same = String(now) === String(owners);
+    const now = differingOwners(listed), same = String(now) === String(owners);
     owners = now;
     const rows = (same ? memories : listed).map((memory) => row({ memory, notes: [] }, 0, owners));
     if (same) list.append(...rows); else replace(list, rows);

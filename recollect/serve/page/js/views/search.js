@@ -4,7 +4,7 @@ import { ask, byId, debounced, h, replace, toast } from "../dom.js";
 import { legend } from "../explain.js";
 import { count, plural, score } from "../format.js";
 import { FILTERS, change, filterOf, go, read } from "../route.js";
-import { differing, more, pages, row, select } from "../results.js";
+import { differingOwners, more, pages, row, select } from "../results.js";
 
 const TYPING = 140; // milliseconds without a key before the whole recipe runs
 let request = null;
@@ -117,7 +117,7 @@ function firstRun() {
 function render(found, values) {
   const doubt = found.missing_time ? `No memory is of the time asked for (${found.missing_time}); nearest:` : found.low_confidence ? `Nothing here seems to be about this${found.low_confidence_reason ? ` (${found.low_confidence_reason})` : ""}; nearest:` : "";
   const best = Math.max(...found.results.map((result) => result.score), 0);
-  const owners = differing(found.results.map((result) => result.memory));
+  const owners = differingOwners(found.results.map((result) => result.memory));
   const names = found.results.flatMap((result) => result.shares.map((share) => share.name));
   const list = h("ul", { class: doubt ? "results low" : "results", role: "listbox", "aria-label": "Results" }, found.results.map((result) => row(result, best, owners)));
   const further = found.trace && found.results.length === wanted && more("Show more", () => { wanted += 40; last = ""; return update(byId("main"), values); });
