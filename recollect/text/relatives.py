@@ -18,7 +18,7 @@ OF_A_KIND += r"|(?:groß|klein|alt|älter|ältest|jünger|jüngst|best|gut|lieb|
 NO_NAME = "what|where|when|how|who|that|there|here|it|he|she|let"  # “what's my address”
 RELATIVE = lazy_pattern(
     rf"\b(?P<owner>{'|'.join(sorted(SPEAKERS | OTHERS, key=lambda each: -len(each)))}"
-    rf"|(?!(?:{NO_NAME})\b)(?-i:[{UPPER_CASE}])[\w-]*(?=['’]s\s))"
+    rf"|(?<![\w-])(?!(?:{NO_NAME})\b)(?-i:[{UPPER_CASE}])[\w-]*(?=['’]s\s))"
     rf"(?:['’]s)?\s+{OF_A_KIND}(?P<relation>[^\W\d_][\w-]*)(?:,?\s+(?P<name>(?-i:[{UPPER_CASE}])[\w-]+))?",
     re.IGNORECASE,
 )

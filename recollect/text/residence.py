@@ -42,11 +42,12 @@ ENGLISH_STREETS = (
 )
 ENGLISH_STREETS += "Park|Mews|Grove|Quay|Walk|Green"
 GERMAN_STREETS = "straße|strasse|str\\.|weg|allee|gasse|platz|ufer|ring|damm|steig|markt|berg|hof|graben|zeile|chaussee"
+NAME_BEGINS = r"\b(?<!\w-)(?=\w)"  # not at each part of “A-B-C”, which takes long
 ADDRESS = lazy_pattern(
     rf"\b\d{{1,4}}[A-Za-z]?\s+(?:[A-Z][\w’'-]+\s+){{1,3}}(?:{ENGLISH_STREETS})\b"
     r"|\b(?:Flat|Unit|Apartment|Apt\.?|Suite)\s+\d+\w?\b"
-    rf"|\b[{UPPER_CASE}][\w.-]*(?:{GERMAN_STREETS}|-(?i:{GERMAN_STREETS}))\s+\d+\w?\b"
-    rf"|\b[{UPPER_CASE}][\w-]*er (?i:{GERMAN_STREETS})\s+\d+\w?\b"
+    rf"|{NAME_BEGINS}[{UPPER_CASE}][\w.-]{{0,60}}(?:{GERMAN_STREETS}|-(?i:{GERMAN_STREETS}))\s+\d+\w?\b"
+    rf"|{NAME_BEGINS}[{UPPER_CASE}][\w-]{{0,60}}er (?i:{GERMAN_STREETS})\s+\d+\w?\b"
     rf"|\b(?:Am|An der|Im|Auf der|Zum|Zur|In der)\s+[{UPPER_CASE}]\w+\s+\d+\w?\b"
     r"|[\u4e00-\u9fffA-Za-z]{1,12}(?:路|街|巷|弄|大道|胡同)\s?\d+\s?(?:号|號)|(?<![A-Za-z])[A-Z][A-Za-z]{1,30}\s?\d{1,6}\s?(?:号|號)"
 )
@@ -65,7 +66,7 @@ STATEMENT = lazy_pattern(
     rf"\b(?P<subject>[\w’']+)\s+(?:(?:have|has|had|just|now|will|am|are|is|'m|'re)\s+){{0,3}}"
     rf"(?:live[sd]?|living|mov(?:e|es|ed|ing)|relocat(?:e|es|ed|ing)|settled)\s+{ADVERBS}{ENGLISH_ORIGIN}(?:at|in|on|to|into)\s+{PLACE}"
     rf"|(?:^|[.!?]\s+)(?:Just\s+)?(?P<implied>Moved)\s+{ADVERBS}{ENGLISH_ORIGIN}(?:to|into)\s+(?P<to>[{UPPER_CASE}0-9][\w.’'-]*)"
-    rf"|\b(?P<owner>(?i:my|our|his|her|their)|[\w-]+[’']s)\s+(?:new\s+)?(?:home\s+)?address\s+(?:is|was|:)\s*(?:now\s+)?(?P<at>\S+)"
+    rf"|{NAME_BEGINS}(?P<owner>(?i:my|our|his|her|their)|[\w-]+[’']s)\s+(?:new\s+)?(?:home\s+)?address\s+(?:is|was|:)\s*(?:now\s+)?(?P<at>\S+)"
     rf"|\b(?P<german_person>ich|wir|er|sie|[{UPPER_CASE}]\w+)\s+(?:(?:bin|sind|ist)\s+)?(?:\w+\s+){{0,3}}?(?:wohn\w*|ziehe[nt]?|zieht|zog(?:en)?)\s+(?:\w+\s+)"
     rf"{{0,3}}?(?:in|im|am|an|auf|nach|bei)\s+(?:der\s+|dem\s+|die\s+)?(?P<german_place>[{UPPER_CASE}0-9]\S*)"
     rf"|\b(?P<german_subject>ich|wir|er|sie|[{UPPER_CASE}]\w+)\s+(?:bin|sind|ist)\s+(?:\w+\s+){{0,3}}?{GERMAN_ORIGIN}(?:in|im|am|an|auf|nach)\s+(?:der\s+|dem\s+|die\s+)?"
@@ -211,7 +212,9 @@ def find_residence(text: str) -> Residence | None:
     addresses = [found[0].lower() for found in ADDRESS.finditer(text)]
     work = WORK.search(text) is not None
     kind: PlaceKind = "" if work and HOME.search(text) else "work" if work else "home" if HOME.search(text) else ""
-    for match in STATEMENT.finditer(text):
+    matches = list(STATEMENT.finditer(text))
+    relatives = [each for each in find_relatives(text) if not PLACE_OF.match(text, each.start)] if matches else []
+    for match in matches:
         found = {name: value for name, value in match.groupdict().items() if value}
         subject = next(
             (
@@ -239,7 +242,7 @@ def find_residence(text: str) -> Residence | None:
             subject, named, begin = first[1].lower(), True, first.start(1)  # “Lena left Hull and lives in York”
             if subject in STOP and subject not in PRONOUNS and subject not in SPEAKERS:
                 continue
-        relative = _relative_at(text, begin, subject, match.start("chinese_place"))
+        relative = _relative_at(relatives, text, begin, subject, match.start("chinese_place"))
         if not found.keys().isdisjoint(("german_person", "german_subject")) and GERMAN_SPEAKER.search(match[0].lower()):
             subject, relative = "", None  # “Seit Mai wohne ich in York”, “Meine Schwester und ich wohnen …”
         place = addresses[-1] if addresses else place.rstrip(".,!")
@@ -252,11 +255,9 @@ def find_residence(text: str) -> Residence | None:
     return Residence("", addresses[-1], kind) if addresses and OWN.search(text) else None
 
 
-def _relative_at(text: str, begin: int, subject: str, place: int) -> Relative | None:
+def _relative_at(relatives: Iterable[Relative], text: str, begin: int, subject: str, place: int) -> Relative | None:
     """Whom the words up to a verb name by what they are to somebody: “my sister Clara (has recently) moved”."""
-    for each in find_relatives(text):
-        if PLACE_OF.match(text, each.start):
-            continue
+    for each in relatives:
         if each.start <= begin < each.end or begin <= each.start < place:
             return each
         if each.end <= begin and ADVERB.fullmatch(subject) and WORDS_BETWEEN.fullmatch(text, each.end, begin):
