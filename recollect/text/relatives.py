@@ -90,9 +90,9 @@ def _naming(relation: str) -> tuple[re.Pattern[str], ...]:
 COUPLE = lazy_pattern(
     rf"\b{PERSON} and (?:I|me) (?:are|got|became|have been) (?:\w+ )?"
     r"(?:together|dating|a couple|an item|engaged|married)\b"
-    rf"|\bI(?:['’]m| am) (?:\w+ )?(?:dating|engaged to|married to|with) {PERSON.replace('name', 'other')}"
-    rf"|\b{PERSON.replace('name', 'wer')} und ich sind (?:\w+ )?(?:zusammen|ein Paar|verlobt|verheiratet)\b"
-    r"|(?:和|跟)(?P<shei>[\u4e00-\u9fffA-Za-z]{2,6}?)(?:正式)?(?:在一起了|交往|谈恋爱|訂婚|订婚|結婚|结婚)"
+    rf"|\bI(?:['’]m| am) (?:\w+ )?(?:dating|engaged to|married to|with) {PERSON.replace('name', 'partner')}"
+    rf"|\b{PERSON.replace('name', 'german_name')} und ich sind (?:\w+ )?(?:zusammen|ein Paar|verlobt|verheiratet)\b"
+    r"|(?:和|跟)(?P<chinese_name>[\u4e00-\u9fffA-Za-z]{2,6}?)(?:正式)?(?:在一起了|交往|谈恋爱|訂婚|订婚|結婚|结婚)"
 )
 PARTNERS = frozenset(
     """
@@ -126,7 +126,7 @@ ASKS_WHO = lazy_pattern(
     rf".*?\b(?:{MINE})\s+(?:(?:new|old|first|last|current|former|(?:neu|alt|erst)e[rnms]?) )?"
     r"(?P<relation>[^\W\d_][\w-]*)\W*"
     r"(?:(?:now|before|jetzt|vorher|früher|currently|called)\W*)?$"
-    r"|^\W*我们?(?:现在|現在|以前)?的?(?P<guanxi>[\u4e00-\u9fff]{1,3}?)(?:现在|現在|以前)?(?:是谁|是誰|叫什么|叫什麼)",
+    r"|^\W*我们?(?:现在|現在|以前)?的?(?P<chinese_relation>[\u4e00-\u9fff]{1,3}?)(?:现在|現在|以前)?(?:是谁|是誰|叫什么|叫什麼)",
     re.IGNORECASE,
 )
 
@@ -138,4 +138,4 @@ def asked_relation(question: str) -> str:
     ['boss', 'chefin', '']
     """
     match = ASKS_WHO.search(question[:MAX_QUESTION])
-    return (match["relation"] or match["guanxi"]).lower() if match else ""
+    return (match["relation"] or match["chinese_relation"]).lower() if match else ""
