@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -547,6 +549,18 @@ def test_who_somebody_is_to_me_may_change(tmp_path: Path, texts: tuple[str, ...]
         tell(mind, *((str(at), f"2025-0{at + 2}-01T10:00", text) for at, text in enumerate(texts)))
         mind.remember("Ida met the neighbour at the market.", created="2025-08-01")
         assert ids(mind.recall(question))[0] == str(wanted)
+
+
+@pytest.mark.parametrize("text", ["A-" * 500, "a-" * 500, "A-" * 500 + "'s address is"])
+def test_a_text_of_hyphens_takes_about_as_long_as_another(text: str) -> None:
+    def seconds(read: str) -> float:
+        moments = [time.process_time()]
+        for _ in range(5):
+            find_residence(read)
+            moments.append(time.process_time())
+        return min(after - before for before, after in pairwise(moments))
+
+    assert seconds(text) < 6 * seconds("My sister Clara moved to York. " * 32)
 
 
 @pytest.mark.parametrize(
