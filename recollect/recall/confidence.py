@@ -25,7 +25,7 @@ from recollect.text.classify import count_statements
 from recollect.text.entity_names import CAPITALISED_NOUNS, MAX_NAME_CHARACTERS, find_names
 from recollect.text.patterns import lazy_pattern
 from recollect.text.trigrams import edit_distance, word_trigrams
-from recollect.text.words import SPACELESS, is_spaceless, stems, words
+from recollect.text.words import is_spaceless, mostly_spaceless, stems, words
 
 ALIKE = 0.8  # token similarity from which on a word counts as found
 UNLIKE = 0.45  # token similarity below which nothing resembles a word
@@ -175,7 +175,7 @@ class Confidence:
         return confidence
 
     def _coefficients(self, run: Run, cosine: float | None) -> Mapping[str, float]:
-        if SPACELESS.search(run.query.text):
+        if mostly_spaceless(run.query.text):
             return self.pairs_alone if cosine is None else self.pairs_with_vectors
         return self.words_alone if cosine is None else self.with_vectors
 
@@ -327,8 +327,7 @@ def _incomparable(run: Run, texts: Sequence[str]) -> str:
     """Why the first hits cannot be compared with the query, if so."""
     if not any(run.embedder_reads(text) for text in texts):
         return "the embedder was not trained on the script of the first results"
-    spaceless = {bool(SPACELESS.search(text)) for text in texts}
-    if spaceless == {not SPACELESS.search(run.query.text)}:
+    if set(map(mostly_spaceless, texts)) == {not mostly_spaceless(run.query.text)}:
         return "the query and the first results are in different scripts"
     return ""
 

@@ -15,6 +15,15 @@ WORD = rf"(?:(?:Dr|Mr|Mrs|Ms|Prof|Hr|Fr|St|Rev)\.(?=[ \t]*[{UPPER_CASE}])|[{UPPE
 RUN = lazy_pattern(rf"\b{WORD}(?:[ \t]*(?<=[.\s])(?:(?:of|de|van|von|da|del|la)[ \t]+)?{WORD})*")
 SENTENCE_SEPARATORS = frozenset('.!?:;\n“”"(—–-')
 CAPITALISED_NOUNS = frozenset({"de"})  # languages in which a capital letter does not tell a name
+# Given names that are also ordinary words, beside the stop words (“will”): in lower case they tell no person.
+NAMES_AND_WORDS = frozenset(
+    """
+    amber april art august bill chance charity chase chip cliff crystal daisy dawn dean drew ernst faith flora forest
+    gene ginger grace grant guy hazel heath heather hope hunter iris ivy jade jasmine jewel joy june justice lily mai
+    mark mason may mercy miles olive opal patience pearl penny poppy ray reed rich river robin rock rosa rose ruby
+    sage sandy skip sky star stone sue summer trip violet wade walker ward wolf wren
+    """.split()
+)
 MAX_NAME_CHARACTERS = 2_000  # of a query in which names are looked for
 PUNCTUATION = string.punctuation + "“”‘’«»„¿¡…–—"
 POSSESSIVE = lazy_pattern(r"[’']s?$")
@@ -40,6 +49,16 @@ def find_names(text: str, known: Iterable[str] = ()) -> list[str]:
         if certain and name.casefold() not in found:
             found[name.casefold()] = (start, name)
     return [name for _, name in sorted(found.values())]
+
+
+def is_written_as_name(word: str, text: str) -> bool:
+    """Does the word have a capital letter inside a sentence, or a possessive?
+
+    >>> [is_written_as_name("may", each) for each in ("What does May drive?", "May's car", "May I park?", "may I park")]
+    [True, True, False, False]
+    """
+    found = re.finditer(rf"\b{re.escape(word[:1].upper() + word[1:])}\b(?P<owns>[’']s\b)?", text)
+    return any(match["owns"] or not _begins_sentence(text, match.start()) for match in found)
 
 
 def _runs(text: str) -> list[tuple[int, str, bool]]:

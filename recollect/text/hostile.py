@@ -117,7 +117,10 @@ LATIN, LOOKALIKES = "LATIN", ("CYRILLIC", "GREEK")
 
 
 def find_suspicions(text: str) -> Iterator[Suspicion]:
-    """The rules that a text fulfils; characters that hide or imitate others are removed before its words are read."""
+    """The rules that a text fulfils; characters that hide or imitate others are removed before its words are read.
+
+    Of rules of one name that the same words fulfil, the first.
+    """
     text = text[:MAX_CHARACTERS]
     if found := HIDDEN.search(text):
         yield Suspicion("hidden characters", "it has characters that are not shown", f"U+{ord(found[0]):04X}")
@@ -127,10 +130,13 @@ def find_suspicions(text: str) -> Iterator[Suspicion]:
             yield Suspicion("lookalike letters", "a word mixes letters of several alphabets", mixed[:40])
     plain = HIDDEN.sub(lambda found: " " if found[0].isspace() else "", text)  # some of them separate words
     plain = plain if plain.isascii() else unicodedata.normalize("NFKC", plain)
+    found_before = set[tuple[str, str]]()
     for rule in RULES:
         if match := rule.pattern.search(plain):
             excerpt = _before_secret(plain) if rule.name == "secret" else " ".join(match[0].split())[:80]
-            yield Suspicion(rule.name, rule.reason, excerpt)
+            if (rule.name, excerpt) not in found_before:
+                found_before.add((rule.name, excerpt))
+                yield Suspicion(rule.name, rule.reason, excerpt)
 
 
 def _before_secret(text: str) -> str:

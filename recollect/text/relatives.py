@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from recollect.text.patterns import UPPER_CASE, lazy_pattern
+from recollect.text.stopwords import ENGLISH, stop_words
 
 MAX_QUESTION = 300  # characters of a question that are read
 SPEAKERS = frozenset(
@@ -59,6 +60,14 @@ def find_relatives(text: str) -> list[Relative]:
 
 
 PERSON = rf"(?P<name>[{UPPER_CASE}][\w’'-]+)"
+DAY = lazy_pattern(
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
+    r"|yesterday|today|tonight|tomorrow|(?:vor)?gestern|heute|(?:über)?morgen",
+    re.IGNORECASE,
+)
+CONTRACTION = lazy_pattern(r"['’](?:s|m|d|re|ve|ll)$")  # “I'm”, “it's”, “Petra's”
+NO_NAMES = (ENGLISH | stop_words("de")) - {"don", "will"}  # “Don is my boss”
+NO_CHINESE_NAME = lazy_pattern("[个個一我你您他她它这這]|那[个個些种種]")
 MINE = "|".join(sorted(SPEAKERS, key=lambda each: -len(each)))
 
 
@@ -70,7 +79,10 @@ def _naming(relation: str) -> tuple[re.Pattern[str], ...]:
     return (
         re.compile(rf"\b{PERSON} (?:is|was|ist|war|became|will be|wird|wurde) {now}{mine}"),
         re.compile(rf"\b{mine},? (?:(?:is|was|ist|war|heißt) )?{now}{PERSON}"),
-        re.compile(rf"我们?的?{re.escape(relation)}(?:现在|現在)?[是叫](?P<name>[\u4e00-\u9fffA-Za-z]{{2,6}})"),
+        # “我老板叫我加班” goes on; the name of somebody ends the clause
+        re.compile(
+            rf"我们?的?{re.escape(relation)}(?:现在|現在)?(?:是|叫做?)(?P<name>[\u4e00-\u9fffA-Za-z]{{2,6}})(?!\w)"
+        ),
     )
 
 
@@ -78,9 +90,9 @@ def _naming(relation: str) -> tuple[re.Pattern[str], ...]:
 COUPLE = lazy_pattern(
     rf"\b{PERSON} and (?:I|me) (?:are|got|became|have been) (?:\w+ )?"
     r"(?:together|dating|a couple|an item|engaged|married)\b"
-    rf"|\bI(?:['’]m| am) (?:\w+ )?(?:dating|engaged to|married to|with) {PERSON.replace('name', 'other')}"
-    rf"|\b{PERSON.replace('name', 'wer')} und ich sind (?:\w+ )?(?:zusammen|ein Paar|verlobt|verheiratet)\b"
-    r"|(?:和|跟)(?P<shei>[\u4e00-\u9fffA-Za-z]{2,6}?)(?:正式)?(?:在一起了|交往|谈恋爱|訂婚|订婚|結婚|结婚)"
+    rf"|\bI(?:['’]m| am) (?:\w+ )?(?:dating|engaged to|married to|with) {PERSON.replace('name', 'partner')}"
+    rf"|\b{PERSON.replace('name', 'german_name')} und ich sind (?:\w+ )?(?:zusammen|ein Paar|verlobt|verheiratet)\b"
+    r"|(?:和|跟)(?P<chinese_name>[\u4e00-\u9fffA-Za-z]{2,6}?)(?:正式)?(?:在一起了|交往|谈恋爱|訂婚|订婚|結婚|结婚)"
 )
 PARTNERS = frozenset(
     """
@@ -93,16 +105,20 @@ PARTNERS = frozenset(
 def find_named(text: str, relation: str) -> str:
     """The name of the one who is that to the speaker, by what a text says; empty if it does not say.
 
+    A capital letter alone makes no name: “It was my boss”, “Yesterday my boss …”.
+
     >>> [find_named(each, "boss") for each in ("Petra is my boss.", "My new boss is Rosa.", "I like my boss.")]
     ['petra', 'rosa', '']
     >>> find_named("Samir and I are officially together.", "boyfriend")
     'samir'
     """
-    for pattern in _naming(relation):
-        if match := pattern.search(text):
-            return match["name"].lower()
-    couple = COUPLE.search(text) if relation in PARTNERS else None
-    return next((value.lower() for value in couple.groups() if value), "") if couple else ""
+    patterns = (*_naming(relation), COUPLE) if relation in PARTNERS else _naming(relation)
+    found = (value for pattern in patterns for match in pattern.finditer(text) for value in match.groups() if value)
+    return next(filter(_may_be_name, (CONTRACTION.sub("", value).lower() for value in found)), "")
+
+
+def _may_be_name(word: str) -> bool:
+    return word not in NO_NAMES and not DAY.fullmatch(word) and not NO_CHINESE_NAME.match(word)
 
 
 ASKS_WHO = lazy_pattern(
@@ -110,7 +126,7 @@ ASKS_WHO = lazy_pattern(
     rf".*?\b(?:{MINE})\s+(?:(?:new|old|first|last|current|former|(?:neu|alt|erst)e[rnms]?) )?"
     r"(?P<relation>[^\W\d_][\w-]*)\W*"
     r"(?:(?:now|before|jetzt|vorher|früher|currently|called)\W*)?$"
-    r"|^\W*我们?(?:现在|現在|以前)?的?(?P<guanxi>[\u4e00-\u9fff]{1,3}?)(?:现在|現在|以前)?(?:是谁|是誰|叫什么|叫什麼)",
+    r"|^\W*我们?(?:现在|現在|以前)?的?(?P<chinese_relation>[\u4e00-\u9fff]{1,3}?)(?:现在|現在|以前)?(?:是谁|是誰|叫什么|叫什麼)",
     re.IGNORECASE,
 )
 
@@ -122,4 +138,4 @@ def asked_relation(question: str) -> str:
     ['boss', 'chefin', '']
     """
     match = ASKS_WHO.search(question[:MAX_QUESTION])
-    return (match["relation"] or match["guanxi"]).lower() if match else ""
+    return (match["relation"] or match["chinese_relation"]).lower() if match else ""

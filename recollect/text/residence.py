@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from recollect.text.patterns import UPPER_CASE, lazy_pattern
-from recollect.text.relatives import OTHERS, SPEAKERS, Relative, find_relatives
+from recollect.text.relatives import DAY, OTHERS, SPEAKERS, Relative, find_relatives
 from recollect.text.stopwords import STOP
 from recollect.text.words import words
 
@@ -77,9 +77,6 @@ STATEMENT = lazy_pattern(
 CHINESE_OTHER = lazy_pattern(r"(?:^|[。！？!?\s])([^我，。！？!?\s]{1,4})(?:是|叫|说|說)[^。！？!?]*$")
 CONJUNCTIONS = frozenset("and but then who und aber dann".split())
 FIRST_WORD = lazy_pattern(r"(?:^|[.!?]\s+)([\w’']+)[^.!?]*$")  # of the last sentence
-DAY = lazy_pattern(
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch", re.IGNORECASE
-)
 FIRST_PERSON = frozenset("i we i've we've i'm we're my our ich wir 我 我们 我們 i’ve we’ve i’m we’re".split())
 FIRST_PERSON_WORD = lazy_pattern(r"\b(?:i|we|my|our|me|us|ich|wir|mein\w*|unser\w*|mir|uns)\b|我", re.IGNORECASE)
 WHERE = lazy_pattern(r"\b(?:where|wo)\b", re.IGNORECASE)

@@ -118,11 +118,26 @@ def _is_han(letter: str) -> bool:
 
 
 SPACELESS = lazy_pattern(f"[{HAN}{PAIRED}ー]+")
+LETTERS = lazy_pattern(r"[^\W\d_]+")
+MAX_SCRIPT_CHARACTERS = 1_000  # of a text that tell its script
 
 
 def is_spaceless(word: str) -> bool:
     """Is it written in a script without spaces, where one letter can be a word?"""
     return not word.isascii() and SPACELESS.fullmatch(word) is not None
+
+
+def mostly_spaceless(text: str) -> bool:
+    """Are at least half of its words in such a script, two letters each? Of a long text the beginning decides.
+
+    >>> [mostly_spaceless(each) for each in ("杯子在哪里？", "Kubernetes集群在哪？", "Who makes mapo tofu (麻婆豆腐)?")]
+    [True, True, False]
+    """
+    text = text[:MAX_SCRIPT_CHARACTERS]
+    if text.isascii():
+        return False
+    spaceless = sum(map(len, SPACELESS.findall(text)))
+    return spaceless > 0 and spaceless >= 2 * len(LETTERS.findall(SPACELESS.sub(" ", text)))
 
 
 def count_words(text: str) -> int:

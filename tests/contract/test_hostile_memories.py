@@ -94,6 +94,13 @@ def test_the_audit_names_the_memory_and_the_reason_and_changes_nothing(mind: Min
     assert len(mind.audit(limit=1)) == 1
 
 
+def test_a_key_that_two_rules_match_is_one_finding(mind: Mind) -> None:
+    mind.remember("The API key is sk-proj-abcdefghijklmnopqrstuv123456.", id="key")
+    assert [(each.id, each.rule, each.excerpt) for each in mind.audit()] == [
+        ("key", "secret", "The API key is [redacted]")
+    ]
+
+
 @pytest.mark.parametrize("character", ["\0", "\a", "\b", "\v", "\x1b", "\x7f", "\x9b"], ids=ascii)
 def test_the_audit_finds_control_characters(mind: Mind, character: str) -> None:
     mind.remember(f"The cup is{character}[31m blue.", id="control")

@@ -126,6 +126,21 @@ def test_a_question_in_another_script_than_the_first_results_is_neither_sure_nor
         assert "different scripts" in evidence(mind, OURS)["cannot tell"]
 
 
+def test_a_word_in_another_script_changes_neither_the_script_of_a_question_nor_of_a_memory(path: Path) -> None:
+    with open_mind(path, WOVEN) as mind:
+        mind.remember_many(KITCHEN)
+        assert sure(mind, "where is the blue cup (杯子)?") != 0.5
+        assert sure(mind, "which submarine crossed an ocean to Ghana or 中国?") < NUMBERS.threshold
+        mind.remember_many([f"we cooked mapo tofu (麻婆豆腐) at number {at}" for at in range(5)])
+        assert evidence(mind, "who cooked mapo tofu?").get("cannot tell") is None
+
+
+def test_a_chinese_question_with_latin_names_is_one_in_chinese(path: Path) -> None:
+    with open_mind(path, WOVEN) as mind:
+        mind.remember_many(KITCHEN)
+        assert "different scripts" in evidence(mind, "Kubernetes集群的blue杯子在哪？")["cannot tell"]
+
+
 def test_a_hit_of_the_time_that_was_named_is_evidence(mind: Mind) -> None:
     mind.remember("we painted the fence", created="2025-05-20T10:00")
     assert evidence(mind, "which work was done on 20 May 2025?")["in time"]

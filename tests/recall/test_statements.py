@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from recollect import Mind
+from recollect.text.relatives import find_named
 from recollect.text.residence import find_residence, residence_question
 
 from .kit import BAG, Clock, ids, open_mind
@@ -520,6 +523,10 @@ def test_what_came_before_a_name_with_any_capital_letter(tmp_path: Path, questio
         (("Petra is my boss.", "My new boss is Rosa, she is nice."), "Who was my boss before?", 0),
         (("Petra ist meine Chefin.", "Meine neue Chefin heißt Rosa."), "Wer ist meine Chefin?", 1),
         (("我老板是王磊。", "我老板现在是李娜。"), "我老板是谁？", 1),
+        (("Petra is my boss.", "It was my boss who called about the invoice."), "Who is my boss?", 0),
+        (("Petra is my boss.", "Yesterday was my boss in town for the fair."), "Who is my boss?", 0),
+        (("我老板是王磊。", "我老板是个好人。"), "我老板是谁？", 0),
+        (("我老板是王磊。", "我老板叫我加班。"), "我老板是谁？", 0),
         (("Jonas is my boyfriend, we met in Hull.", "Jonas and I broke up."), "Who is my boyfriend?", 1),
         (
             ("Jonas is my boyfriend, we met in Hull.", "Jonas and I broke up.", "Samir and I are officially together."),
@@ -542,6 +549,34 @@ def test_who_somebody_is_to_me_may_change(tmp_path: Path, texts: tuple[str, ...]
         tell(mind, *((str(at), f"2025-0{at + 2}-01T10:00", text) for at, text in enumerate(texts)))
         mind.remember("Ida met the neighbour at the market.", created="2025-08-01")
         assert ids(mind.recall(question))[0] == str(wanted)
+
+
+@pytest.mark.parametrize("text", ["A-" * 500, "a-" * 500, "A-" * 500 + "'s address is"])
+def test_a_text_of_hyphens_takes_about_as_long_as_another(text: str) -> None:
+    def seconds(read: str) -> float:
+        moments = [time.process_time()]
+        for _ in range(5):
+            find_residence(read)
+            moments.append(time.process_time())
+        return min(after - before for before, after in pairwise(moments))
+
+    assert seconds(text) < 6 * seconds("My sister Clara moved to York. " * 32)
+
+
+@pytest.mark.parametrize(
+    ("text", "relation", "name"),
+    [
+        ("My boss I'm fond of.", "boss", ""),
+        ("Gestern war mein Boss da.", "boss", ""),
+        ("It was my boss Rosa who called.", "boss", "rosa"),
+        ("My boss Petra's car broke down.", "boss", "petra"),
+        ("Will is my boss.", "boss", "will"),
+        ("我老板叫做王磊，人很好。", "老板", "王磊"),
+        ("She and I are together.", "girlfriend", ""),
+    ],
+)
+def test_a_capital_letter_alone_makes_no_name(text: str, relation: str, name: str) -> None:
+    assert find_named(text, relation) == name
 
 
 @pytest.mark.parametrize(

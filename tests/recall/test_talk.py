@@ -331,3 +331,25 @@ def test_a_question_that_names_a_user_prefers_the_memories_of_that_user(tmp_path
         for user, car, town in (("anna", "Volvo", "York"), ("ben", "Fiat", "Hull")):
             assert car in mind.recall(f"What car does {user.title()} drive?")[0].text
             assert town in mind.recall(f"Where does {user.title()} live?")[0].text
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("What may I drive to the office?", ""),
+        ("What will I drive to the office in May?", ""),
+        ("Mark where I drive to the office?", ""),
+        ("What does May drive to the office?", "may"),
+        ("What will Will drive to the office?", "will"),
+        ("Mark's drive to the office?", "mark"),
+        ("What does anna drive to the office?", "anna"),
+    ],
+)
+def test_a_user_whose_name_is_an_ordinary_word_is_named_by_a_capital_letter(
+    tmp_path: Path, question: str, named: str
+) -> None:
+    with Mind(tmp_path / "memory.db") as mind:
+        for user, car in (("will", "Volvo"), ("may", "Fiat"), ("mark", "Tesla"), ("anna", "Golf")):
+            mind.remember(f"I drive a {car} to the office.", user=user, created="2025-01-01")
+        lowered = {r.memory.user for r in mind.recall(question) if f"0.5000  of user '{r.memory.user}'" in str(r.why)}
+        assert lowered == ({"will", "may", "mark", "anna"} - {named} if named else set())

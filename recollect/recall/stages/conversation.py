@@ -30,9 +30,11 @@ from recollect.text.classify import (
     mentions_time,
     question_share,
 )
+from recollect.text.entity_names import NAMES_AND_WORDS, is_written_as_name
 from recollect.text.framing import asks_for_words_of, frames_only
 from recollect.text.polarity import asks_who
 from recollect.text.statements import confirms
+from recollect.text.stopwords import stop_words
 from recollect.text.words import fold, words
 
 WITH_SESSION = "with its session"
@@ -99,7 +101,7 @@ class SpeakerFactor:
 
     def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
         speakers = run.snapshot.strings("speaker", hits.keys)
-        named = _named_speakers(set(speakers) - {""}, run.query.text)
+        named = _named_speakers(set(speakers) - {""}, run.query)
         if not named or named.isdisjoint(speakers[at] for at in _first_page(hits).tolist()):
             return self._by_user(run, hits, speakers)
         others = np.array([speaker != "" and speaker not in named for speaker in speakers])
@@ -110,7 +112,7 @@ class SpeakerFactor:
     def _by_user(self, run: Run, hits: Hits, speakers: Sequence[str]) -> Sequence[HitOperation]:
         users = run.snapshot.strings("user", hits.keys)
         known = {users[at] for at in _first_page(hits).tolist() if not speakers[at]} - {""}
-        named = _named_speakers(known, run.query.text) if len(known) > 1 else set()
+        named = _named_speakers(known, run.query) if len(known) > 1 else set()
         if not named:
             raise Skip("the query names no speaker")
         names = {word for user in named for word in words(user)[:1]}
@@ -373,7 +375,15 @@ def _cosines_between(vectors: NDArray[np.float64]) -> float:
     return float(summed @ summed) - len(vectors)
 
 
-def _named_speakers(speakers: set[str], query: str) -> set[str]:
-    """The speakers whom the query names, by the whole name or its first part."""
-    mentioned = {fold(word) for word in words(query)} if speakers else set()
-    return {speaker for speaker in speakers if (name := words(speaker)) and fold(name[0]) in mentioned}
+def _named_speakers(speakers: set[str], query: ParsedQuery) -> set[str]:
+    """The speakers whom the query names, by the whole name or its first part; one that is also an ordinary word (Will,
+    Mark) by its capital letter."""
+    mentioned = {fold(word) for word in words(query.text)} if speakers else set()
+    ordinary = NAMES_AND_WORDS | stop_words(query.language)
+    return {
+        speaker
+        for speaker in speakers
+        if (name := words(speaker))
+        and fold(name[0]) in mentioned
+        and (name[0] not in ordinary or is_written_as_name(name[0], query.text))
+    }

@@ -192,7 +192,12 @@ class _Merge:
         return np.concatenate(found)[self.order]
 
     def strings(self, arrays: Arrays, name: str) -> None:
-        table, moved = merge_tables([part.table(name) for part in self.parts])
+        tables = [part.table(name) for part in self.parts]
+        if len(self.order) and all(len(each) == 1 for each in tables) and len({each.at(0) for each in tables}) == 1:
+            arrays[f"column.{name}"] = _compact(np.zeros(len(self.order), dtype=np.int64))  # as most columns are
+            _add_table(arrays, name, tables[0])
+            return
+        table, moved = merge_tables(tables)
         codes = {id(part): new for part, new in zip(self.parts, moved, strict=True)}
         found = self.gather(lambda part, slots: codes[id(part)][part.take(name, slots)])
         used, compact = np.unique(found, return_inverse=True)  # strings that only dead slots had are left out
