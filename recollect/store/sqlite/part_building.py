@@ -65,7 +65,8 @@ def _keys(tags: str, context: str) -> list[bytes]:
 
 def _compact(values: NDArray[Any]) -> NDArray[Any]:
     """One value where all are the same; the fewest bytes for codes."""
-    if len(values) > 1 and np.array_equal(values[1:], values[:-1], equal_nan=values.dtype.kind == "f"):
+    same = values.view(f"i{values.itemsize}") if values.dtype.kind == "f" else values  # by its bits, NaN equals NaN
+    if len(same) > 1 and same[0] == same[-1] and (same == same[0]).all():
         values = values[:1].copy()
     if values.dtype.kind == "i":
         highest = int(values.max()) if len(values) else 0
