@@ -87,8 +87,13 @@ INTOLERANCE = lazy_pattern(
     r"|wird? (?:mir|ihr|ihm|uns) (?:schlecht|übel))\b"
     r"|过敏|過敏|不耐受|吃了.{0,6}(?:拉肚子|不舒服|会吐|會吐)"
 )
+INTOLERANCE_NOUN = r"\w*(?:allerg|intoleran|unverträglich)\w*"
+# “Do not forget my allergy”, “no more allergy tests” and “no nuts because allergic” deny none.
 NO_INTOLERANCE = lazy_pattern(
-    r"\b(?:no|not|never|without|keine?n?|nicht) (?:\w+ ){0,2}?\w*aller\w+|(?:不|没|沒有?)(?:过敏|過敏)"
+    r"\b(?:no(?! more)|not|never|without|keine?n?|nicht) "
+    rf"(?:(?!forget|ignor|overlook|vergessen|because|since|due|as\b|weil|wegen)\w+ ){{0,2}}?{INTOLERANCE_NOUN}"
+    rf"(?: (?:or|and|nor|oder|und) (?:\w+ )?{INTOLERANCE_NOUN})*"
+    r"|(?:不|[没沒]有?)(?:过敏|過敏)"
 )
 
 
@@ -163,6 +168,8 @@ def tells_intolerance(text: str) -> bool:
     [True, True, True]
     >>> [tells_intolerance(each) for each in ("I'm not allergic to nuts.", "I don't like nuts.")]
     [False, False]
+    >>> tells_intolerance("I'm not allergic to nuts, but milk makes me ill.")
+    True
     """
     text = text[:MAX_CHARACTERS].lower()
-    return INTOLERANCE.search(text) is not None and NO_INTOLERANCE.search(text) is None
+    return INTOLERANCE.search(text) is not None and INTOLERANCE.search(NO_INTOLERANCE.sub(" ", text)) is not None

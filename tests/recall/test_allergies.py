@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Mind
+from recollect.text.polarity import tells_intolerance
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 OTHERS = (
@@ -23,7 +24,15 @@ OTHERS = (
 
 
 @pytest.mark.parametrize(
-    "text", ["I'm allergic to hazelnuts.", "Shellfish makes me ill.", "Bin gegen Haselnüsse allergisch."]
+    "text",
+    [
+        "I'm allergic to hazelnuts.",
+        "Shellfish makes me ill.",
+        "Bin gegen Haselnüsse allergisch.",
+        "Do not forget my allergy to hazelnuts.",
+        "No more allergy tests: I'm allergic to hazelnuts.",
+        "I'm not allergic to peanuts, but I'm allergic to hazelnuts.",
+    ],
 )
 @pytest.mark.parametrize(
     "question",
@@ -35,6 +44,22 @@ def test_what_makes_me_ill_is_among_what_i_should_not_eat(tmp_path: Path, text: 
         for day, other in enumerate(OTHERS, 1):
             mind.remember(other, created=f"2026-10-{day:02}")
         assert "ill" in [result.id for result in mind.recall(question, k=3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "tells"),
+    [
+        ("No nuts because allergic.", True),
+        ("I'm not allergic to nuts but allergic to milk.", True),
+        ("我对花生不过敏，对虾过敏。", True),
+        ("I have no allergies or food intolerance.", False),
+        ("Keine Allergien und Unverträglichkeiten bekannt.", False),
+        ("Lena is not lactose intolerant.", False),
+        ("我没有过敏。", False),
+    ],
+)
+def test_a_denial_counts_for_the_intolerance_that_it_is_about(text: str, tells: bool) -> None:
+    assert tells_intolerance(text) == tells
 
 
 def test_whose_allergy_it_is_counts(tmp_path: Path) -> None:
