@@ -26,6 +26,7 @@ from recollect.text.statements import (
     is_correction,
     is_opinion,
     is_question,
+    numbered_thing,
     tells_change,
     tells_end,
     value_kinds,
@@ -109,6 +110,7 @@ class Statements:
     correction_minutes: float = 30.0
     _values: dict[int, tuple[frozenset[str], frozenset[str], frozenset[str]]] = field(default_factory=dict)
     _homes: dict[int, bool] = field(default_factory=dict)
+    _numbered: dict[int, tuple[str, str] | None] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -270,7 +272,16 @@ class Statements:
             and bool(self.moments[at] != self.moments[other])
             and self.stated[at]
             and self.stated[other]
+            and not self._is_other_number(at, other)
         )
+
+    def _is_other_number(self, at: int, other: int) -> bool:
+        """Does each begin with another one of several numbered things? (“Oven 2 …”, “Oven 3 …”)"""
+        for each in (at, other):
+            if each not in self._numbered:
+                self._numbered[each] = numbered_thing(self.texts[each])
+        first, second = self._numbered[at], self._numbered[other]
+        return first is not None and second is not None and first[0] == second[0] and first[1] != second[1]
 
     def conflict(self, newer: int, older: int) -> ConflictRule | None:
         """The rule by which two statements may conflict; stricter than ``difference``: no query says what is meant."""

@@ -25,6 +25,18 @@ VALUE = lazy_pattern(
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|once|twice|half)\b"
     r"|\b(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|einmal|zweimal|dreimal|halb)\b",
 )
+# Days and months, and verbs and the like that numbers follow: “May 3”, “only 3”.
+VALUE_WORD = lazy_pattern(
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwoch|sonnabend"
+    r"|jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|märz|april?|ma[yi]|june?i?|july?i?|aug(?:ust)?|sept?(?:ember)?"
+    r"|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?|only|about|nearly|almost|over|just|paid|bought|got|had|ate|ran|nur|etwa"
+)
+# “Oven 3 …”, “Today the room no. 4 …”, “三号炉 …”: what a statement begins with.
+NUMBERED = lazy_pattern(
+    r"(?:(?:today|yesterday|heute|gestern|now|jetzt)[\s,:]+)?(?:(?:the|our|my|der|die|das|unser\w*|mein\w*)\s+)?"
+    r"([^\W\d_]{3,})\s+(?:no\.?\s*|nr\.?\s*|number\s+|#)?(\d{1,3})(?![\w.:,/%-]*\d|\s*(?:am|pm|uhr|euros?|€|%))\b"
+    rf"|(?:今天|昨天|现在|現在|[给給把])*([\d{HAN_NUMBER}]{{1,3}})[号號]([\u4e00-\u9fff])",
+)
 LONG_NUMBER = lazy_pattern(r"(?<![0-9A-Za-z.,:/-])\+?(?:\d ?){6,}\d(?![\w.,:/-]\d)")
 DIGIT = lazy_pattern(r"\d")
 DAY = lazy_pattern(
@@ -169,3 +181,16 @@ def confirms(reply: str, text: str) -> bool:
 
 def is_question(text: str) -> bool:
     return text.rstrip().endswith(("?", "？"))
+
+
+def numbered_thing(text: str) -> tuple[str, str] | None:
+    """The thing that a text begins with and its number: “Oven 3 is broken” tells of another one than “Oven 2 …”.
+
+    >>> [numbered_thing(each) for each in ("Oven 3 is broken.", "三号炉坏了。", "May 3 is fine.", "Rent: 3 euros.")]
+    [('oven', '3'), ('炉', '三'), None, None]
+    """
+    found = NUMBERED.match(text[:MAX_CHARACTERS].lower())
+    if found is None:
+        return None
+    noun, number, han_number, han_noun = found.groups()
+    return None if noun and VALUE_WORD.fullmatch(noun) else (noun or han_noun, number or han_number)
