@@ -41,6 +41,7 @@ from recollect.text.words import words
 
 SINCE = lazy_pattern(r"\b(?:since|seit)\b|以来|以來", re.IGNORECASE)
 MAX_QUERY_CHARACTERS = 10_000  # a time that is named later in a query is not read
+MAX_ENDS = 10  # of times of a query: the text of a memory is read as if it were written at the end of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,9 +305,10 @@ def _names_the_time(run: Run, rows: Rows) -> Flags:
     the time that the query names."""
     known: dict[int, bool] = run.cache.setdefault("names the time", {})
     new = np.array([row for row in rows.tolist() if row > 0 and row not in known], dtype=np.int64)
-    ends = [span.end for span in run.query.times if span.start is not None and span.end is not None]
+    ends = {span.end for span in run.query.times if span.start is not None and span.end is not None}
+    latest = sorted(ends)[-MAX_ENDS:]
     for row, text, told in zip(new.tolist(), run.texts(new), run.snapshot.told_times(new), strict=True):
-        known[row] = not told and any(_names_until(text, end, run.query.times) for end in ends)
+        known[row] = not told and any(_names_until(text, end, run.query.times) for end in latest)
     return np.array([known.get(row, False) for row in rows.tolist()], dtype=np.bool_)
 
 
