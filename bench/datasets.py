@@ -55,12 +55,13 @@ def read(folder: Path, limit: int | None = None) -> Dataset:
     records, grades = list(_lines(folder / FILES[0])), _qrels(folder / FILES[2])
     told = [record for record in records if record["text"].strip()]  # a blank text is no memory
     memories = list(_memories(folder.name, told))
+    users = {record["_id"]: record["meta"].get("user") for record in told}
     newest: dict[str, datetime] = {}
     for memory in memories:
         if memory.created:
             newest[memory.collection] = max(memory.created, newest.get(memory.collection, memory.created))
     questions = [
-        _question(folder.name, record, grades.get(record["_id"], {}), newest)
+        _question(folder.name, record, grades.get(record["_id"], {}), newest, users)
         for file in (FILES[1], FILES[3])
         if (folder / file).exists()
         for record in _lines(folder / file)
@@ -124,11 +125,20 @@ def _role(text: str) -> str:
 
 
 def _question(
-    set_: str, record: dict[str, Any], grades: dict[str, int], newest: dict[str, datetime]
+    set_: str,
+    record: dict[str, Any],
+    grades: dict[str, int],
+    newest: dict[str, datetime],
+    users: dict[str, str | None],
 ) -> LabelledQuestion:
-    """Asked at its own date, or else when the newest memory of its haystack was made."""
+    """Asked at its own date, or else when the newest memory of its haystack was made.
+
+    By one user of that user's memories; of those of all users where it is about what another one said.
+    """
     meta, group = record["meta"], record["group"]
-    here = Filter(collection=group, user=meta.get("user"))
+    user = meta.get("user")
+    about_others = bool(grades) and all(users.get(id) != user for id in grades)
+    here = Filter(collection=group, user=None if about_others else user)
     left_out = meta.get("exclude_session")
     return LabelledQuestion(
         text=record["text"],
