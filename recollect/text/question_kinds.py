@@ -93,6 +93,29 @@ ASKS_FOR_OPINION = lazy_pattern(
 )
 
 
+# Anywhere in a question, as in “In which town …?”; “which day” asks for no name.
+ASKS_FOR_NAME = lazy_pattern(
+    r"\b(?:who|whom|whose|where)\b|\b(?:which|what) (?!(?:do|does|did|is|are|was|were|has|have|had|will|would|can|"
+    r"could|should|must|may|might|am|day|date|time|year|month|week|night|evening|morning|number|price|amount|age|"
+    r"size)\b)\w+"
+    r"|\b(?:wer|wen|wem|wessen|wo|wohin|woher)\b"
+    r"|\bwelche[mnrs]? (?!(?:tag|wochentag|datum|uhrzeit|jahr|monat|abend|nummer|preis|größe)\b)\w+"
+    r"|谁|誰|哪(?!一?[天年月日])",
+    re.IGNORECASE,
+)
+GERMAN_WHAT = lazy_pattern(r"\bwas\b", re.IGNORECASE)  # its answer is a noun, which begins with a capital like a name
+
+
+def asks_for_name(question: str, language: str = "en") -> bool:
+    """Is the answer the name of somebody, of a place or of a thing, rather than a figure, a time or a sentence?
+
+    >>> [asks_for_name(each) for each in ("Who runs it?", "Which tool did I buy?", "When was it?", "What did he do?")]
+    [True, True, False, False]
+    """
+    text = question[:MAX_CHARACTERS]
+    return ASKS_FOR_NAME.search(text) is not None or (language == "de" and GERMAN_WHAT.search(text) is not None)
+
+
 def names_opinion_only(word: str, language: str = "en") -> bool:
     """Does a word of a question say how something is taken, and not what?
 

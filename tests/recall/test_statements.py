@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Mind
+from recollect.embed.local import LocalEmbedder
 from recollect.text.relatives import find_named
 from recollect.text.residence import find_residence, residence_question
 
@@ -592,3 +593,40 @@ def test_a_german_question_in_the_past_tense_is_for_an_event(tmp_path: Path, que
             ("next", "2025-04-10T10:00", "Einen Škoda gekauft, für 9800 Euro."),
         )
         assert ids(mind.recall(question))[0] == "repair"
+
+
+@pytest.mark.contract("B14")
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("What does Owen think of fig trees?", "thinks"),
+        ("Who swears by the orange gloves?", "who"),
+        ("Who runs the pottery class?", "new teacher"),
+    ],
+)
+def test_another_name_or_number_is_a_newer_answer_only_where_one_is_asked_for(
+    tmp_path: Path, question: str, first: str
+) -> None:
+    with open_mind(tmp_path / "memory.db", LocalEmbedder(), clock=Clock(NOW)) as mind:
+        tell(
+            mind,
+            ("thinks", "2025-09-14T10:00", "Garlic and a fig tree if Owen agrees. Owen says fig trees are a duty."),
+            ("planted", "2026-02-08T10:00", "Planted the fig tree, a Brown Turkey, by the wall. Owen has lost."),
+            ("who", "2025-09-10T11:00", "Piotr from the sailing club swears by the orange gloves."),
+            ("ordered", "2025-11-06T10:00", "Ordered two pairs of gloves from VoltRow, 65 each."),
+            ("old teacher", "2025-10-01T10:00", "The pottery class is run by Beryl."),
+            ("new teacher", "2026-01-12T10:00", "The pottery class is run by Desmond."),
+        )
+        assert ids(mind.recall(question))[0] == first
+
+
+@pytest.mark.contract("B14")
+def test_a_list_of_all_has_no_newest_statement(mind: Mind) -> None:
+    tell(
+        mind,
+        ("first", "2025-10-01T10:00", "We ate at the Golden Carp, 34 pounds."),
+        ("second", "2026-01-12T10:00", "We ate at the Golden Carp again, 41 pounds."),
+    )
+    steps = {step.name: step for step in mind.recall("List all the restaurants where we ate").trace.steps}
+    assert steps["statements"].outcome == "skipped"
+    assert "all" in steps["statements"].reason

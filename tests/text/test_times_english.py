@@ -112,6 +112,9 @@ What did I say later than 10 May? | 2026-05-11..
 Where was I six weeks ago? | 2026-04-06..2026-04-13
 What happened three years ago? | 2023-01-01..2024-01-01
 What did I do an hour ago? | 2026-05-20
+What is planned for June? | 2025-06-01..2025-07-01
+Is anything due by June? | ..2025-07-01
+Which talks were postponed to May? | 2026-05-01..2026-06-01
 What was planned for the third week of April? | 2026-04-15..2026-04-22
 What did we decide on the last day of April? | 2026-04-30
 what did i do on 12/25/2025 | 2025-12-25

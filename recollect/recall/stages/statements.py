@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -22,7 +23,7 @@ from recollect.text.asked_value import asked_value
 from recollect.text.classify import asks_about_assistant, asks_when, is_message, mentions_time
 from recollect.text.entity_names import MAX_NAME_CHARACTERS, find_names
 from recollect.text.polarity import asks_for_negative, is_negative
-from recollect.text.question_kinds import OPINION_WORDS, asks_for_opinion
+from recollect.text.question_kinds import OPINION_WORDS, asks_for_name, asks_for_opinion
 from recollect.text.question_time import (
     QuestionTime,
     asks_for_past_state,
@@ -68,6 +69,8 @@ class StatementTime:
             raise Skip("the query is about what an assistant said")
         if is_message(question, run.query.language):
             raise Skip("the query is a message that continues a conversation")
+        if run.query.asks_for_all:
+            raise Skip("the query asks for all statements")
         time = question_time(question)
         during = as_intervals(run.query.times) if run.query.times and time != "first" else ()
         if during:
@@ -132,12 +135,13 @@ class StatementTime:
         relation = asked_relation(run.query.repeats or run.trace.query)
         person = find_named(statements.texts[leader], relation) if relation else ""
         names = statements.name_words(leader).union(words(person)).difference(run.query.words)
-        formats, lowest = number_formats(statements.texts[leader]), min(self.ratios.values())
+        formats, ratios = number_formats(statements.texts[leader]), self._ratios(run)
+        lowest = min(ratios.values())
         shares = (scores / scores[leader]).tolist()
         for at in others:
             share = shares[at]
             difference = statements.difference(at, leader) if share >= lowest else None
-            same = difference is not None and share >= self.ratios[difference]
+            same = difference is not None and share >= ratios[difference]
             same = same and (difference == "end" or self._matches(run, keys[[leader, at]]))
             same = same and (difference == "end" or _about_the_same(run, statements, keys, at, leader))
             # What is over need not have any word of the query, if it names what the best statement names.
@@ -159,6 +163,13 @@ class StatementTime:
             same = same and (difference == "end" or answers(statements.texts[at]))
             if same or (other and _same_terms(run, keys[[leader, at]])):
                 yield at
+
+    def _ratios(self, run: Run) -> Mapping[Difference, float]:
+        """The shares for what this query asks: another name is no other answer unless it asks for one, and where it
+        does, another number is no safer a sign."""
+        if asks_for_name(run.query.repeats or run.trace.query, run.query.language):
+            return {**self.ratios, "value": self.ratios["name"]}
+        return {**self.ratios, "name": math.inf}
 
     def _residences(
         self, statements: Statements, scores: Floats, residence: ResidenceQuestion, time: QuestionTime

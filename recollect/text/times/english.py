@@ -55,6 +55,7 @@ from recollect.text.times.numeric import FULL_DATES, OLD_YEAR, YEAR, read_year
 
 SURE_MONTH = r"\b(?:in|during|early|mid|late|last|throughout|(?:middle|end|start|beginning|half|week|day) of)[\s-]+$"
 SURE_MONTH += rf"|\b(?:in|during)\s+(?:{alternatives(MONTHS)})\s+(?:and|or)\s+$"
+SURE_MONTH += r"|\b(?:planned|scheduled|booked|due)\s+(?:for|by)\s+$|\b(?:postponed|moved)\s+(?:to|until)\s+$"
 PERSON_BEFORE = r"\b(?:for|of|from|to|by|with|about|at|on|over|around|and|or|that|not)\s+$"
 PRONOUN_BEFORE = r"\b(?:this|that|it|next|which|who|i|we|you|he|she|they|there|and|or|a|the|to)\s+$"
 COUNTED = (
