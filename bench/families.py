@@ -3,8 +3,8 @@
 ``python bench/families.py`` asks a fixed sample of the questions of every set, with the default recipe and with each of
 its parts removed or each constant made neutral. Sets that are alike form a family. For each family, the parts are
 chosen on the other families alone (a part stays if they lose without it) and measured on the one left out: that column
-is the figure of promise B12, beside the other recipes on the same questions. ``--keep`` writes it to bench/results/.
-``--only`` measures a few variants, for work on the recipe.
+is the figure of promise B12, beside the other recipes on the same questions. ``--keep`` writes it to bench/results/ and
+docs/quality.md. ``--only`` measures a few variants, for work on the recipe.
 """
 
 import argparse
@@ -309,7 +309,7 @@ def main() -> int:
         found = left_out(run, scores, variants)
         print_left_out(found)
         if options.keep:
-            keep(found, options.questions)
+            keep(found, options.questions, scores, variants)
     return 0
 
 
@@ -363,12 +363,34 @@ def print_left_out(found: Mapping[str, Mapping[str, Any]]) -> None:
     print(f"{'mean R@10':<16}{means[0]:>10.4f}{means[1]:>10.4f}{means[2]:>12.4f}")
 
 
-def keep(found: Mapping[str, Any], questions: int) -> None:
+def keep(found: Mapping[str, Any], questions: int, scores: Scores, variants: Mapping[str, Variant]) -> None:
+    """Write the figures to bench/results/families.json, and as tables into docs/quality.md."""
+    from bench.quality_results import fill_page
     from bench.report import machine
+    from recollect.evaluation.report import table
 
-    told = {"facts": machine(), "questions of a set": questions, "families": found}
+    whole = by_family(scores[WHOLE])
+    parts = {
+        name: {each: round(value - whole[each], 5) for each, value in by_family(scores[name]).items()}
+        for name in variants
+    }
+    told = {"facts": machine(), "questions of a set": questions, "families": found, "without": parts}
     text = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
     (HOME / "results" / "families.json").write_text(text, encoding="utf-8")
+    rows = {name: (each["as it is"], each["left out"], max(each["others"].values())) for name, each in found.items()}
+    rows["mean"] = tuple(sum(figures) / len(rows) for figures in zip(*rows.values(), strict=True))
+    shown = [(name, *(f"{figure:.3f}" for figure in figures)) for name, figures in rows.items()]
+    changed = {name: by for name, by in parts.items() if any(by.values())}
+    worth = [
+        (name, *(f"{1000 * change:+.1f}" if change else "" for change in (*by.values(), sum(by.values()) / len(by))))
+        for name, by in changed.items()
+    ]
+    fill_page(
+        {
+            "families": table(("family", "as it is", "chosen without it", "best other recipe"), shown),
+            "parts": table(("without, or with other weights", *whole, "mean"), worth),
+        }
+    )
 
 
 def _options() -> argparse.Namespace:
@@ -379,7 +401,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", type=lambda text: text.split(","), help="only these variants; '' for none")
     parser.add_argument("--questions", type=int, default=QUESTIONS, help="of each set")
     parser.add_argument("--stale", action="store_true", help="use stores that were built by other code")
-    parser.add_argument("--keep", action="store_true", help="write the figures to bench/results/families.json")
+    parser.add_argument("--keep", action="store_true", help="write the figures to bench/results/ and docs/quality.md")
     return parser.parse_args()
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 HOME = Path(__file__).resolve().parent
-ALL = "baselines ablation silence budgets cost keep".split()
+ALL = "baselines silence budgets cost keep".split()
 
 
 def main() -> int:
@@ -78,7 +78,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--peers", type=_words, default=[], help="names with commas between, all, or new: not kept yet")
     parser.add_argument("--patience", type=float, default=600.0, help="seconds that a peer has for a set")
     parser.add_argument("--baselines", action="store_true", help="BM25, vectors, and their fusion with equal weights")
-    parser.add_argument("--ablation", action="store_true", help="the default recipe without each of its parts")
     parser.add_argument("--silence", action="store_true", help="questions that nothing answers")
     parser.add_argument("--budgets", action="store_true", help="how much evidence a number of tokens holds")
     parser.add_argument("--cost", action="store_true", help="processor time and bytes")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,14 @@ from bench.tables import TABLES, TOLERANCE, floor
 DOCS = HOME.parent / "docs"
 RESULTS = HOME / "results" / "quality.json"
 PLACE = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.S)
+
+
+def fill_page(tables: Mapping[str, str]) -> None:
+    """Put tables into docs/quality.md, each where it is named."""
+    page = DOCS / "quality.md"
+    text = page.read_text("utf-8")
+    filled = PLACE.sub(lambda at: f"{at[1]}{tables[at[2]]}\n{at[3]}" if at[2] in tables else at[0], text)
+    page.write_text(filled, "utf-8")
 
 
 class QualityResults:
@@ -39,8 +48,6 @@ class QualityResults:
         if before.get("files") != found["files"]:
             before = {}
         systems = before.get("systems", {})
-        if any(told["kind"] == "ablation" for told in found["systems"].values()):  # its parts may be others now
-            systems = {system: told for system, told in systems.items() if told["kind"] != "ablation"}
         self.kept["sets"][name] = {**before, **found, "systems": {**systems, **found["systems"]}}
 
     def keep(self) -> None:
@@ -58,10 +65,7 @@ class QualityResults:
         parts = [f"## {TABLES[name][0]}\n\n{told}" for name, told in tables.items()]
         head = f"# Quality\n\nMade by `python bench/quality.py --all`; the last run: {facts}."
         self.file.with_suffix(".md").write_text("\n\n".join([head, *parts]) + "\n", "utf-8")
-        page = DOCS / "quality.md"
-        if page.exists():
-            filled = PLACE.sub(lambda at: f"{at[1]}{tables[at[2]]}\n{at[3]}", page.read_text("utf-8"))
-            page.write_text(filled, "utf-8")
+        fill_page(tables)
         draw(self.kept["sets"], DOCS / "quality")
 
     def floors(self) -> dict[str, dict[str, float]]:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from bench import costs
 from bench.abstention import silence
-from bench.baselines import BASELINES, ablations
+from bench.baselines import BASELINES
 from bench.datasets import Dataset
 from bench.memory_files import CachedLocalEmbedder, build_memory_file
 from bench.peers.quality import client
@@ -58,8 +58,6 @@ class QualityRun:
             for kind, chosen in (("recipe", recipes), ("baseline", baselines)):
                 for recipe in chosen.values():
                     self._ask(asker, recipe, kind)
-            for recipe in ablations(get_recipe("default")) if options.ablation else ():
-                self._ask(asker, recipe, "ablation")
             if options.silence:
                 found["silence"] = {**silence(asker, labelled, "default"), **self._made}
             if options.budgets:

@@ -1,10 +1,10 @@
 """The server under load: ``python bench/serve.py [--quick]``. The end of its output compares with the goals.
 
 32 clients recall from 20,000 memories while 4 write, on loopback, beside two threads of one process and two processes
-that recall without a server, with the same writers. ``answers`` are processes that make the same answers as the server,
-with the reason of each result, as JSON; the others only recall. Then an open loop at half the rate, and a server that
-is killed while clients write. Vectors are made from hashes of the texts, so that the model is not measured. The clients are a
-process of their own, and the table has the CPU of what recalls, of the server process and of the clients.
+that recall without a server, with the same writers; “answers” are processes that make the same answers as the server,
+with the reason of each result, as JSON. Then an open loop at half the rate, and a server that is killed while clients
+write. Vectors are made from hashes of the texts, so that the model is not measured. The clients are a process of their
+own, and the table has the CPU of what recalls, of the server process and of the clients.
 """
 
 from __future__ import annotations

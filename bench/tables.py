@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from statistics import mean
 from typing import Any
 
 from recollect.evaluation import MEASURES
@@ -62,19 +61,6 @@ def peers(sets: Sets) -> str:
     }
     said = "\n".join(sorted(broken))
     return _beside(sets, "peer", "default") + (f"\n\nWhat broke or was too slow:\n\n{said}" if broken else "")
-
-
-def ablation(sets: Sets) -> str:
-    """What each part gives: the change in R@10 / NDCG@10 without it; a star where that is no accident."""
-    sets = _having(sets, "ablation")
-    parts = _systems(sets, "ablation")
-    rows = []
-    for part in parts:
-        told = [set_["systems"].get(part, {}).get("against default") for set_ in sets.values()]
-        known = [each for each in told if each]
-        whole = " / ".join(f"{mean(each[measure][0] for each in known):+.3f}" for measure in HEADLINE)
-        rows.append((part, whole, *(_change(each) for each in told)))
-    return table(("without", "mean", *sets), rows)
 
 
 def _having(sets: Sets, kind: str) -> Sets:
@@ -138,7 +124,6 @@ TABLES: dict[str, tuple[str, Callable[[Sets], str]]] = {
     "measures": ("Every measure of the default recipe, with 95% intervals", measures),
     "peers": ("Peers: same texts, same embedder (R@10 / NDCG@10)", peers),
     "recipes": ("All recipes (R@10 / NDCG@10)", recipes),
-    "ablation": ("The default recipe without each of its parts (change of R@10 / NDCG@10)", ablation),
     "categories": ("The default recipe by category", categories),
     "silence": ("Knowing nothing", silence),
     "budgets": ("A token budget: all / any of the evidence inside", budgets),
@@ -169,13 +154,6 @@ def _pair(told: dict[str, Any] | None) -> str:
     if "error" in told:
         return "too slow" if "stopped after" in told["error"] else "broke"
     return " / ".join(f"{told[each]:.3f}" for each in HEADLINE)
-
-
-def _change(told: dict[str, list[float]] | None) -> str:
-    if not told:
-        return ""
-    stars = ("" if low <= 0 <= high else "*" for _, low, high in (told[each] for each in HEADLINE))
-    return " / ".join(f"{told[each][0]:+.3f}{star}" for each, star in zip(HEADLINE, stars, strict=True))
 
 
 def _span(interval: list[float]) -> str:

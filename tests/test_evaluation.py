@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from bench import datasets
-from bench.baselines import BASELINES, ablations
+from bench.baselines import BASELINES
+from bench.families import removals
 from bench.peers.quality import client
 from bench.quality_results import QualityResults
 from bench.tables import floor, headline
@@ -389,12 +390,12 @@ def test_a_set_becomes_memories_without_its_labels(tmp_path: Path) -> None:
         assert {result.text for result in found} == {"Turn 0.", "Turn 2."}  # the question leaves a session out
 
 
-def test_an_ablation_lacks_one_part_each() -> None:
+def test_a_removal_lacks_one_part_of_the_recipe() -> None:
     recipe = get_recipe("default")
-    names = [each.name for each in ablations(recipe)]
-    assert len(names) == len(set(names)) >= len(recipe.read) + len(recipe.cues.cues()) + len(recipe.stages)
+    variants = removals(recipe)
+    assert {stage.name for stage in recipe.stages} | {type(each).__name__ for each in recipe.read} <= variants.keys()
     for stage in recipe.stages:
-        without = next(each for each in ablations(recipe) if each.name == f"− stage {stage.name}")
+        without = variants[stage.name].change(recipe)
         assert [each for each in recipe.stages if each is not stage] == list(without.stages)
 
 
