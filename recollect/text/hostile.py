@@ -98,7 +98,8 @@ RULES: tuple[TextRule, ...] = (
         r"|[\"'`„“‚«][^\s\"'`„“”‚‘«»]{4,64}[\"'`“”‘»])"
         rf"|{_PASSWORD}\s+(?!\S{{0,99}}://)(?=\S{{0,99}}\d)(?=\S{{0,99}}[a-z])"
         r"(?=\S{0,99}[^\w\s]\w)[^\s\"'`]{8,}"
-        r"|\b(?-i:PIN)(?:[ -]?(?:code|number|nummer))?(?: (?:of|for|von|für)(?: \w+){1,4})?\s*(?:is|ist|lautet|[:=])\s*\d{4,8}\b",
+        r"|\b(?-i:PIN)(?:[ -]?(?:code|number|nummer))?(?: (?:of|for|von|für)(?: \w+){1,4})?"
+        r"\s*(?:is|ist|lautet|[:=])\s*\d{4,8}\b",
     ),
     _rule(
         "secret",
