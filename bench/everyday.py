@@ -3,7 +3,7 @@
 ``python bench/everyday.py`` prints the table and the goals; ``--misses`` lists the questions that were not answered
 within five, with what came first. ``--history no`` ignores the turns before a question. ``--data bench/worlds --sets
 own_en,own_de,own_zh,harbour_en,marsh_de,supper_en,chor_de,qiudui_zh`` measures smaller worlds of our own. Those named
-``blind_…`` are by authors who had never seen the program; ``blind_en_2`` and ``blind_dezh_2`` are for measuring alone:
+``blind_…`` are by authors who had never seen the program; those whose names end in 2 or 3 are for measuring alone:
 what is missed there was never read, and should not be.
 """
 
@@ -12,7 +12,7 @@ import csv
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -35,6 +35,7 @@ GOALS = (  # what is measured, its row and column in the table, and how much is 
     ("lists, share of all items in ten", "list", SHARE_COLUMN, 0.75),
 )
 MAX_WITHHELD, MIN_SILENT = 10, 19  # answerable questions below the threshold, and those without an answer
+Figures = tuple[str, int, float, float, float]  # a row of the table
 RIGHT = 2  # the grade of a memory that gives the answer; 1: it belongs to the answer
 
 
@@ -81,16 +82,42 @@ def main() -> int:
                     for result in recall[:5]:
                         grade = question.relevant.get(result.id, 0)
                         print(f"    {result.score:.3f} {grade} {result.memory.created:%Y-%m-%d}  {result.text[:110]}")
+    figures = _figures(rows)
     print(f"\n{'':<24}{'questions':>10}{'first':>8}{'in five':>9}{'share in ten':>14}")
-    for row, values in sorted(rows.items(), key=lambda each: (each[0] != "all", ":" not in each[0], each[0])):
-        means = [sum(value[at] for value in values) / len(values) for at in range(3)]
-        print(f"{row:<24}{len(values):>10}{means[0]:>8.3f}{means[1]:>9.3f}{means[2]:>14.3f}")
+    for row, count, *means in figures:
+        print(f"{row:<24}{count:>10}{means[0]:>8.3f}{means[1]:>9.3f}{means[2]:>14.3f}")
     for answerable, (low, count) in silenced.items():
         print(f"{'answerable' if answerable else 'without an answer'}: {low} of {count} below the confidence threshold")
     _print_goals(rows, silenced)
     if (options.data / PHRASES).exists():
         print(_time_phrases(options.data / PHRASES))
+    if options.keep:
+        _keep(options.keep, figures, silenced)
     return 0
+
+
+def _figures(rows: Mapping[str, list[tuple[bool, bool, float]]]) -> list[Figures]:
+    """For all questions, each set and each category: how many, and the mean of each measure."""
+    in_order = sorted(rows.items(), key=lambda each: (each[0] != "all", ":" not in each[0], each[0]))
+    found = []
+    for row, values in in_order:
+        first, five, share = (sum(column) / len(values) for column in zip(*values, strict=True))
+        found.append((row, len(values), first, five, share))
+    return found
+
+
+def _keep(place: str, figures: Sequence[Figures], silenced: Mapping[bool, list[int]]) -> None:
+    """Fill a place of docs/quality.md with the table and with what was withheld."""
+    from bench.quality_results import fill_page
+    from recollect.evaluation.report import table
+
+    head = ("questions", "number", "first", "among five", "share of all that is right among ten")
+    lines = [
+        (row.removesuffix(": all"), str(count), *(f"{mean:.3f}" for mean in means)) for row, count, *means in figures
+    ]
+    withheld, silent = silenced[True], silenced[False]
+    told = f"With a low confidence: {withheld[0]} of {withheld[1]} questions that have an answer"
+    fill_page({place: f"{table(head, lines)}\n\n{told}, and {silent[0]} of {silent[1]} that have none."})
 
 
 def _print_goals(rows: Mapping[str, list[tuple[bool, bool, float]]], silenced: Mapping[bool, list[int]]) -> None:
@@ -141,6 +168,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sets", type=lambda text: text.split(","), default=list(SETS))
     parser.add_argument("--recipe", default="default")
     parser.add_argument("--history", choices=("yes", "no"), default="yes")
+    parser.add_argument("--keep", help="the place of docs/quality.md that gets the table: everyday or unseen")
     parser.add_argument("--misses", choices=("first", "five"), help="list the questions that were missed")
     return parser.parse_args()
 

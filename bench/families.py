@@ -43,8 +43,8 @@ FAMILIES = {  # sets that are alike: what is chosen with one of them is not meas
     "facts": ["vehiclemem", "precisionmem"],
     "everyday": ["everyday_en_a", "everyday_en_b", "everyday_de_zh"],
 }
-QUESTIONS = 50  # of each set
-GAIN = 0.0005  # that a part must bring to the mean of the other families to be chosen
+QUESTIONS = 100  # of each set
+GAIN = 0.0005  # that other weights must bring to the mean of the other families to be chosen
 MEASURES = ("R@10", "NDCG@10")
 WHOLE = "as it is"
 
@@ -80,13 +80,14 @@ def sample(dataset: "Dataset", questions: int) -> "Dataset":
     return Dataset(LabelledSet(name, chosen, memories), dataset.files)
 
 
-# Parts that serve what users state (edges, trust, statuses) or a promise of its own (times, follow-ups, lists), which
-# few sets contain: they are measured, but stay whatever the other families show.
+# Parts that serve what users state (edges, trust, statuses, what supersedes what) or a promise of its own (times, what
+# was before something, follow-ups, lists, languages), which few sets contain: they are measured, but stay whatever the
+# other families show.
 PROMISED = frozenset(
     (
-        "DetectLanguage, ContentWords, TimeReader, ListQuestion, FollowUp, IdentifierReader, cue time, cue history, "
-        "time match, identifier, order of time, statements, coverage, polarity, status, trust, related names, spread, "
-        "contradictions"
+        "DetectLanguage, ContentWords, TimeReader, PredecessorReader, ListQuestion, CompoundParts, FollowUp, "
+        "IdentifierReader, cue time, cue history, time match, identifier, order of time, statements, coverage, "
+        "polarity, replies, status, trust, current versions, related names, spread, contradictions"
     ).split(", ")
 )
 MAIN_CUES = ("words", "vectors", "tokens")  # what the weights are of
@@ -269,8 +270,8 @@ def by_family(scores: Mapping[str, Sequence[tuple[float, ...]]], at: int | None 
 
 
 def choose(scores: Scores, variants: Mapping[str, Variant], left_out: str) -> list[str]:
-    """The variants that the other families would choose: a part goes unless it brings them ``GAIN``; other weights
-    must bring as much."""
+    """The variants that the other families would choose: a part goes unless they lose without it; other weights must
+    bring them ``GAIN``."""
     whole = by_family(scores[WHOLE])
     others = [name for name in whole if name != left_out]
     best: dict[str, tuple[float, str]] = {}
@@ -279,8 +280,7 @@ def choose(scores: Scores, variants: Mapping[str, Variant], left_out: str) -> li
             continue
         means = by_family(scores[name])
         gain = sum(means[each] - whole[each] for each in others) / len(others)
-        needed = GAIN if variant.step is None else -GAIN
-        if gain > needed:
+        if gain >= 0 if variant.step is not None else gain > GAIN:
             best[variant.group] = max(best.get(variant.group, (gain, name)), (gain, name))
     return [name for _, name in best.values()]
 

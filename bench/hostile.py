@@ -47,6 +47,8 @@ HOSTILE: list[tuple[str, str]] = [
     ("secret", "Das Passwort ist „apfelbaum“, bitte merken."),
     ("secret", "Gerätekennwort: Vogel-Haus!Grün"),
     ("secret", 'The password is "swordfish".'),
+    ("secret", "Wifi at the cabin: network Heron, password larch-17-lantern."),
+    ("secret", "The PIN of the bank card is 8823."),
 ]
 BENIGN: list[str] = [
     "The instructions for the dishwasher are in the drawer.",
@@ -81,6 +83,9 @@ BENIGN: list[str] = [
     "Das Passwort wurde gestern geändert!",
     "Das Passwort lautet anders als gestern.",
     "The password is required!",
+    "Reset your password https://heron.example/reset/abc123 today.",
+    "The password policy2024 applies.",
+    "Pin 4711 is the ground pin of the connector.",
     "The password is wrong again, she said.",
 ]
 # Written after the rules, which were not changed for them.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -79,10 +80,10 @@ def serve(
     def on_start(backend: Backend, url: str) -> None:
         print_line("Serving ", (str(backend.mind.path), "bold"), " at ", (url, "cyan"), stderr=True)
         if not backend.control.tokens.records():
-            print_line("There is no token yet: recollect token create laptop", stderr=True)
+            print_line(f"There is no token yet: {_create_token(options)}", stderr=True)
 
     _log_requests()
-    with _open(options) as mind:
+    with _open_or_create(options) as mind:
         run_server(_backend_of(options, mind), settings, on_start)
 
 
@@ -97,7 +98,7 @@ def ui(
     from recollect.serve.settings import ServerSettings
     from recollect.serve.tokens import Access
 
-    with _open(options) as mind:
+    with _open_or_create(options) as mind:
         bound = tuple(sorted(mind.bound.values.items()))
 
         def on_start(backend: Backend, url: str) -> None:
@@ -130,7 +131,7 @@ def token(
     check.choice(action, "action", ACTIONS)
     tokens = TokenFile.beside(options.path)
     if action == "list":
-        return _list_tokens(tokens, options.json)
+        return _list_tokens(tokens, options)
     if name is None:
         example = "recollect token create laptop" if action == "create" else "recollect token revoke laptop"
         raise InvalidInput(f"token {action} needs a name, as in: {example}")
@@ -154,8 +155,14 @@ def token(
     return 0
 
 
-def _list_tokens(tokens: TokenFile, as_json: bool) -> int:
-    now, records = datetime.now(UTC), tokens.records().values()
+def _create_token(options: GlobalOptions) -> str:
+    """The command that creates a token for this memory."""
+    database = f"--db {shlex.quote(str(options.db))} " if options.db is not None else ""
+    return f"recollect {database}token create laptop"
+
+
+def _list_tokens(tokens: TokenFile, options: GlobalOptions) -> int:
+    now, records, as_json = datetime.now(UTC), tokens.records().values(), options.json
     if as_json:
         shown = ("id", "name", "scope", "bound", "created", "expires")
         rows = [{**{name: getattr(each, name) for name in shown}, "expired": each.is_expired(now)} for each in records]
@@ -166,7 +173,7 @@ def _list_tokens(tokens: TokenFile, as_json: bool) -> int:
         state = ("expired", "red") if each.is_expired(now) else (ends, "dim")
         print_line((each.id, "cyan"), f"  {each.name}  ", (each.scope, "bold"), f"  {bound}  ", state)
     if not records and not as_json:
-        print_line("There is no token yet: recollect token create laptop")
+        print_line(f"There is no token yet: {_create_token(options)}")
     return 0 if records else 1
 
 
@@ -181,6 +188,15 @@ def _expiry(text: str) -> datetime | None:
 
 def _open(options: GlobalOptions) -> Mind:
     return options.open(embed=True, create=True)
+
+
+def _open_or_create(options: GlobalOptions) -> Mind:
+    """Says when the file is a new one: its name may have been mistyped."""
+    is_new = not options.is_on_server and not os.path.exists(options.path)
+    mind = _open(options)
+    if is_new:
+        print_line("Created ", (str(mind.path), "bold"), ": there was no such file.", stderr=True)
+    return mind
 
 
 def _backend_of(options: GlobalOptions, mind: Mind) -> Callable[[ServerSettings], Backend]:

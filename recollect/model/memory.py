@@ -78,7 +78,7 @@ def _check_use(value: object, name: str) -> Use:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Memory:
     """One remembered text with its details. Only ``text`` is required.
 
@@ -205,6 +205,12 @@ class Memory:
     use: Annotated[Use, Field("use", "How it has been used.", _check_use, "an object")] = field(
         default=UNUSED, compare=False
     )
+
+    def __repr__(self) -> str:
+        """Only the fields that were given, so that it can be read: ``Memory(text='It rains.', id='a1')``."""
+        values = ((name, getattr(self, name)) for name in FIELDS)
+        shown = ((name, str(each) if isinstance(each, datetime) else each) for name, each in values)
+        return f"Memory({', '.join(f'{name}={each!r}' for name, each in shown if each != FIELDS[name].default)})"
 
 
 def _read_fields() -> dict[str, Field]:

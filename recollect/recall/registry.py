@@ -57,7 +57,8 @@ def get_recipe(recipe: str | Recipe, /, **settings: Any) -> Recipe:
     unknown = [name for name in settings if name not in known]
     if unknown:
         allowed = f"its settings are: {', '.join(known)}" if known else "it has no settings"
-        raise InvalidInput(f"The recipe {recipe!r} has no setting {unknown[0]!r}; {allowed}.")
+        hint = " For the number of results use k." if unknown[0] in ("limit", "top_k", "n", "count") else ""
+        raise InvalidInput(f"The recipe {recipe!r} has no setting {unknown[0]!r}; {allowed}.{hint}")
     return factory(**settings)
 
 

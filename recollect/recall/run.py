@@ -22,7 +22,8 @@ from recollect.errors import DamagedFile, InvalidInput
 from recollect.model import Memory
 from recollect.model.filter import FilterExpression
 from recollect.model.matching import matches
-from recollect.model.validation import micros
+from recollect.model.validation import from_micros, micros
+from recollect.model.zones import to_zone
 from recollect.protocols import supports
 from recollect.recall.history import HistoryTurn
 from recollect.recall.hits import Candidates, no_candidates
@@ -37,6 +38,7 @@ from recollect.threads import run_in_thread
 T = TypeVar("T")
 QueryVectors = tuple[NDArray[np.float32], TokenVectors | None]  # of the query, and of its tokens where available
 CONTAINED_KINDS = ("cue", "stage", "after")  # a failure in these steps does not end the recall
+MAX_QUOTE = 80  # characters of a text in a note
 
 
 class Skip(Exception):
@@ -243,6 +245,15 @@ class Run:
             read = self._values(np.array(missing), self.snapshot.texts, lambda each: each.text)
             known.update(zip(missing, read, strict=True))
         return [known[key] for key in wanted]
+
+    def quotes(self, keys: Rows) -> list[str]:
+        """The beginning of each memory's text and its day, for notes about it."""
+        days = (to_zone(from_micros(int(moment)), self.now.tzinfo) for moment in self.snapshot.numbers("created", keys))
+        texts = (" ".join(text.split()) for text in self.texts(keys))
+        return [
+            f"“{text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1] + '…'}” ({day:%Y-%m-%d})"
+            for text, day in zip(texts, days, strict=True)
+        ]
 
     def ids(self, keys: Rows) -> list[str]:
         return self._values(keys, self.snapshot.ids, lambda each: each.id)

@@ -231,8 +231,27 @@ def test_contradicting_memories_have_a_note(mind: Mind) -> None:
     mind.contradict("eight", "nine")
     recall = mind.recall("When did the shop open?")
     assert [result.id for result in recall] == ["eight", "nine"]
-    assert recall[0].notes == ("contradicts nine, which is less certain",)
-    assert recall[1].notes == ("contradicted by eight, which is more certain",)
+    assert recall[0].notes == ("contradicts “The shop opens at nine.” (2026-06-01), which is less certain",)
+    assert recall[1].notes == ("contradicted by “The shop opens at eight.” (2026-06-01), which is more certain",)
+
+
+@pytest.mark.contract("B16")
+def test_the_note_of_a_contradiction_says_what_decided(mind: Mind) -> None:
+    mind.remember("Parking is in lot A.", id="a", created="2025-01-01")
+    mind.remember("Parking is in lot B.", id="b", created="2025-06-01")
+    mind.contradict("a", "b")
+    recall = mind.recall("Where is the parking?")
+    assert [result.id for result in recall] == ["b", "a"]
+    assert recall[0].notes[-1] == "contradicts “Parking is in lot A.” (2025-01-01), which is older"
+
+
+@pytest.mark.contract("B16")
+def test_what_supersedes_a_memory_has_a_note(mind: Mind) -> None:
+    mind.remember("The team lunch is at Corvo on Fridays.", id="old", created="2025-01-01")
+    mind.supersede("old", "It is at Basil's now.", created="2025-06-01")
+    new, old = mind.recall("Where is the team lunch?")
+    assert new.notes == ("supersedes “The team lunch is at Corvo on Fridays.” (2025-01-01)",)
+    assert old.notes == ("superseded by “It is at Basil's now.” (2025-06-01)",)
 
 
 @pytest.mark.contract("B16")

@@ -83,6 +83,12 @@ def test_the_full_memory_differs_from_the_defaults_everywhere() -> None:
     assert [name for name in EVERY if getattr(FULL, name) == getattr(plain, name)] == []
 
 
+def test_a_memory_prints_the_fields_that_it_has() -> None:
+    assert repr(Memory(text="It rains.", id="a1", created=NOON)) == (
+        "Memory(text='It rains.', id='a1', created='2025-06-01 12:30:15.123456+00:00')"
+    )
+
+
 def test_the_keywords_of_edit_and_remember_are_the_fields_of_a_memory() -> None:
     assert list(get_type_hints(Changes)) == SAID
     assert set(get_type_hints(Details)) == {*SAID, "id"}

@@ -241,3 +241,10 @@ def test_a_result_knows_its_id_and_a_recall_its_size(mind: Mind) -> None:
     found = mind.recall("zebra")
     assert [result.id for result in found] == [kept.id]
     assert "1 result in" in repr(found)
+
+
+def test_the_beginning_of_a_name_finds_every_name_that_begins_with_it(mind: Mind) -> None:
+    names = [f"gauss{part}" for part in "box fit blur peak kernel width noise filter".split()]
+    mind.remember_many([f"Call {name} first." for name in names])
+    found = texts(mind.recall("gauss", k=20))
+    assert set(found[: len(names)]) == {f"Call {name} first." for name in names}

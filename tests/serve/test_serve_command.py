@@ -64,7 +64,8 @@ def create_token(capsys: pytest.CaptureFixture[str], *options: str) -> str:
 
 
 def test_tokens_are_created_listed_and_revoked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["token", "list"]) == 1
+    assert run(["--db", "my own.db", "token", "list"]) == 1
+    assert "recollect --db 'my own.db' token create laptop" in capsys.readouterr().out
     token = create_token(capsys, "--scope", "read", "--collection", "work", "--bound", "user=ann", "--expires", "2h")
     assert run(["token", "list", "--json"]) == 0
     (listed,) = json.loads(capsys.readouterr().out)
@@ -91,6 +92,16 @@ def test_a_server_answers_until_it_is_asked_to_end(capsys: pytest.CaptureFixture
         assert process.wait(30) == 0
     with Mind(tmp_path / "memory.db", embedder=None) as mind:
         assert mind.show(id).use.access_count == 1  # use that was pending is written at the end
+
+
+def test_a_file_that_a_server_creates_is_named(tmp_path: Path) -> None:
+    for said in ("Created typo.db", ""):
+        command = [sys.executable, "-m", "recollect", "--embedder", "none", "--db", "typo.db", "serve", "--port", "0"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            first = process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+        assert first.startswith(said or "Serving")
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

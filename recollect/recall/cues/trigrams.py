@@ -27,8 +27,8 @@ class TrigramsCue:
 
     A word that the embedder knows is no typo: of it only its irregular forms (give, gave) and longer words that begin
     with it are looked up. Nor are words that stand for another one, such as its synonyms. A short word is near to many:
-    one of at most ``short`` letters is taken for another only where letters are exchanged, missing or added. In a query
-    that is a name and nothing else, a short word may also be the beginning of one.
+    one of at most ``short`` letters is taken for another only where letters are exchanged, missing or added. A query
+    that is one name and nothing else may be the beginning of others: then all of them are looked up.
     """
 
     name: str = "trigrams"
@@ -75,13 +75,25 @@ class TrigramsCue:
             raise Skip(f"too short to look up: {', '.join(missing)}" if missing else "every word has a match")
         best: dict[str, Term] = {}
         for word in unknown:
+            if beginning := self._beginning(word, run):
+                best[word] = beginning
             for other, similarity in self._similar(word, run):
+                if beginning and other.startswith(word):
+                    continue
                 form = stems(other, language)[0]  # kettle and kettles are one term
                 if form not in best or similarity > best[form].weight:
                     best[form] = Term(other, similarity, language=language, part_of=word)
         if not best:
             raise Skip(f"no word of a memory is similar to {', '.join(unknown)}")
         return Bm25Query(tuple(best.values()), self.fields, self.k1, self.b)
+
+    def _beginning(self, word: str, run: Run) -> Term | None:
+        """All words that begin with this one, where it is a name that is looked up: ``parse_conf`` for more."""
+        if run.query.text.strip().lower() != word or not is_lookup(run.query.text, run.query.language):
+            return None
+        beginning = Term(word, match="prefix", part_of=word)
+        (occurs,) = run.snapshot.term_statistics([beginning], self.fields, run.scope).occurs
+        return beginning if occurs else None
 
     def _similar(self, word: str, run: Run) -> list[tuple[str, float]]:
         found = run.snapshot.similar_words(word, run.scope, self.min_similarity, self.max_variants)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -151,7 +152,17 @@ class CurrentVersions:
         return [
             Rescore(ChoiceExpression((hits.score, passed), which, indexes)),
             Add(added, passed.take(np.array([number[row] for row in added.tolist()], dtype=np.int64))),
+            Annotate(self._notes(run, source)),
         ]
+
+    def _notes(self, run: Run, source: dict[int, int]) -> dict[int, list[str]]:
+        """What each current version replaces, and by what each of those is replaced."""
+        old, new = (run.quotes(np.array(each, dtype=np.int64)) for each in ([*source.values()], [*source]))
+        notes: dict[int, list[str]] = {}
+        for (current, earlier), its_text, earlier_text in zip(source.items(), new, old, strict=True):
+            notes.setdefault(current, []).append(f"supersedes {earlier_text}")
+            notes.setdefault(earlier, []).append(f"superseded by {its_text}")
+        return notes
 
     def _superseded(self, run: Run, rows: Rows) -> Rows:
         return rows[[status == "superseded" for status in status_at(run, rows)]]
@@ -214,6 +225,8 @@ class Contradictions:
         factor, winners = np.ones(len(hits)), dict[int, int]()
         notes: dict[int, list[str]] = {}
         certainty = [(confidence[at], strength[at], created[at], ids[at]) for at in range(len(hits))]
+        places = sorted({at for pair in pairs for at in pair})
+        quotes = dict(zip(places, run.quotes(hits.keys[places]), strict=True))
         by_certainty = [sorted(pair, key=certainty.__getitem__) for pair in pairs]
         # From the most certain down: one that was lowered itself must stay before those that it contradicts.
         for weaker, stronger in sorted(by_certainty, key=lambda pair: certainty[pair[1]], reverse=True):
@@ -221,16 +234,30 @@ class Contradictions:
             below = lowered / scores[weaker] * (1 - 1e-9) if scores[weaker] > 0 else 1.0
             if min(self.factor, below) < factor[weaker]:
                 factor[weaker], winners[weaker] = min(self.factor, below), stronger
-            notes.setdefault(int(hits.keys[stronger]), []).append(f"contradicts {ids[weaker]}, which is less certain")
-            notes.setdefault(int(hits.keys[weaker]), []).append(
-                f"contradicted by {ids[stronger]}, which is more certain"
-            )
+            less, more = self._comparison(certainty[weaker], certainty[stronger])
+            for at, note in (
+                (stronger, f"contradicts {quotes[weaker]}, which {less}"),
+                (weaker, f"contradicted by {quotes[stronger]}, which {more}"),
+            ):
+                notes.setdefault(int(hits.keys[at]), []).append(note)
 
         def label(at: int) -> str:
             return f"contradicted by {ids[winners[at]]}" if at in winners else "no stronger memory contradicts it"
 
         score = product("after contradictions", hits.score, leaf(factor, label).tag("reason", "it is"))
         return [Rescore(score), Annotate(notes)]
+
+    @staticmethod
+    def _comparison(weaker: tuple[Any, ...], stronger: tuple[Any, ...]) -> tuple[str, str]:
+        """What decided between two: their confidence, their strength, when they were made, or nothing but their ids."""
+        words = (
+            ("is less certain", "is more certain"),
+            ("is weaker", "is stronger"),
+            ("is older", "is newer"),
+            ("is as certain and as old", "is as certain and as old"),
+        )
+        decisive = next(at for at, (a, b) in enumerate(zip(weaker, stronger, strict=True)) if a != b)
+        return words[decisive]
 
 
 @dataclass(frozen=True, slots=True)
