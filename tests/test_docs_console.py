@@ -85,6 +85,7 @@ def test_the_commands_of_a_page_print_what_it_shows(
 @pytest.mark.slow
 @pytest.mark.parametrize("page", FILLED)
 def test_the_commands_of_a_page_run_on_a_file_with_memories(page: str, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")  # the pages are read in a clone
     with Mind(tmp_path / "memory.db") as mind:
         mind.remember("The blue cup is on the top shelf.", id="mtptw7y6rllqajo4", tags=["kitchen"])
         mind.remember("Anna is allergic to peanuts.", id="g4kgzjlnz2pt3tom")
