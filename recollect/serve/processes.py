@@ -36,7 +36,7 @@ log = logging.getLogger("recollect.serve")
 OpenServices = Callable[[], AbstractContextManager[Services]]  # called in each worker; it can be pickled
 SWITCH_SECONDS = 0.001  # after which a thread that computes lets another one run
 WRITERS = 2  # threads that write; one of them waits while the other one commits
-CATCH_UP_SECONDS = 0.25  # after a write; where recalls come more often, they read it themselves
+CATCH_UP_SECONDS = 0.25  # after a write, of workers that nobody has read from since they last caught up
 RESTART_SECONDS = 1.0  # before a worker that ended is replaced
 LENGTH = struct.Struct("!Q")
 ACCESS_FIELDS, ANSWER_FIELDS = ([field.name for field in fields(each)] for each in (Access, Answer))
@@ -169,6 +169,9 @@ class WorkerProcess(asyncio.Protocol):
         finally:
             theirs.close()
         self._pending: dict[int, tuple[asyncio.Future[Done], Callable[[], None]]] = {}
+        self.reads = 0  # of the jobs that it has
+        self.is_behind = False  # something was written since it last began to read
+        self.is_read_from = False  # it has answered a read since it last caught up
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
         self.ready = False
@@ -194,6 +197,27 @@ class WorkerProcess(asyncio.Protocol):
 
     async def wait_until_ended(self) -> None:
         await asyncio.shield(self._ended)
+
+    @property
+    def load(self) -> tuple[int, int]:
+        """Its reads, which compute all the time, and then what else it has: writes mostly wait for the disk."""
+        return self.reads, self.active - self.reads
+
+    def read(self, job: Job, finished: Callable[[], None]) -> asyncio.Future[Done]:
+        """Send a job that reads: what was written until now is read with it."""
+
+        def finished_reading() -> None:
+            self.reads -= 1
+            finished()
+
+        future = self.send(job, finished_reading)
+        self.reads += 1
+        self.is_behind, self.is_read_from = False, True
+        return future
+
+    def catch_up(self, number: int) -> None:
+        self.send(CatchUp(number), lambda: None)
+        self.is_behind = self.is_read_from = False
 
     def send(self, job: Job | CatchUp, finished: Callable[[], None]) -> asyncio.Future[Done]:
         """The answer to come. ``finished`` is called when the worker is done, also if nobody waits for it any more."""
@@ -319,8 +343,9 @@ class WorkerProcesses:
         def finished() -> None:
             self.active -= 1
             places.release()
-            if not read_only and self._catch_up is None:
-                self._catch_up = self._loop.call_later(CATCH_UP_SECONDS, self._let_idle_ones_catch_up)
+            if not read_only:
+                self._written()
+            self._let_idle_ones_catch_up()
 
         try:
             await places.acquire()
@@ -328,28 +353,39 @@ class WorkerProcesses:
             self.active -= 1
             raise
         try:
-            future = self._choose(read_only).send(job, finished)
+            worker = self._choose(read_only)
+            future = worker.read(job, finished) if read_only else worker.send(job, finished)
         except BaseException:
             self.active -= 1
             places.release()
             raise
         return await future
 
-    def _let_idle_ones_catch_up(self) -> None:
-        """After writes: workers that have nothing to do bring their index up to date, so that no recall has to."""
-        self._catch_up = None
+    def _written(self) -> None:
         for each in self.workers:
-            if each.ready and not each.active:
-                each.send(CatchUp(next(self._numbers)), lambda: None)
+            each.is_behind = True
+        if self._catch_up is None:
+            self._catch_up = self._loop.call_later(CATCH_UP_SECONDS, self._let_all_catch_up)
+
+    def _let_all_catch_up(self) -> None:
+        self._catch_up = None
+        self._let_idle_ones_catch_up(all_of_them=True)
+
+    def _let_idle_ones_catch_up(self, all_of_them: bool = False) -> None:
+        """Workers that have nothing to do bring their index up to date after writes, so that no recall has to: at once
+        where recalls come as often as writes, as the next one would read the same."""
+        for each in self.workers:
+            if each.is_behind and each.ready and not each.active and (all_of_them or each.is_read_from):
+                each.catch_up(next(self._numbers))
 
     def _choose(self, read_only: bool) -> WorkerProcess:
         """The least busy worker, of equals the last one. Writes have the first, as they would wait for each other in
-        any case, and reads in the same interpreter for them."""
+        any case, and reads in the same interpreter for them; while they wait for the disk, it can read."""
         ready = [each for each in self.workers if each.ready]
         if not ready:
             problem = ServerUnavailable("The worker processes of the server are being started again.")
             raise problem.advise("Call again in some seconds.")
-        return min(reversed(ready), key=lambda each: each.active) if read_only else ready[0]
+        return min(reversed(ready), key=lambda each: each.load) if read_only else ready[0]
 
     async def _keep(self, place: int) -> None:
         while True:

@@ -41,8 +41,28 @@ MAX_HEAD_BYTES = 64 << 10  # of the path and the headers of a request
 KEEP_ALIVE_SECONDS = 30
 
 
+class JoinedConnection(h11.Connection):
+    """Sends the head of a response together with its body, if its length is known: one packet, for which the client
+    wakes up once."""
+
+    _head: list[bytes] | None = None  # that waits for its body
+
+    def send_with_data_passthrough(self, event: h11.Event) -> list[bytes] | None:
+        sent = super().send_with_data_passthrough(event)
+        if isinstance(event, h11.Response) and any(name == b"content-length" for name, _ in event.headers):
+            self._head = sent
+            return []
+        if self._head is not None and sent is not None:
+            sent, self._head = self._head + sent, None
+        return sent
+
+
 class ImpatientProtocol(H11Protocol):
     """uvicorn's protocol, which closes a connection whose request does not arrive: uvicorn itself waits for ever."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.conn = JoinedConnection(h11.SERVER, MAX_HEAD_BYTES)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

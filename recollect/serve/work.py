@@ -16,7 +16,7 @@ from recollect.model import JsonObject
 from recollect.serve.log_messages import logged_messages
 from recollect.serve.tokens import Access
 from recollect.service import Operation, Service
-from recollect.service.records import content_tag, ref, references
+from recollect.service.records import content_tag, ref
 
 if TYPE_CHECKING:
     from recollect.systems.openclaw.search import SearchSettings
@@ -119,10 +119,9 @@ def run_operation(
         headers.append(("etag", tag))
         if operation.name == "show" and tag in known_tags:
             return Answer(304, b"", tuple(headers))
-    storable = operation.returns == ref("WriteSummary") or not [*references(operation.returns)]
     memory = output["id"] if is_memory else ""
     status = 201 if operation.creates else 200
-    return Answer(status, to_bytes(output), tuple(headers), memory, storable, tuple(messages))
+    return Answer(status, to_bytes(output), tuple(headers), memory, operation.is_storable, tuple(messages))
 
 
 def run_in_turn(

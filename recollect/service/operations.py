@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from recollect.errors import AccessDenied, InvalidInput
 from recollect.model import JsonObject, check
 from recollect.service.parameters import Parameter, read_parameters
-from recollect.service.records import with_definitions
+from recollect.service.records import ref, references, with_definitions
 from recollect.store.retrying import retry
 
 if TYPE_CHECKING:
@@ -56,6 +56,11 @@ class Operation:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         return read_parameters(self.handler)
+
+    @cached_property
+    def is_storable(self) -> bool:
+        """Does the output contain no text that somebody stored?"""
+        return self.returns == ref("WriteSummary") or not [*references(self.returns)]
 
     @cached_property
     def description(self) -> str:

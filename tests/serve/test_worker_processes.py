@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import resource
@@ -22,6 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 from recollect import Mind, RecollectError
 from recollect.client import Client
 from recollect.errors import InvalidInput
+from recollect.serve import processes as worker_processes
 from recollect.serve.backend import Backend
 from recollect.serve.server import running
 from recollect.serve.settings import ServerSettings
@@ -95,6 +97,44 @@ def test_workers_that_have_nothing_to_do_read_what_was_written(tmp_path: Path) -
         server.client().post("/v1/memories", json={"text": "The lamp is in the cellar."})
         wait_for(lambda: min(snapshots()) > max(before))
         assert server.client().post("/v1/recall", json={"query": "lamp"}).json()["results"]
+
+
+def test_a_worker_that_was_read_from_reads_what_was_written_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one waits, and so does this one after the next write: perhaps nobody reads from it any more."""
+
+    def snapshots() -> list[int]:
+        return sorted(path.stat().st_size for path in tmp_path.glob("snapshots-*"))
+
+    monkeypatch.setattr(worker_processes, "CATCH_UP_SECONDS", 1e6)
+    with start_workers(tmp_path / "memory.db", open_counting_services) as server:
+        client = server.client()
+        for caught_up in (2, 3):
+            client.post("/v1/recall", json={"query": "lamp"})
+            client.post("/v1/memories", json={"text": "The lamp is in the cellar."})
+            wait_for(lambda expected=[1, caught_up]: snapshots() == expected)  # type: ignore[misc]
+            client.post("/v1/memories", json={"text": "The chair is in the attic."})
+            time.sleep(0.1)
+            assert snapshots() == [1, caught_up]
+
+
+def test_reads_go_to_the_worker_with_the_fewest_reads(server: RunningServer) -> None:
+    """One that only waits for the disk can read."""
+    processes = server.backend.processes
+    assert processes is not None
+    first, last = processes.workers
+    assert processes._choose(read_only=True) is last
+    first._pending[-1] = last._pending[-2] = asyncio.Future(loop=asyncio.new_event_loop()), lambda: None
+    last.reads = 1
+    try:
+        assert processes._choose(read_only=True) is first
+        assert processes._choose(read_only=False) is first
+        first.reads = 1
+        assert processes._choose(read_only=True) is last
+    finally:
+        first.reads = last.reads = 0
+        del first._pending[-1], last._pending[-2]
 
 
 def test_errors_are_those_of_a_server_with_one_process(server: RunningServer, tmp_path: Path) -> None:
