@@ -468,3 +468,31 @@ def test_a_deadline_is_of_its_last_day(text: str) -> None:
         rent = mind.remember(text, created="2026-11-16").id
         assert ids(mind.recall("what's on this Friday?")) == [rent]
         assert ids(mind.recall("anything due by the end of the month?"))[0] == rent
+
+
+@pytest.mark.parametrize(
+    ("created", "text", "question"),
+    [
+        ("2026-06-28", "We were in Rome from 19 to 27 June.", "where was I on 22 June?"),
+        ("2026-11-12", "Ski holiday from 19 to 27 December.", "what is on 22 December 2026?"),
+        ("2026-11-12", "Conference in Ghent 5-9 December.", "what is on 7 December 2026?"),
+        ("2026-08-12", "I'm on leave from 1 September until 30 November.", "what was I doing on 15 October?"),
+        ("2026-06-28", "Wir waren vom 19. bis 27. Juni in Rom.", "Wo war ich am 22. Juni?"),
+        ("2026-06-28", "6月19日到27日我们在罗马。", "6月22日我在哪里？"),
+    ],
+)
+def test_a_period_from_one_day_to_another_covers_each_of_its_days(created: str, text: str, question: str) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 18, 12, tzinfo=UTC)) as mind:
+        mind.remember("We painted the fence.", created="2026-09-20")
+        period = mind.remember(text, created=created).id
+        assert ids(mind.recall(question)) == [period]
+
+
+@pytest.mark.parametrize(
+    "text", ["The bridge will be closed in October 2026.", "The licence runs from 1 January 2026 to 31 December 2027."]
+)
+def test_a_long_time_tells_nothing_of_one_of_its_days(text: str) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 18, 12, tzinfo=UTC)) as mind:
+        mind.remember(text, created="2026-01-03")
+        found = mind.recall("what happened on 7 October?")
+        assert (ids(found), found.low_confidence_reason) == ([], "nothing is known of 2026-10-07")
