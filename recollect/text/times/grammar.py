@@ -46,6 +46,7 @@ class Found:
     relation: str = ""  # since, starting, before, after, until, from, between or range
     last_day: Time | None = None  # of a range
     at_end: bool = False  # “the end of”: what is before it includes it
+    holiday: str = ""  # its name, without “last”
 
 
 Reader = Callable[[re.Match[str], Scene], Time | tuple[Time, int] | Found | None]

@@ -72,7 +72,7 @@ class TimeExpression:
     begin: int
     end: int
     span: TimeSpan
-    is_holiday: bool = False
+    holiday: str = ""  # its name, without “last”
     is_period: bool = False  # from one named day to another
 
 
@@ -102,7 +102,7 @@ def read_times(
                         each.begin,
                         each.end,
                         span,
-                        is_holiday=kinds[0] == "holiday",
+                        holiday=each.holiday if kinds[0] == "holiday" else "",
                         is_period=all(kind in EXACT for kind in kinds),
                     )
                 )
@@ -167,6 +167,8 @@ def _find(grammar: Grammar, scene: Scene, stems: set[str], taken: bytearray) -> 
                 more := compiled(grammar.day_part).match(scene.right(time.end))
             ):
                 time.end += more.end()
+            if time.time.kind == "holiday":
+                time.holiday = match[0]
             found.append(time)
     return sorted(found, key=lambda each: each.begin)
 
@@ -216,7 +218,9 @@ def _join(found: list[Found], grammar: Grammar, scene: Scene) -> list[Found]:
             if time is None:
                 break
             joined.pop()
+            holiday = each.holiday
             each = Found(before.begin, each.end, time, STRONG, at_end=before.at_end or each.at_end)
+            each.holiday = before.holiday or holiday
         joined.append(each)
     return joined
 
@@ -259,7 +263,9 @@ def _link(found: list[Found], grammar: Grammar, scene: Scene) -> list[Found]:
                 before.relation or STRONG in (before.need, each.need) or _has_preposition(before, grammar, scene)
             )
             if usable.get(match.lastgroup or "", same or before.relation in ("from", "between")) and supported:
-                linked[-1] = Found(before.begin, each.end, before.time, STRONG, "range", each.time)
+                linked[-1] = Found(
+                    before.begin, each.end, before.time, STRONG, "range", each.time, holiday=before.holiday
+                )
                 continue
         linked.append(each)
     return linked
