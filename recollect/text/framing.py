@@ -43,7 +43,7 @@ SAID_TO_OTHERS = r"(?:(?:report|writ)(?:e|es|ed|ing|ten|s)?|wrote)"
 OF_ITS_OWN = lazy_pattern(
     rf"\b{SAID_TO_OTHERS} (?:to|for)\b(?! (?:you|me)\b)|\b(?:to|for) whom\b.{{0,40}}\b{SAID_TO_OTHERS}\b"
     r"|\b(?:the|an?|my|our|your|his|her|its|their|this|which|\w+['’]s) (?:[\w-]+ )?"
-    r"(?:report|note|list|mention|show)s?\b"
+    r"(?:report|note|list|mention|show)s?\b(?! of (?:all|every|things|what))"
     r"|(?<!\bin )(?<!\bduring )\b(?:the|a|my|his|her|their|which|\w+['’]s) (?:talk|chat|discussion)s?\b"
     r"|^\W*(?:what|how many) (?:report|note|list|mention|talk|chat)s?\b"
     r"|\b(?:an|für) (?:wen|welche[nrsm]?)\b|\bwem\b.{0,60}\b(?:berichte\w*|geschrieben|schrei?b\w*)"

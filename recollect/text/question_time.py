@@ -219,7 +219,9 @@ FUTURE = lazy_pattern(
     r"|^\W*(?:will|won['’]?t|shall)\b|\w['’]ll\b"
     r"|(?:\b(?:is|are|am)\b(?: [\w'’-]+){0,4}?|['’](?:s|re|m)) (?:going|about) to\b"
     r"|^\W*(?:is|are|am|isn['’]?t|aren['’]?t|ist|sind|bin)\b(?! (?:there|it true|es wahr)\b)"
-    r"(?!.*\b(?:from|since|of|before|vom|von|seit|vor)\b)",
+    r"(?!.*\b(?:from|since|of|before|vom|von|seit|vor)\b)"
+    r"(?!.*\b(?:i|we|you|he|she|they|that|who|which) (?:\w+ed|had|was|were|did|wrote|bought|sent|got|made|took|saw"
+    r"|met|said|told|gave|found|lost|left|paid|sold|built|ate|read)\b)",
     re.IGNORECASE,
 )
 GERMAN_FUTURE = lazy_pattern(r"\b(?:werde|wirst|wird|werdet|werden)\b", re.IGNORECASE)

@@ -284,6 +284,9 @@ We leave on 28 December and return on the 2nd. | 2026-12-28 2027-01-02
 We fly to Rome on 19 December. Ida rings on the 27th. | 2026-12-19 2026-05-27
 We will be away in August, flying on the 3rd. | 2026-08-01..2026-09-01 2026-08-03
 We flew on 3 March and came back on the 12th. | 2026-03-03 2026-03-12
+We fly to Rome on 19 December; back on the 27th. | 2026-12-19 2026-12-27
+He was born on 4 March 1980 and visits us on the 28th. | 1980-03-04 2026-05-28
+The congress is from 5 to 9 June, dinner on the 7th. | 2026-06-05..2026-06-10 2026-06-07
 Yesterday Ben said that he left on the 12th. | 2026-05-19 2026-05-12
 """
 

@@ -116,7 +116,8 @@ REGULAR_PAST = (
 PAST = (
     r"\b(?:war|waren|warst|hatte|hatten|kam|kamen|ging|gingen|gab|sah|sahen|fuhr|fuhren|fand|rief|traf|trafen|aß|"
     r"schrieb|las|lief|blieb|bekam|brachte|dachte|wusste|wurde|wurden|sagte|machte|kaufte|erzählte|gewesen|"
-    r"(?:flog|schwamm|trank|nahm|sprach|half|schlief|verlor|stand|saß|gewann|lud|schnitt|verbrachte)(?:en|t|st)?|"
+    r"(?:flog|schwamm|trank|nahm|sprach|half|schlief|verlor|stand|saß|gewann|lud|schnitt|verbrachte|fiel|hielt|"
+    r"ließ|lag|stieg|zog|rannte|brannte|starb|warf|begann|verließ|vergaß|gefiel|brach|sang|sprang|stahl|trug|wusch)(?:en|t|st)?|"
     rf"(?-i:(?:[Ii]ch|[Ww]ir|[Ee]r|[Ss]ie|[Ee]s|[Mm]an)\s+{REGULAR_PAST}|{REGULAR_PAST}\s+(?:ich|wir|er|sie|es|man))|"
     r"(?:an|auf|aus|ab|ein|mit|vor|zu|um|weg|los|nach|her|hin|be|ver|er|ent|zer)?ge[a-zäöüß]{2,}(?:t|en)|"
     r"(?:be|ver|er|ent|zer)[a-zäöüß]{3,}t)\b"
@@ -134,7 +135,8 @@ TO_BE_DONE = (
     r"lasse|lässt|lassen|kann|können|darf|dürfen)\b"
 )
 LOOKS_BACK = (
-    rf"{HAVE}[^,;]*?{PARTICIPLE}|\bdanke\b|^\W*(?:(?:was|so|ein\w*|sehr|ganz|echt)\s+)*(?:schön|toll|wunderbar|herrlich|lecker|langweilig|furchtbar|"
+    rf"{HAVE}[^,;]*?{PARTICIPLE}|\b(?-i:(?!heute|bitte|(?:möch|könn|soll|müss|dürf)te)[a-zäöüß]{{3,}}te[nt]?)\b|"
+    r"\bdanke\b|^\W*(?:(?:was|so|ein\w*|sehr|ganz|echt)\s+)*(?:schön|toll|wunderbar|herrlich|lecker|langweilig|furchtbar|"
     r"anstrengend|gemütlich)(?:e[nrsm]?)?\b"
 )
 # Agreed in the past for a time to come.

@@ -34,7 +34,7 @@ DATES = ("day", "day of month", "month", "holiday")  # after one of these, “ba
 FULL_STOP = r"(?<!\b[DM]r)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bProf)(?<!\b[A-Z])\.(?=\s|$)"  # not that of “Dr. Noor”
 SENTENCE_END = lazy_pattern(rf"[!?;。！？；，\n]|{FULL_STOP}")
 CLAUSE_END = lazy_pattern(rf"[!?;,。！？；，\n]|{FULL_STOP}")
-DATE_END = lazy_pattern(rf"[!?;。！？；\n]|{FULL_STOP}")  # a date counts for a day after it up to here
+DATE_END = lazy_pattern(rf"[!?。！？\n]|{FULL_STOP}")  # a date counts for a day after it up to here
 PLAN_END = lazy_pattern(rf"[?;。？；\n]|{FULL_STOP}")  # “Fifty years on Friday! We had guests” is no plan
 WEEKDAY_NAME = (
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|"
@@ -314,7 +314,8 @@ def _resolve(each: Found, scene: Scene, direction: int, date: Days | None) -> Da
     days = _days(each.time, scene, direction)
     if date is not None and each.time.kind == "day of month" and not each.time.fixed:
         following = each.time.first(date.start)
-        if following is not None and (direction >= 0 or following.start <= scene.today):
+        over = following is not None and following.end <= scene.today
+        if following is not None and (not direction or over == (direction < 0) or following.start == scene.today):
             days = following
     if each.last_day is not None:
         days = _range(each, days, scene)
