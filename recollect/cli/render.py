@@ -198,7 +198,7 @@ def render_footer(found: Recall) -> Text:
         reasons = (f"{', '.join(names)} ({reason})" for reason, names in skipped.items())
         line.append(printable("\nskipped: " + ", ".join(reasons)), "dim")
     if len(found) and any(step.name == ORDER_OF_TIME and step.outcome == "ran" for step in trace.steps):
-        line.append("\nin order of time", "dim")
+        line.append("\nin order of time; plans, small talk and answers last", "dim")
     for step in trace.steps:
         if step.name == "TimeReader" and "time" in step.detail:
             outcome = "; no memory is of that time" if found.missing_time else ""

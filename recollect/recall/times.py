@@ -29,6 +29,7 @@ from recollect.text.patterns import lazy_pattern
 from recollect.text.question_time import (
     asks_about_plan,
     asks_for_advice,
+    asks_for_future,
     asks_for_past_state,
     asks_what_is_to_come,
     find_predecessor,
@@ -65,24 +66,31 @@ class TimeReader:
             return query
         # The name of a holiday stays: memories of that day have it, too.
         only_time = frames_only(_without(times, query.text), query.language)
-        rest = _without([each for each in times if not each.is_holiday], query.text)
+        rest = _without([each for each in times if not each.holiday], query.text)
         spans = tuple(each.span for each in times)
-        if only_time and any(each.is_holiday for each in times):
-            only_time = run.snapshot.during(as_intervals(spans), run.scope, True).count > 0
+        if only_time and any(self._is_looked_up(each, run) for each in times):
+            only_time = _is_known(run, spans)
         run.log("time", "; ".join(f"“{each.text}”: {format_span(each.span)}" for each in times))
         return replace(query, text=query.text if only_time else rest, times=spans, only_time=only_time)
 
     def _find(self, text: str, run: Run) -> list[TimeExpression]:
-        """“In May” of a question in the present tense, or for plans, is the coming May, if a memory tells of that, else
-        the last."""
-        found = find_times(text, run.as_of)
-        if not found or not (in_present_tense(text) or asks_what_is_to_come(text)):
+        """“In May” of a question in the present tense, or for plans, is the coming May, unless memories are of the last
+        alone; of a question for what will be, it is never the last."""
+        found, future = find_times(text, run.as_of), asks_for_future(text)
+        if not found or not (future or in_present_tense(text) or asks_what_is_to_come(text)):
             return found
         coming = find_times(text, run.as_of, ahead=True)
-        spans = [each.span for each in coming]
-        if spans == [each.span for each in found]:
-            return found
-        return coming if run.snapshot.during(as_intervals(spans), run.scope, True).count else found
+        spans, last = ([each.span for each in times] for times in (coming, found))
+        if spans == last or future or _is_known(run, spans):
+            return coming
+        return found if _is_known(run, last) else coming
+
+    def _is_looked_up(self, time: TimeExpression, run: Run) -> bool:
+        """Is it a holiday that some memory names? Not one of a year that is over, such as “last Christmas”."""
+        if not time.holiday or (time.text != time.holiday and not _is_to_come(time.span, run.as_of)):
+            return False
+        terms = tuple(Term(word, language=run.query.language) for word in dict.fromkeys(words(time.holiday)))
+        return len(search(run.snapshot, run.scope, Bm25Query(terms, ALL_FIELDS, require_all=True), 1).rows) > 0
 
     def _questions(self, text: str) -> list[tuple[int, int]]:
         """The places of the sentences that are questions; if none is, of those that are no statements."""
@@ -124,6 +132,11 @@ class PredecessorReader:
         return replace(query, text=" ".join(query.text.replace(phrase, " ", 1).split()), times=(span,))
 
 
+def _is_known(run: Run, spans: Sequence[TimeSpan]) -> bool:
+    """Is any memory of one of these times?"""
+    return run.snapshot.during(as_intervals(spans), run.scope, True).count > 0
+
+
 def _without(times: Sequence[TimeExpression], text: str) -> str:
     """A text without the words of these times."""
     starts, ends = [0, *(each.end for each in times)], [*(each.begin for each in times), len(text)]
@@ -156,6 +169,15 @@ def _name_span(span: TimeSpan) -> str:
 
 def _last_day(end: datetime) -> datetime:
     return from_micros(int(end.timestamp() * 1e6) - 1).astimezone(end.tzinfo)
+
+
+def why_not_of_time(run: Run, row: int) -> str:
+    """Why a query that names a time and nothing else does not find a memory; empty if it is of that time."""
+    if not run.query.only_time or _during(run).contains(np.array([row])).all():
+        return ""
+    times = " or ".join(map(format_span, run.query.times))
+    known = f"nothing is known of {times}" if not _during(run).count else f"this memory is not of {times}"
+    return f"The query names a time and nothing else, and {known}."
 
 
 def _during(run: Run) -> Scope:
@@ -215,9 +237,8 @@ class TimeCue:
     def score(self, run: Run, rows: Rows) -> Expression:
         if run.query.only_time:
             counts = np.array([_content_words(text, run.query.language) for text in run.texts(rows)], dtype=np.float64)
-            return leaf(np.minimum(1.0, counts / self.full), lambda at: f"{counts[at]:g} content words").tag(
-                "component", self.name
-            )
+            scores = np.where(_during(run).contains(rows), np.minimum(1.0, counts / self.full), 0.0)
+            return leaf(scores, lambda at: f"{counts[at]:g} content words").tag("component", self.name)
         inside = np.zeros(len(rows), dtype=np.bool_)
         if run.query.times:
             inside = _during(run).contains(rows) | _names_the_time(run, rows)
@@ -315,7 +336,7 @@ def _names_the_time(run: Run, rows: Rows) -> Flags:
 def _names_until(text: str, end: datetime, times: Sequence[TimeSpan]) -> bool:
     """Does a text name one of these times, read as if it were written at the end of one?"""
     found = find_times(text[:MAX_QUERY_CHARACTERS], end - timedelta(microseconds=1))
-    named = as_intervals([each.span for each in found if each.is_holiday or _is_long(each.span)])
+    named = as_intervals([each.span for each in found if each.holiday or _is_long(each.span)])
     starts, ends = (np.array([span[side] for span in named]) for side in (0, 1))
     return any(tells_of(starts, ends, each).any() for each in as_intervals(times))
 
@@ -381,4 +402,4 @@ class ChronologicalOrder:
         rest = np.array(short) | np.array(answers) | _announced(run, created) | _of_other_times(run, hits.keys)
         positions = np.nan_to_num(run.snapshot.numbers("position", hits.keys), nan=0.0)
         order = ordered(run.snapshot, hits.keys, hits.page, rest.astype(np.int64), created, positions)
-        return [Reorder(order, "in the order of time, statements before small talk")]
+        return [Reorder(order, "in the order of time; then plans, small talk and answers")]

@@ -9,6 +9,7 @@ from recollect.recall.hits import Hits
 from recollect.recall.recipe import Cue
 from recollect.recall.results import Verdict
 from recollect.recall.run import Run, Skip
+from recollect.recall.times import why_not_of_time
 
 NOT_SCORED = "cannot score it: it has nothing of what this cue compares"
 
@@ -44,7 +45,7 @@ def explain_absence(run: Run, again: Run, shown: Hits, id: str) -> Verdict:
                 if step.kind == "cut":
                     reason += _gap(step.hits, shown, row)
                 return Verdict(id, False, step.name, reason + ".", value, dropped.threshold, cues)
-    reason = "No cue has it among its candidates."
+    reason = why_not_of_time(again, row) or "No cue has it among its candidates."
     if changed and scope is again.scope:
         reason = "No step of this recall had it. Memories were changed since: if it was one of them, recall again."
     return Verdict(id, False, "cues", reason, cues=cues)

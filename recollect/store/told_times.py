@@ -16,16 +16,19 @@ if TYPE_CHECKING:
     from recollect.text.times import TimeSpan
 
 TOLD_SHARE = 0.3  # of the time that a text tells of must lie in an interval: “in October” is not about the 14th
+MAX_PERIOD = 184  # days: a contract of two years tells little of one of its days
+SECOND = 1_000_000
 MAX_TIMES = 16  # of a text: a long list of dates is about none of them
 MAX_CHARACTERS = 10_000
 
-# Moments are microseconds since 1970; the end of a span is not part of it; an open side is infinite.
+# Moments are microseconds since 1970; the end of a span is not part of it; an open side is infinite. A told time that
+# covers each of its days (“from 19 to 27 June”) ends a microsecond before that: days end with whole seconds.
 Interval = tuple[float, float]
 
 
 def told_times(text: str, created: datetime, zone: tzinfo | None = None) -> list[Interval]:
     """The spans of time that a text names, as it was written at ``created``; without those that are open to a side,
-    but of a deadline (“due by Friday”) its last day.
+    but of a deadline (“due by Friday”) its last day. A period from one day to another covers each of its days.
 
     Days begin in ``zone``, which is that of the store's clock: at ten in the evening in New York it is tomorrow in UTC.
     """
@@ -35,8 +38,12 @@ def told_times(text: str, created: datetime, zone: tzinfo | None = None) -> list
     with suppress(OverflowError):  # at the ends of time
         local = created.astimezone(zone or UTC)
     times = find_times(text[:MAX_CHARACTERS], local, told=True)[:MAX_TIMES]
-    closed = [(_deadline(each.span, local) or each.span.start, each.span.end) for each in times]
-    return [(micros(start), micros(end)) for start, end in closed if start is not None and end is not None]
+    closed = [(_deadline(each.span, local) or each.span.start, each.span.end, each.is_period) for each in times]
+    return [
+        (micros(start), micros(end) - (covers and end - start <= timedelta(days=MAX_PERIOD, hours=1)))
+        for start, end, covers in closed
+        if start is not None and end is not None
+    ]
 
 
 def _deadline(span: TimeSpan, now: datetime) -> datetime | None:
@@ -45,9 +52,11 @@ def _deadline(span: TimeSpan, now: datetime) -> datetime | None:
 
 
 def tells_of(start: NDArray[np.float64], end: NDArray[np.float64], interval: Interval) -> NDArray[np.bool_]:
-    """Which of these told times are about an interval: enough of it lies inside."""
+    """Which of these told times are about an interval: enough of it lies inside, or it covers each of its days."""
     inside = np.minimum(end, interval[1]) - np.maximum(start, interval[0])
-    return np.asarray((inside > 0) & (inside >= TOLD_SHARE * (end - start)))
+    with np.errstate(invalid="ignore"):  # an open side
+        covers = np.mod(end, SECOND) == SECOND - 1
+    return np.asarray((inside > 0) & (covers | (inside >= TOLD_SHARE * (end - start))))
 
 
 def pack_times(times: Sequence[Interval]) -> bytes:

@@ -38,6 +38,19 @@ HOW_IT_WAS = lazy_pattern(
     r"|^\W*(?:was|wie|wer|wo) war(?:en|st)?\b(?: (?:der|mein|dein|unser) tag\b)?|^\W*was stand an\b",
     re.IGNORECASE,
 )
+# “Who did I report to?” has a preposition of its own, and “the report”, “the list” are things; “to you” says nothing.
+SAID_TO_OTHERS = r"(?:(?:report|writ)(?:e|es|ed|ing|ten|s)?|wrote)"
+OF_ITS_OWN = lazy_pattern(
+    rf"\b{SAID_TO_OTHERS} (?:to|for)\b(?! (?:you|me)\b)|\b(?:to|for) whom\b.{{0,40}}\b{SAID_TO_OTHERS}\b"
+    r"|\b(?:the|an?|my|our|your|his|her|its|their|this|which|\w+['’]s) (?:[\w-]+ )?"
+    r"(?:report|note|list|mention|show)s?\b(?! of (?:all|every|things|what))"
+    r"|(?<!\bin )(?<!\bduring )\b(?:the|a|my|his|her|their|which|\w+['’]s) (?:talk|chat|discussion)s?\b"
+    r"|^\W*(?:what|how many) (?:report|note|list|mention|talk|chat)s?\b"
+    r"|\b(?:an|für) (?:wen|welche[nrsm]?)\b|\bwem\b.{0,60}\b(?:berichte\w*|geschrieben|schrei?b\w*)"
+    r"|\b(?:de[rnm]|die|(?:mein|unser|ein|sein|ihr)e[rn]?|welche[rn]?) (?:\w+ )?(?-i:Listen?|Themen?)\b"
+    r"|(?:给|給|向)(?:谁|誰|哪)",
+    re.IGNORECASE,
+)
 SAYS = r"(?:says?|said|tell|told|mention(?:ed)?|write|wrote|ask(?:ed)?|answer(?:ed)?|reply|replied|suggest(?:ed)?)"
 SAYS_GERMAN = r"(?:gesagt|erzählt|erwähnt|geschrieben|gefragt|geantwortet|gemeint|vorgeschlagen|berichtet)"
 WORDS_OF = (
@@ -67,9 +80,13 @@ def frames_only(text: str, language: str = "en") -> bool:
     [True, False]
     >>> [frames_only(each) for each in ("What must I do?", "What do I have to do?")]
     [False, False]
+    >>> [frames_only(each) for each in ("Who did I report to?", "What did the report say?", "What did I report?")]
+    [False, False, True]
     >>> [frames_only(each) for each in ("How did it go?", "What was our topic?", "How did the interview go?")]
     [True, True, False]
     """
+    if OF_ITS_OWN.search(text) is not None:
+        return False
     frame = STOP | stop_words(language) | FRAMING_WORDS
     every = words(HOW_IT_WAS.sub(" ", text), whole=True)
     obliged = not OBLIGATION_WORDS.isdisjoint(every) or HAVE_TO.search(text) is not None

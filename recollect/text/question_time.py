@@ -211,6 +211,24 @@ COMING = lazy_pattern(
     r"|安排|日程|到期|截止|约会|約會|有(?:什么|什麼|没有|沒有)?(?:事|会|會|活动|活動)",
     re.IGNORECASE,
 )
+# “Where will I be on 22 December?”, “is the fair on 22 November?” never mean the last one. “My will” is a noun, and
+# “did Will say” a name.
+FUTURE = lazy_pattern(
+    r"(?<!\bmy )(?<!\bour )(?<!\bthe )(?<!\bher )(?<!\bhis )(?<!\btheir )(?<!\ba )(?<!['’]s )(?<!\bdid )(?<!\bdoes )"
+    r"(?<!\bhas )(?<!\bwas )(?<!\bto )(?<!\bwith )(?<!\bfrom )\b(?-i:will|shall|won['’]?t)\b"
+    r"|^\W*(?:will|won['’]?t|shall)\b|\w['’]ll\b"
+    r"|(?:\b(?:is|are|am)\b(?: [\w'’-]+){0,4}?|['’](?:s|re|m)) (?:going|about) to\b"
+    r"|^\W*(?:is|are|am|isn['’]?t|aren['’]?t|ist|sind|bin)\b(?! (?:there|it true|es wahr)\b)"
+    r"(?!.*\b(?:from|since|of|before|vom|von|seit|vor)\b)"
+    r"(?!.*\b(?:i|we|you|he|she|they|that|who|which) (?:\w+ed|had|was|were|did|wrote|bought|sent|got|made|took|saw"
+    r"|met|said|told|gave|found|lost|left|paid|sold|built|ate|read)\b)",
+    re.IGNORECASE,
+)
+GERMAN_FUTURE = lazy_pattern(r"\b(?:werde|wirst|wird|werdet|werden)\b", re.IGNORECASE)
+CHINESE_FUTURE = lazy_pattern(
+    r"[将將](?![军軍])|(?<![开開聚机機约約社晚宴大年例运運博展协協工国國学學议議委])[会會](?![议議员員计計所费費场場长長面谈談话話])"
+    r"|(?<![重需主必想只])要(?![求点點紧緊])"
+)
 
 # What lasts, of a time that is over: “where was I living in March?” It was told before that time, or during it.
 PAST_STATE = lazy_pattern(
@@ -294,6 +312,20 @@ def asks_what_is_to_come(question: str) -> bool:
     verb = AUXILIARY.search(text)
     past = (verb is not None and verb["past"] is not None) or CHINESE_PAST.search(text) or GERMAN_PAST.search(text)
     return not past
+
+
+def asks_for_future(question: str) -> bool:
+    """Does it ask for what will be, in words that cannot mean the past?
+
+    >>> [asks_for_future(each) for each in ("Where will I be in May?", "Is it on 2 May?", "What is on in May?")]
+    [True, True, False]
+    >>> [asks_for_future(each) for each in ("Was wird im Mai passieren?", "五月我会在哪里？", "Was I going to go?")]
+    [True, True, False]
+    """
+    text = question[:MAX_CHARACTERS]
+    if not text.isascii() and CHINESE.search(text):
+        return CHINESE_FUTURE.search(text) is not None and CHINESE_PAST.search(text) is None
+    return (FUTURE.search(text) or GERMAN_FUTURE.search(text)) is not None and GERMAN_PAST.search(text) is None
 
 
 def asks_for_past_state(question: str) -> bool:

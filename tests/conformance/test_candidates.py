@@ -391,6 +391,14 @@ def test_what_is_out_of_scope_is_of_no_time(store: Store) -> None:
     assert ids_during(store, 0, 1) == {"kept"}
 
 
+def test_a_stated_period_is_of_each_of_its_days_and_a_vague_time_is_not(store: Store) -> None:
+    first, last = NOON + timedelta(days=10), NOON + timedelta(days=40)
+    remember(store, f"The pool is closed from {first:%Y-%m-%d} to {last:%Y-%m-%d}.", "period")
+    remember(store, "The pool was closed last year.", "vague")
+    assert ids_during(store, 10, 1) == ids_during(store, 25, 1) == ids_during(store, 40, 1) == {"period"}
+    assert ids_during(store, 9, 1) == ids_during(store, 41, 1) == ids_during(store, -366, 1) == set()
+
+
 def test_told_times_follow_the_text_and_the_creation(store: Store) -> None:
     remember(store, "It broke yesterday.", "a")
     with store.snapshot() as snapshot:

@@ -468,3 +468,112 @@ def test_a_deadline_is_of_its_last_day(text: str) -> None:
         rent = mind.remember(text, created="2026-11-16").id
         assert ids(mind.recall("what's on this Friday?")) == [rent]
         assert ids(mind.recall("anything due by the end of the month?"))[0] == rent
+
+
+@pytest.mark.parametrize(
+    ("created", "text", "question"),
+    [
+        ("2026-06-28", "We were in Rome from 19 to 27 June.", "where was I on 22 June?"),
+        ("2026-11-12", "Ski holiday from 19 to 27 December.", "what is on 22 December 2026?"),
+        ("2026-11-12", "Conference in Ghent 5-9 December.", "what is on 7 December 2026?"),
+        ("2026-08-12", "I'm on leave from 1 September until 30 November.", "what was I doing on 15 October?"),
+        ("2026-06-28", "Wir waren vom 19. bis 27. Juni in Rom.", "Wo war ich am 22. Juni?"),
+        ("2026-06-28", "6月19日到27日我们在罗马。", "6月22日我在哪里？"),
+    ],
+)
+def test_a_period_from_one_day_to_another_covers_each_of_its_days(created: str, text: str, question: str) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 18, 12, tzinfo=UTC)) as mind:
+        mind.remember("We painted the fence.", created="2026-09-20")
+        period = mind.remember(text, created=created).id
+        assert ids(mind.recall(question)) == [period]
+
+
+@pytest.mark.parametrize(
+    "text", ["The bridge will be closed in October 2026.", "The licence runs from 1 January 2026 to 31 December 2027."]
+)
+def test_a_long_time_tells_nothing_of_one_of_its_days(text: str) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 18, 12, tzinfo=UTC)) as mind:
+        mind.remember(text, created="2026-01-03")
+        found = mind.recall("what happened on 7 October?")
+        assert (ids(found), found.low_confidence_reason) == ([], "nothing is known of 2026-10-07")
+
+
+@pytest.mark.parametrize(
+    ("question", "time"),
+    [
+        ("where will I be on 22 December?", "2026-12-22"),
+        ("what is going to happen on 3 January?", "2027-01-03"),
+        ("what will I do in March?", "2027-03-01 to 2027-03-31"),
+        ("what will I do after 22 December?", "from 2026-12-23"),
+        ("Wo werde ich am 22. Dezember sein?", "2026-12-22"),
+        ("Was wird am 3. Januar passieren?", "2027-01-03"),
+        ("12月22日我会在哪里？", "2026-12-22"),
+        ("1月3日要做什么？", "2027-01-03"),
+        ("is the exhibition on 22 November?", "2026-11-22"),
+        ("is the exhibition on 22 December?", "2026-12-22"),
+        ("what was I going to do on 3 January?", "2026-01-03"),
+        ("are the shoes I bought on 22 December at home?", "2025-12-22"),
+        ("did Will say where I was on 22 December?", "2025-12-22"),
+        ("Was ist am 22. Dezember geworden?", "2025-12-22"),
+    ],
+)
+def test_what_will_be_is_never_of_the_last_time_of_that_name(question: str, time: str) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 19, 12, tzinfo=UTC)) as mind:
+        for text, created in (("We had a party.", "2025-12-22"), ("Flew home.", "2026-01-03"), ("Ill.", "2026-03-03")):
+            mind.remember(text, created=created)
+        assert step(mind.recall(question), "TimeReader")["detail"]["time"].endswith(f": {time}")
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("who did I report to in October?", "I reported to Mr Ito."),
+        ("what did the report say in October?", "The report says that sales fell."),
+        ("who did I write to in October?", "I wrote to the landlord."),
+        ("An wen habe ich im Oktober geschrieben?", "Ich habe an Oma geschrieben."),
+        ("Was stand im Oktober auf der Liste?", "Auf der Liste stand Milch."),
+        ("十月我给谁写了？", "我给小明写了信。"),
+    ],
+)
+def test_what_has_content_of_its_own_is_not_only_a_time(question: str, first: str) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 19, 12, tzinfo=UTC)) as mind:
+        mind.remember("We painted the fence with Ines and Ben.", created="2026-10-02")
+        mind.remember(first, created="2026-10-08")
+        found = mind.recall(question)
+        assert found[0].text == first
+        assert "a time and nothing else" not in str(found.trace)
+
+
+def test_what_has_content_is_judged_by_its_content() -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 19, 12, tzinfo=UTC)) as mind:
+        mind.remember("We painted the fence.", created="2026-10-02")
+        assert mind.recall("what did I note in October?").confidence == 1.0
+        confidence = mind.recall("what did the report say in October?").confidence
+        assert confidence is not None
+        assert confidence < 0.7
+
+
+@pytest.mark.parametrize(
+    ("question", "time"),
+    [
+        ("what happened last Christmas?", "2025-12-24 to 2025-12-26"),
+        ("Was war letztes Weihnachten?", "2025-12-24 to 2025-12-26"),
+        ("去年圣诞节发生了什么？", "2025-12-24 to 2025-12-26"),
+        ("what happened at Easter?", "2026-04-03 to 2026-04-06"),
+    ],
+)
+def test_of_a_holiday_of_which_nothing_is_known_nothing_is_found(question: str, time: str) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 19, 12, tzinfo=UTC)) as mind:
+        mind.remember("Omi's recipe for Christmas cookies is in the blue tin.", created="2026-05-03")
+        mind.remember("We painted the fence.", created="2026-10-02")
+        found = mind.recall(question)
+        assert (ids(found), found.low_confidence_reason) == ([], f"nothing is known of {time}")
+        assert mind.recall("what about Christmas?")
+
+
+def test_a_plan_for_later_comes_after_what_happened_in_the_week_in_which_it_was_made() -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 19, 12, tzinfo=UTC)) as mind:
+        plan = mind.remember("On 12 December we fly to Reykjavik.", created="2026-11-09").id
+        first = mind.remember("I met Ines at the museum.", created="2026-11-10").id
+        second = mind.remember("We ate fish with Ida at home.", created="2026-11-11").id
+        assert ids(mind.recall("what happened last week?")) == [first, second, plan]

@@ -173,3 +173,12 @@ def test_a_kept_recall_does_not_blame_the_cues_for_what_was_added_later(mind: Mi
     verdict = recall.why_not("late")
     assert not verdict.returned
     assert verdict.step != "cues" or "since" in verdict.reason, str(verdict)
+
+
+def test_a_memory_of_another_time_than_the_one_that_is_asked_for_is_told_so(mind: Mind) -> None:
+    verdict = mind.why_not("what is on 22 December 2026?", "cup-0")
+    assert verdict.reason == "The query names a time and nothing else, and nothing is known of 2026-12-22."
+    assert verdict.cues["time"].startswith("gives it no score")
+    mind.remember("cup and saucer were sold", user="ada", created="2026-12-22")
+    verdict = mind.why_not("what is on 22 December 2026?", "cup-0")
+    assert verdict.reason == "The query names a time and nothing else, and this memory is not of 2026-12-22."

@@ -264,6 +264,30 @@ Seats booked: ballet, 2 June. | 2026-06-02
 We went to visit Ola on Saturday. | 2026-05-16
 The neighbours cut the hedge on 2 June. | 2025-06-02
 I am in week 12 and feel fine. | none
+Dinner with Ada on Saturday at Trattoria Blu. | 2026-05-23
+Flea market on Saturday, bring cash. | 2026-05-23
+Saturday: dinner with Alfred. | 2026-05-23
+Dinner with Ada and Alfred on Saturday. | 2026-05-23
+Rose at Dr. Noor's on Saturday. | 2026-05-23
+We had dinner with Ada on Saturday. | 2026-05-16
+We didn't swim on Saturday. | 2026-05-16
+The van wouldn't start on Saturday. | 2026-05-16
+I saw Dr. Noor on Saturday. | 2026-05-16
+Visited Ada on Saturday. | 2026-05-16
+Dinner with Ada on Saturday was lovely. | 2026-05-16
+Lovely dinner with Ada on Saturday. | 2026-05-16
+Thanks for Saturday. | 2026-05-16
+Fifty years on Saturday! We had forty guests. | 2026-05-16
+Saturday | 2026-05-16
+We fly to Rome on 19 December, back on the 27th, hotel is Lava Inn. | 2026-12-19 2026-12-27
+We leave on 28 December and return on the 2nd. | 2026-12-28 2027-01-02
+We fly to Rome on 19 December. Ida rings on the 27th. | 2026-12-19 2026-05-27
+We will be away in August, flying on the 3rd. | 2026-08-01..2026-09-01 2026-08-03
+We flew on 3 March and came back on the 12th. | 2026-03-03 2026-03-12
+We fly to Rome on 19 December; back on the 27th. | 2026-12-19 2026-12-27
+He was born on 4 March 1980 and visits us on the 28th. | 1980-03-04 2026-05-28
+The congress is from 5 to 9 June, dinner on the 7th. | 2026-06-05..2026-06-10 2026-06-07
+Yesterday Ben said that he left on the 12th. | 2026-05-19 2026-05-12
 """
 
 

@@ -180,6 +180,15 @@ Ich habe am Freitag den Schlüssel verloren. | 2026-05-15
 Am Freitag habe ich die Prüfung bestanden. | 2026-05-15
 Am Freitag Friseur um 15 Uhr. | 2026-05-22
 Freitag Reifen geplatzt, 60 Euro. | 2026-05-15
+Abendessen mit Ada am Samstag in der Trattoria. | 2026-05-23
+Flohmarkt am Samstag, Bargeld mitnehmen. | 2026-05-23
+Am Samstag Abendessen mit Ada gehabt. | 2026-05-16
+Am Samstag kochte ich Suppe. | 2026-05-16
+Am Samstag fiel der Strom aus. | 2026-05-16
+Am Samstag feierte Oma ihren Achtzigsten. | 2026-05-16
+Schöner Abend mit Ada am Samstag. | 2026-05-16
+Am Samstag haben wir im Regen Würste bekommen. | 2026-05-16
+Wir fliegen am 19. Dezember nach Rom, zurück am 27., Hotel Lava. | 2026-12-19 2026-12-27
 """
 
 

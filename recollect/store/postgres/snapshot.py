@@ -53,7 +53,7 @@ from recollect.store.postgres.statements import (
 from recollect.store.postgres.vector_index import VectorIndex, finish_search, has_index, prepare_search
 from recollect.store.postgres.words import WordCache
 from recollect.store.rows import from_row
-from recollect.store.told_times import TOLD_SHARE, Interval
+from recollect.store.told_times import SECOND, TOLD_SHARE, Interval
 from recollect.text.query_language import QueryTree, format_query
 from recollect.text.signatures import Signature, hamming_similarity
 from recollect.text.slugs import SlugIndex, path_or_name
@@ -218,7 +218,8 @@ class PostgresSnapshot:
                 inside = "least(t.ends, %s::double precision) - greatest(t.begins, %s::double precision)"
                 parts.append(
                     "EXISTS (SELECT 1 FROM told_times t WHERE t.tenant = m.tenant AND t.row = m.row "
-                    f"AND {inside} > 0 AND {inside} >= {TOLD_SHARE}::double precision * (t.ends - t.begins))"
+                    f"AND {inside} > 0 AND (mod(t.ends, {SECOND}) IN ({SECOND - 1}, -1) "
+                    f"OR {inside} >= {TOLD_SHARE}::double precision * (t.ends - t.begins)))"
                 )
                 values += [end, start, end, start]
         return own(scope).restricted("it is not of that time", Sql(" OR ".join(parts), tuple(map(float, values))))

@@ -144,14 +144,15 @@ VERB_AFTER = (
     r"left|gave|made|got|took|saw|thinks?|thought|knows?|knew|likes?|wants?|loves?|asks|calls|[a-z]{3,}ed)\b"
 )
 IRREGULAR_PAST = (
-    r"did|was|were|had|came|went|got|took|saw|gave|made|said|told|left|met|bought|brought|thought|knew|felt|ate|"
+    r"did|was|were|had|didn't|wasn't|weren't|hadn't|came|went|got|took|saw|gave|made|said|told|left|met|bought|brought|thought|knew|felt|ate|"
     r"drank|drove|flew|wrote|read|ran|sat|slept|spent|spoke|stood|swam|sold|sent|won|lost|paid|put|found|began|broke|"
-    r"built|caught|chose|fell|forgot|grew|heard|hurt|kept|led|rang|rode|rose|sang|shut|threw|understood|woke|wore|"
+    r"built|caught|chose|fell|forgot|grew|heard|hurt|kept|led|rang|rode|(?-i:rose)|sang|shut|threw|understood|woke|wore|"
     r"been|done|gone|seen|taken|given|became|bit|blew|cut|dealt|drew|dug|fed|fought|fled|froze|hid|hit|held|hung|laid|"
     r"learnt|lent|lit|sank|shook|shot|split|stole|stuck|struck|swept|swore|taught|tore|withdrew|withdrawn|written|driven|"
     r"drawn|shown|broken|chosen|eaten|stolen|torn|worn"
 )
-REGULAR_PAST = r"(?!need|feed|seed|speed|indeed|weed|breed|bleed|(?:wed|red|bed|led)\b)[a-z]{2,}ed"
+REGULAR_PAST = r"(?!need|feed|seed|speed|indeed|weed|breed|bleed|(?:wed|red|bed|led)\b)"
+REGULAR_PAST += r"(?-i:[a-z]{2,}ed|(?<![\w,]\s)[A-Z][a-z]+ed)"  # not the Alfred of “with Alfred”
 PAST = rf"\b(?:{IRREGULAR_PAST}|{REGULAR_PAST})\b"
 # A few words up to a participle; not into another clause, such as “Ben, who called” or “as she said”.
 TO_PARTICIPLE = (
@@ -162,6 +163,10 @@ TO_PARTICIPLE = (
 PAST_AFTER = (
     rf"\b(?:{IRREGULAR_PAST})\b|^\W*(?:(?:i|we|you|he|she|it|they)|(?:the|my|our|his|her|their|an?)\s+\w+)\s+"
     rf"(?:\w+ly\s+|also\s+)?{REGULAR_PAST}\b"
+)
+LOOKS_BACK = (
+    r"\b(?:wouldn't|couldn't|ha(?:s|ve)n't)\b|\bthank(?:s|\s+you)\b|^\W*(?:(?:what|such|an?|really|very|so)\s+)*(?:lovely|great|nice|wonderful|fantastic|amazing|"
+    r"terrible|awful|horrible|delicious|brilliant|boring|exhausting)\b"
 )
 FUTURE = (
     # What is still to be done: “has to get his teeth cleaned”, “will be fixed”, “I'm getting my hair done”, “gets

@@ -107,9 +107,18 @@ EVENTS = (
     "gehalt", "wahl", "weltmeisterschaft", "olympia", "jahr", "rückblick", "bilanz", "plan", "pläne", "ziele",
     "vorsätze",
 )  # fmt: skip
+# Beside its subject a word in -te is a verb: “ich kochte”.
+REGULAR_PAST = (
+    r"(?!heute|bitte|möchte|könnte|sollte|müsste|dürfte|würde|letzte|erste|zweite|dritte|nächste|beste|gute|alte|rote"
+    r"|\w*(?:arbeite|warte|miete|biete|heirate|teste|starte|leite|reite|halte|rate|rette|wette|koste|leiste|miste)\b)"
+    r"[a-zäöüß]{2,}te(?:n|st|t)?"
+)
 PAST = (
     r"\b(?:war|waren|warst|hatte|hatten|kam|kamen|ging|gingen|gab|sah|sahen|fuhr|fuhren|fand|rief|traf|trafen|aß|"
     r"schrieb|las|lief|blieb|bekam|brachte|dachte|wusste|wurde|wurden|sagte|machte|kaufte|erzählte|gewesen|"
+    r"(?:flog|schwamm|trank|nahm|sprach|half|schlief|verlor|stand|saß|gewann|lud|schnitt|verbrachte|fiel|hielt|"
+    r"ließ|lag|stieg|zog|rannte|brannte|starb|warf|begann|verließ|vergaß|gefiel|brach|sang|sprang|stahl|trug|wusch)(?:en|t|st)?|"
+    rf"(?-i:(?:[Ii]ch|[Ww]ir|[Ee]r|[Ss]ie|[Ee]s|[Mm]an)\s+{REGULAR_PAST}|{REGULAR_PAST}\s+(?:ich|wir|er|sie|es|man))|"
     r"(?:an|auf|aus|ab|ein|mit|vor|zu|um|weg|los|nach|her|hin|be|ver|er|ent|zer)?ge[a-zäöüß]{2,}(?:t|en)|"
     r"(?:be|ver|er|ent|zer)[a-zäöüß]{3,}t)\b"
     r"(?<!gebucht)(?<!geplant)(?<!vereinbart)(?<!gegen)(?<!verschoben)(?<!eingeladen)(?<!gegeben)"
@@ -124,6 +133,11 @@ PARTICIPLE = (
 TO_BE_DONE = (
     r"\b(?:werde|wirst|wird|werdet|werden|muss|musst|müssen|müsst|soll|sollst|sollen|will|willst|wollen|möchten?|"
     r"lasse|lässt|lassen|kann|können|darf|dürfen)\b"
+)
+LOOKS_BACK = (
+    rf"{HAVE}[^,;]*?{PARTICIPLE}|\b(?-i:(?!heute|bitte|(?:möch|könn|soll|müss|dürf)te)[a-zäöüß]{{3,}}te[nt]?)\b|"
+    r"\bdanke\b|^\W*(?:(?:was|so|ein\w*|sehr|ganz|echt)\s+)*(?:schön|toll|wunderbar|herrlich|lecker|langweilig|furchtbar|"
+    r"anstrengend|gemütlich)(?:e[nrsm]?)?\b"
 )
 # Agreed in the past for a time to come.
 AGREED = (

@@ -29,8 +29,13 @@ MAX_MODIFIERS = 4  # “before the end of the first week of June”
 AGREED, ARRANGED = 2, 3  # signs of what was settled in the past, beside 1 for the future and −1 for the past
 FAR = 3  # so many times as far away, a time to come is not what was agreed
 NEAR = ("weekday", "day", "day of month")  # read in a statement even if nothing tells past from future
-SENTENCE_END = lazy_pattern(r"[!?;。！？；，\n]|\.(?=\s|$)")
-CLAUSE_END = lazy_pattern(r"[!?;,。！？；，\n]|\.(?=\s|$)")
+EXACT = (*NEAR, "holiday")  # a range between two of these covers each of its days: “from 19 to 27 June”
+DATES = ("day", "day of month", "month", "holiday")  # after one of these, “back on the 27th” is the next 27th
+FULL_STOP = r"(?<!\b[DM]r)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bProf)(?<!\b[A-Z])\.(?=\s|$)"  # not that of “Dr. Noor”
+SENTENCE_END = lazy_pattern(rf"[!?;。！？；，\n]|{FULL_STOP}")
+CLAUSE_END = lazy_pattern(rf"[!?;,。！？；，\n]|{FULL_STOP}")
+DATE_END = lazy_pattern(rf"[!?。！？\n]|{FULL_STOP}")  # a date counts for a day after it up to here
+PLAN_END = lazy_pattern(rf"[?;。？；\n]|{FULL_STOP}")  # “Fifty years on Friday! We had guests” is no plan
 WEEKDAY_NAME = (
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|"
     r"(?:周|星期)[一二三四五六日天])"
@@ -67,7 +72,8 @@ class TimeExpression:
     begin: int
     end: int
     span: TimeSpan
-    is_holiday: bool = False
+    holiday: str = ""  # its name, without “last”
+    is_period: bool = False  # from one named day to another
 
 
 def read_times(
@@ -80,12 +86,28 @@ def read_times(
     for grammar in grammars:
         found += [(each, grammar) for each in _read_grammar(grammar, scene, stems, taken)]
     expressions = []
+    date: tuple[int, Days] | None = None  # where the last date ends, and its days
     for each, grammar in sorted(found, key=lambda pair: pair[0].begin)[:MAX_EXPRESSIONS]:
+        if date is not None and DATE_END.search(scene.text, date[0], each.begin):
+            date = None
         with suppress(ValueError, OverflowError):  # before the year 1 or after 9999
-            span = _resolve(each, grammar, scene)
-            if span is not None:
-                is_holiday = each.time.kind == "holiday"
-                expressions.append(TimeExpression(text[each.begin : each.end], each.begin, each.end, span, is_holiday))
+            direction = _direction_of(each, grammar, scene)
+            days = None if direction is None else _resolve(each, scene, direction, None if date is None else date[1])
+            span = None if direction is None or days is None else _span(each, days, scene, direction)
+            if days is not None and span is not None:
+                kinds = (each.time.kind, None if each.last_day is None else each.last_day.kind)
+                expressions.append(
+                    TimeExpression(
+                        text[each.begin : each.end],
+                        each.begin,
+                        each.end,
+                        span,
+                        holiday=each.holiday if kinds[0] == "holiday" else "",
+                        is_period=all(kind in EXACT for kind in kinds),
+                    )
+                )
+                if kinds[0] in DATES and each.relation in ("", "from", "range"):
+                    date = each.end, days
     return expressions
 
 
@@ -145,6 +167,8 @@ def _find(grammar: Grammar, scene: Scene, stems: set[str], taken: bytearray) -> 
                 more := compiled(grammar.day_part).match(scene.right(time.end))
             ):
                 time.end += more.end()
+            if time.time.kind == "holiday":
+                time.holiday = match[0]
             found.append(time)
     return sorted(found, key=lambda each: each.begin)
 
@@ -194,7 +218,9 @@ def _join(found: list[Found], grammar: Grammar, scene: Scene) -> list[Found]:
             if time is None:
                 break
             joined.pop()
+            holiday = each.holiday
             each = Found(before.begin, each.end, time, STRONG, at_end=before.at_end or each.at_end)
+            each.holiday = before.holiday or holiday
         joined.append(each)
     return joined
 
@@ -237,7 +263,9 @@ def _link(found: list[Found], grammar: Grammar, scene: Scene) -> list[Found]:
                 before.relation or STRONG in (before.need, each.need) or _has_preposition(before, grammar, scene)
             )
             if usable.get(match.lastgroup or "", same or before.relation in ("from", "between")) and supported:
-                linked[-1] = Found(before.begin, each.end, before.time, STRONG, "range", each.time)
+                linked[-1] = Found(
+                    before.begin, each.end, before.time, STRONG, "range", each.time, holiday=before.holiday
+                )
                 continue
         linked.append(each)
     return linked
@@ -274,15 +302,27 @@ def _relation(match: re.Match[str], grammar: Grammar) -> str:
     return grammar.relations[" ".join(match["relation"].lower().split())]
 
 
-def _resolve(each: Found, grammar: Grammar, scene: Scene) -> TimeSpan | None:
-    if scene.told and _is_habit(each, grammar, scene):
-        return None
-    direction = _direction(each, grammar, scene) if scene.told else _asked_direction(each, grammar, scene)
+def _direction_of(each: Found, grammar: Grammar, scene: Scene) -> int | None:
+    """Whether a time is to come (1), is over (−1), or may be either (0); None where it is a habit."""
+    if not scene.told:
+        return _asked_direction(each, grammar, scene)
+    return None if _is_habit(each, grammar, scene) else _direction(each, grammar, scene)
+
+
+def _resolve(each: Found, scene: Scene, direction: int, date: Days | None) -> Days | None:
+    """The days of a time, which may follow a date in the same sentence."""
     days = _days(each.time, scene, direction)
+    if date is not None and each.time.kind == "day of month" and not each.time.fixed:
+        following = each.time.first(date.start)
+        over = following is not None and following.end <= scene.today
+        if following is not None and (not direction or over == (direction < 0) or following.start == scene.today):
+            days = following
     if each.last_day is not None:
         days = _range(each, days, scene)
-    if days is None or days.end <= days.start or days.end <= 1:
-        return None
+    return None if days is None or days.end <= days.start or days.end <= 1 else days
+
+
+def _span(each: Found, days: Days, scene: Scene, direction: int) -> TimeSpan | None:
     start, end = midnight(scene.now, days.start), midnight(scene.now, days.end)
     match each.relation:
         case "since" | "starting":
@@ -351,7 +391,16 @@ def _direction(each: Found, grammar: Grammar, scene: Scene) -> int:
     if found := [*_signs(grammar.future, after, 1), *_signs(words_of_past, after, -1)]:
         return -min((begin, -sign) for begin, _, sign in found)[1]
     # A note without a verb that names an hour is a plan: “haircut on Friday at 3”.
-    return 1 if each.relation in ("until", "starting") or HOUR.search(f"{before} {after}") else 0
+    if each.relation in ("until", "starting") or HOUR.search(f"{before} {after}"):
+        return 1
+    return 1 if each.time.kind == "weekday" and _is_plan(each, before, grammar, scene) else 0
+
+
+def _is_plan(each: Found, before: str, grammar: Grammar, scene: Scene) -> bool:
+    """Whether a sentence has no word that looks back, and more than a time: “dinner with Ada on Saturday”."""
+    sentence = f"{before} {PLAN_END.split(scene.right(each.end, 120))[0]}"
+    looks_back = search(grammar.past, sentence) or search(grammar.looks_back, sentence)
+    return not looks_back and search(r"\w", sentence) is not None
 
 
 def _towards(time: Time, sign: int, scene: Scene) -> int:
@@ -369,11 +418,11 @@ def _towards(time: Time, sign: int, scene: Scene) -> int:
 
 
 def _asked_direction(each: Found, grammar: Grammar, scene: Scene) -> int:
-    """Of a question: the future (1) if it is about what is to come. “Since” and “after” look back; so does “before”,
-    unless something must be done by then."""
-    if not scene.ahead or each.relation in ("since", "after"):
+    """Of a question: the future (1) if it is about what is to come. “Since” looks back; so do “before” and “after”,
+    unless something will be, or must be done, then."""
+    if not scene.ahead or each.relation == "since":
         return -1
-    return 1 if each.relation != "before" or _direction(each, grammar, scene) > 0 else -1
+    return 1 if each.relation not in ("before", "after") or _direction(each, grammar, scene) > 0 else -1
 
 
 def _in_list(each: Found, scene: Scene) -> bool:
