@@ -14,6 +14,7 @@ from recollect.store.base import Floats, Rows, Scope, Snapshot, TokenSketches
 STEPS = np.float32(2**16)  # steps to 1; float32 has whole numbers up to 2^24, and Σ|q| is at most √n
 BLOCK = 1 << 15  # numbers that are summed at a time: they should stay in the cache
 SMALL_PRODUCT = 1 << 18  # multiplications: OpenBLAS computes up to so many in the calling thread
+HALF_BYTES = np.unpackbits(np.arange(16, dtype=np.uint8)[:, None], axis=1)[:, 4:].astype(np.int64)  # their bits
 
 
 def cosines(snapshot: Snapshot, vector: NDArray[np.float32], rows: Rows) -> Floats:
@@ -163,8 +164,5 @@ def _byte_table(steps: NDArray[np.int64], fields: int, size: int) -> tuple[NDArr
     padded[: len(steps)] = steps
     padded <<= np.tile(size * np.arange(fields), integers)[:, None]
     packed, negative = (each.reshape(integers, fields, -1).sum(axis=1) for each in (padded, -np.minimum(padded, 0)))
-    by_bit = packed.T.reshape(-1, 8, integers)
-    table = np.zeros((len(by_bit), 256, integers), dtype=np.int64)
-    for bit in range(8):  # of values, from the lowest: that of the last number of the byte
-        np.add(table[:, : 1 << bit], by_bit[:, 7 - bit, None], out=table[:, 1 << bit : 2 << bit])
-    return table, negative.sum(axis=1)
+    halves = HALF_BYTES @ packed.T.reshape(-1, 2, 4, integers)  # by byte, half, value of that half
+    return (halves[:, 0, :, None] + halves[:, 1, None]).reshape(-1, 256, integers), negative.sum(axis=1)
