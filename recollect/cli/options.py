@@ -373,7 +373,7 @@ class RecallOptions:
 
     def arguments(self, filters: FilterOptions, of: "Mind | Client") -> dict[str, Any]:
         """The keyword arguments of ``Mind.recall``, or of ``Client.recall``, which takes no finished recipe."""
-        from recollect.client import Client
+        from recollect.mind import Mind
         from recollect.recall.registry import get_recipe
 
         now = local_now(self.tz)
@@ -389,7 +389,7 @@ class RecallOptions:
             settings["translated"] = self.translated
         if reserved := settings.keys() & {*arguments, "filter", "track", "query", "self", "id"}:
             raise InvalidInput(f"{min(reserved)!r} is not a setting of a recipe; see recollect recipes.")
-        if isinstance(of, Client):
+        if not isinstance(of, Mind):
             return {**arguments, **settings, "filter": filters.filter(self.tz)}
         # Built here, as a setting may have the name of an argument: ``context`` also takes tokens.
         try:

@@ -32,13 +32,13 @@ class WordMatch:
         """By hit, from 0 to 1."""
         if self.similarity is None:
             return self.hits.astype(np.float64)
-        similar = np.clip((np.nan_to_num(self.similarity) - UNLIKE) / (ALIKE - UNLIKE), 0.0, 1.0)
-        return np.maximum(similar, self.hits)
+        similar = np.clip((self.similarity - UNLIKE) / (ALIKE - UNLIKE), 0.0, 1.0)
+        return np.fmax(similar, self.hits)  # where the similarity is not known (NaN), the hits decide
 
     def highest(self) -> NDArray[np.float64]:
         """By hit: the similarity of its nearest token, 1 where it has the word; 0 if neither is known."""
         has = self.hits.astype(np.float64)
-        return has if self.similarity is None else np.maximum(np.nan_to_num(self.similarity), has)
+        return has if self.similarity is None else np.fmax(self.similarity, has)
 
 
 def missing_value(

@@ -140,7 +140,7 @@ class Confidence:
             return CANNOT_TELL
         matches = QueryWords.of(run, rows)
         by_hit = self._word_similarity(run, rows)
-        similarity = {word: float(np.nanmax(values)) for word, values in by_hit.items()}
+        similarity = {word: float(np.fmax.reduce(values)) for word, values in by_hit.items()}
         alike = {word for word, value in similarity.items() if value >= ALIKE}
         found = alike | (matches.found - similarity.keys())  # where it is known, the similarity tells more
         unknown = _without_known_names(run, rows, [word for word in matches.unknown if word not in alike])
@@ -198,7 +198,7 @@ class Confidence:
         highest: dict[str, NDArray[np.float64]] = {}
         for word, similarity in self.tokens.word_similarity(run, rows):
             term = next((forms[form] for form in stems(word, language) if form in forms), None)
-            value = similarity.mean(axis=1)
+            value = similarity[:, 0] if similarity.shape[1] == 1 else similarity.mean(axis=1)
             if term is not None and not np.isnan(value).all():
                 highest[term] = np.fmax(highest.get(term, 0.0), value)
         return highest

@@ -6,7 +6,6 @@ Texts cannot end their element or begin another one: the characters that markup 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from html import escape
 
 from recollect.model import Memory
 from recollect.model.zones import to_zone
@@ -53,14 +52,14 @@ def fence(memory: Memory, why: str = "", notes: Iterable[str] = (), owners: Iter
         "warning": _warning(memory.text),
     }
     shown = " ".join(f'{name}="{_one_line(value)}"' for name, value in attributes.items() if value)
-    return f"<{FENCE} {shown}>\n{escape(memory.text, quote=False)}\n</{FENCE}>"
+    return f"<{FENCE} {shown}>\n{_escape(memory.text)}\n</{FENCE}>"
 
 
 def fence_text(text: str, preface: str = PREFACE) -> str:
     """A text of several memories as one element."""
     warning = _warning(text)
     begin = f'{FENCE} warning="{_one_line(warning)}"' if warning else FENCE
-    return f"{preface}\n<{begin}>\n{escape(text, quote=False)}\n</{FENCE}>"
+    return f"{preface}\n<{begin}>\n{_escape(text)}\n</{FENCE}>"
 
 
 def _warning(text: str) -> str:
@@ -70,4 +69,10 @@ def _warning(text: str) -> str:
 
 def _one_line(value: str) -> str:
     """A value between double quotes."""
-    return escape(" ".join(value.split()), quote=False).replace('"', "&quot;")
+    return _escape(" ".join(value.split())).replace('"', "&quot;")
+
+
+def _escape(text: str) -> str:
+    from html import escape  # most commands print nothing that has to be escaped
+
+    return escape(text, quote=False)

@@ -121,11 +121,11 @@ def build_recall(store: Store, request: Request, outcome: SearchOutcome, start: 
 def _missing_time(run: Run, results: Sequence[Result], low: bool) -> str:
     """The time that the query names, if no memory is of it, no result names it and none may have held
     then; else empty."""
-    if not low and (asks_for_past_state(run.trace.query) or asks_for_past_value(run.trace.query)):
-        return ""
     named = run.trace.get_detail("read", "TimeReader", "time")
+    if not named or (not low and (asks_for_past_state(run.trace.query) or asks_for_past_value(run.trace.query))):
+        return ""
     cues = [step for step in run.trace.steps if (step.kind, step.name, step.outcome) == ("cue", "time", "ran")]
-    if not named or not cues or any(step.after for step in cues):
+    if not cues or any(step.after for step in cues):
         return ""
     return "" if any("time" in dict(result.why.shares()) for result in results) else named
 

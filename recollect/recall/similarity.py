@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,8 +74,8 @@ def token_similarity(query: NDArray[np.float32], sketches: TokenSketches) -> NDA
     similarity = np.full((len(sketches.counts), len(query)), np.nan, dtype=np.float32)
     known = np.flatnonzero(sketches.counts)
     if len(known):
-        steps, counts = _steps(query, sketches), sketches.counts[known]
-        highest = np.maximum.reduceat(_agreement(steps, sketches.bits), np.cumsum(counts) - counts, axis=1)
+        steps = _steps(query, sketches)
+        highest = _Agreement(steps).highest(sketches.bits, sketches.counts[known])
         similarity[known] = _estimated_cosines(highest, steps, sketches.dim)
     return similarity
 
@@ -84,7 +85,7 @@ def similarity_of_each_token(query: NDArray[np.float32], sketches: TokenSketches
     if not len(sketches.bits):
         return np.empty((0, len(query)), dtype=np.float32)
     steps = _steps(query, sketches)
-    return _estimated_cosines(_agreement(steps, sketches.bits), steps, sketches.dim)
+    return _estimated_cosines(_Agreement(steps).of_each(sketches.bits), steps, sketches.dim)
 
 
 def _steps(query: NDArray[np.float32], sketches: TokenSketches) -> NDArray[np.int64]:
@@ -100,28 +101,58 @@ def _estimated_cosines(agreement: NDArray[np.float32], steps: NDArray[np.int64],
     return np.asarray(difference / STEPS / np.float32(np.sqrt(2 * dim / np.pi)))
 
 
-def _agreement(steps: NDArray[np.int64], bits: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """By token of the query (down) and of the texts (across): Σ |q| where q and d have the same sign, in steps.
+class _Agreement:
+    """Σ |q| where q and d have the same sign, in steps, for each token q of a query and tokens d of texts.
 
     Looked up byte by byte, which is faster than a matrix product on one core. The sums of several tokens of the query
     are fields of a 64-bit integer, three of 21 bits, and are added at once.
     """
-    size = int(np.abs(steps).sum(axis=1).max(initial=1)).bit_length()
-    fields = max(1, 63 // size)
-    table, negative = _byte_table(steps, fields, size)
-    agreement = np.empty((len(steps), len(bits)), dtype=np.float32)
-    rows = max(1, BLOCK // len(negative))
-    sums, chosen = np.empty((2, min(rows, len(bits)), len(negative)), dtype=np.int64)
-    for start in range(0, len(bits), rows):
-        block = bits[start : start + rows]
-        sums[:] = negative  # where q is negative, d agrees unless its bit is set
-        for by_value, byte in zip(table, block.T, strict=True):
-            by_value.take(byte, axis=0, out=chosen[: len(block)], mode="clip")  # other modes make a copy
+
+    def __init__(self, steps: NDArray[np.int64]) -> None:
+        self._count = len(steps)
+        self._size = int(np.abs(steps).sum(axis=1).max(initial=1)).bit_length()
+        self._fields = max(1, 63 // self._size)
+        self._table, self._negative = _byte_table(steps, self._fields, self._size)
+        self._rows = max(1, BLOCK // len(self._negative))  # tokens of texts at a time
+
+    def highest(self, bits: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.float32]:
+        """By token of the query (down) and text (across): the highest of the tokens of the text, which are so many."""
+        highest = np.empty((self._count, len(counts)), dtype=np.float32)
+        ends = np.cumsum(counts)
+        first = begin = 0
+        while first < len(counts):  # whole texts at a time
+            last = max(first + 1, int(ends.searchsorted(begin + self._rows, "right")))
+            starts = ends[first:last] - counts[first:last] - begin
+            end = int(ends[last - 1])
+            for numbers, field in self._unpacked(self._sums(bits[begin:end])):
+                highest[numbers, first:last] = np.maximum.reduceat(field, starts, axis=0).T
+            first, begin = last, end
+        return highest
+
+    def of_each(self, bits: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """By token of the query (down) and of the texts (across)."""
+        agreement = np.empty((self._count, len(bits)), dtype=np.float32)
+        for start in range(0, len(bits), self._rows):
+            end = min(start + self._rows, len(bits))
+            for numbers, field in self._unpacked(self._sums(bits[start:end])):
+                agreement[numbers, start:end] = field.T
+        return agreement
+
+    def _sums(self, bits: NDArray[np.uint8]) -> NDArray[np.int64]:
+        sums, chosen = np.empty((2, len(bits), len(self._negative)), dtype=np.int64)
+        sums[:] = self._negative  # where q is negative, d agrees unless its bit is set
+        for by_value, byte in zip(self._table, bits.T, strict=True):
+            by_value.take(byte, axis=0, out=chosen, mode="clip")  # other modes make a copy
             sums += chosen
-        for at in range(len(steps)):
-            field = sums[: len(block), at // fields] >> (at % fields * size)
-            agreement[at, start : start + rows] = field & ((1 << size) - 1)
-    return agreement
+        return sums
+
+    def _unpacked(self, sums: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+        """One field of all integers after the other, and the tokens of the query that these are."""
+        for field in range(min(self._fields, self._count)):
+            values = sums >> (field * self._size)
+            values &= (1 << self._size) - 1
+            numbers = slice(field, self._count, self._fields)
+            yield numbers, values[:, : len(range(self._count)[numbers])]
 
 
 def _byte_table(steps: NDArray[np.int64], fields: int, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import combinations, islice
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,11 +69,24 @@ class NearnessOfRows:
         return nearness(self._snapshot.vectors(self._rows), self._median)
 
 
+class TextsOnDemand(Sequence[str]):
+    """The texts of some rows, each read when it is asked for, where few are needed."""
+
+    def __init__(self, read: Callable[[Rows], list[str]], rows: Rows) -> None:
+        self._read, self._rows = read, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._read(self._rows[at : at + 1])[0]
+
+
 class Stated:
     """Which of some texts state something: no question, nothing of an assistant, no part of a file, and not long. Each
     is decided when it is asked for, as most queries ask for few."""
 
-    def __init__(self, texts: list[str], roles: list[str], paths: list[str]) -> None:
+    def __init__(self, texts: Sequence[str], roles: list[str], paths: list[str]) -> None:
         self._texts, self._roles, self._paths = texts, roles, paths
         self._known: dict[int, bool] = {}
 
@@ -97,7 +110,7 @@ class Statements:
     The median differs between languages and models: .15 for English, .4 for German, .6 for Chinese with the local one.
     """
 
-    texts: list[str]
+    texts: Sequence[str]
     moments: Floats  # microseconds
     sessions: list[str]
     owners: list[tuple[str, ...]]
@@ -119,7 +132,7 @@ class Statements:
         rows: Rows,
         median: float | None = None,
         nearness_of: Mapping[tuple[int, int], float] | None = None,
-        texts: list[str] | None = None,
+        texts: Sequence[str] | None = None,
     ) -> Statements:
         """The statements of these rows. Each began to hold at its ``valid_from``, else at its creation.
 

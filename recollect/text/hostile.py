@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from recollect.text.patterns import lazy_pattern
+
 FENCE = "memory-data"  # the element that recalled text is wrapped in, see recall/fencing.py
 MAX_CHARACTERS = 20_000  # of a text that patterns read
 FLAGS = re.IGNORECASE
@@ -35,7 +37,7 @@ class Suspicion:
 
 
 def _rule(name: str, reason: str, pattern: str, flags: int = FLAGS) -> TextRule:
-    return TextRule(name, reason, re.compile(pattern, flags))
+    return TextRule(name, reason, lazy_pattern(pattern, flags))
 
 
 # German compounds, too: WLAN-Passwort, Gerätekennwort.

@@ -359,7 +359,7 @@ def _coherence(vectors: NDArray[np.float32], names: list[tuple[str, ...]]) -> fl
     ordered = vectors[known].astype(np.float64)
     inside, pairs, end = 0.0, 0, 0
     for name, group in groupby(by_session):
-        start, end = end, end + sum(1 for _ in group)
+        start, end = end, end + len(list(group))
         if name[-1] and end - start > 1:
             inside += _cosines_between(ordered[start:end])
             pairs += (end - start) * (end - start - 1)
@@ -379,6 +379,9 @@ def _named_speakers(speakers: set[str], query: ParsedQuery) -> set[str]:
     """The speakers whom the query names, by the whole name or its first part; one that is also an ordinary word (Will,
     Mark) by its capital letter."""
     mentioned = {fold(word) for word in words(query.text)} if speakers else set()
+    names = "\n".join(speakers)
+    if names.isascii() and mentioned.isdisjoint(words(names)):  # several times as fast as one by one
+        return set()
     ordinary = NAMES_AND_WORDS | stop_words(query.language)
     return {
         speaker

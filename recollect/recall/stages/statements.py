@@ -16,7 +16,7 @@ from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
 from recollect.recall.run import Run, Skip
 from recollect.recall.stages.factors import is_of_other_time, without_time_factor
-from recollect.recall.statements import Difference, Statements
+from recollect.recall.statements import Difference, Statements, TextsOnDemand
 from recollect.store.base import Floats, Rows, Term
 from recollect.store.told_times import as_intervals
 from recollect.text.asked_value import asked_value
@@ -77,7 +77,8 @@ class StatementTime:
             time = "during" if len(during) == 1 else ""
         first = np.flatnonzero((hits.page == hits.page.min(initial=0)) & (hits.keys > 0))[: self.head]
         rows = hits.keys[first]
-        statements = Statements.of(run.snapshot, rows, texts=run.texts(rows))
+        texts = run.texts(rows) if time else TextsOnDemand(run.texts, rows)  # else only corrections are looked for
+        statements = Statements.of(run.snapshot, rows, texts=texts)
         scores = hits.score.values[first]
         residence = None
         lasts = bool(during) and asks_for_past_state(question)

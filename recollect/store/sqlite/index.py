@@ -35,6 +35,7 @@ from recollect.store.sqlite.vocabulary import StemIndex, Vocabulary
 
 log = logging.getLogger("recollect")
 Slots = NDArray[np.int64]
+FIRST: Slots = np.zeros(1, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,13 @@ class Index:
             for place, text in zip(places.tolist(), view.part.strings(name, local), strict=True):
                 found[place] = text
         return found
+
+    def constant(self, name: str) -> list[str]:
+        """The only string of a column, if all memories have the same one; else nothing."""
+        if not all(view.part.constant(name) for view in self.views):
+            return []
+        found = {view.part.strings(name, FIRST)[0] for view in self.views if view.size}
+        return list(found) if len(found) == 1 else []
 
     def vectors(self, slots: Slots) -> NDArray[np.float32]:
         """The vectors of slots; NaN for −1 and for slots without one."""

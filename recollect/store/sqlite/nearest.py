@@ -111,7 +111,8 @@ def nearest(
     A larger n never changes the best of a smaller one, also where the search is approximate.
     """
     count = sum(block.count for block in blocks)
-    norm = float(np.linalg.norm(query.astype(np.float64)))
+    whole = query.astype(np.float64)
+    norm = sqrt(whole @ whole)
     if n <= 0 or not count:
         return [np.empty(0, dtype=np.int64) for _ in blocks]
     if not approximate or count <= FEW or not norm or _effective_dimensions(query, norm) < MIN_DIMENSIONS:
@@ -121,7 +122,8 @@ def nearest(
 
 def _effective_dimensions(query: NDArray[np.float32], norm: float) -> float:
     """In how many dimensions the query is large: signs say little where that is in few of them."""
-    fourth = float((query.astype(np.float64) ** 4).sum())
+    squares = np.square(query, dtype=np.float64)
+    fourth = float(squares @ squares)
     return norm**4 / fourth if fourth else 0.0
 
 

@@ -314,9 +314,9 @@ class SqliteSnapshot:
                 if len(counts) + len(unknown) > MAX_COUNTED:
                     counts = part_scope.terms[counted] = {group: counts[group] for group in groups if group in counts}
                 found, places = self._segment_terms(groups, fields)[number], [groups.index(group) for group in unknown]
-                in_bound, in_scope = (
-                    found.counts(flags, places).tolist() for flags in (part_scope.bound_slots, part_scope.slots)
-                )
+                in_bound = in_scope = found.counts(part_scope.bound_slots, places).tolist()
+                if not (part_scope.bound_slots.all() and part_scope.slots.all()):
+                    in_scope = found.counts(part_scope.slots, places).tolist()
                 counts |= {groups[at]: (in_bound[at], in_scope[at] > 0) for at in places}
             for at, group in enumerate(groups):
                 count, occurring = counts[group]
@@ -507,6 +507,9 @@ class SqliteSnapshot:
         return np.array([known[row] for row in wanted], dtype=np.float64)
 
     def strings(self, name: str, rows: Rows) -> list[str]:
+        for constant in self._derived(("constant", name), lambda: self._index.constant(name)):
+            if not constant or (self._slots(rows) >= 0).all():
+                return [constant] * len(rows)
         if len(rows) > MANY:
             return self._index.strings(name, self._slots(rows))
         wanted = rows.tolist()

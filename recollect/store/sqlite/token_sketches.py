@@ -33,8 +33,10 @@ class SketchArrays:
     @classmethod
     def of(cls, sketches: Sequence[bytes], dim: int) -> SketchArrays:
         width = max(1, -(-dim // 8))  # bytes a token
-        sketches = [each if len(each) % width == 0 else b"" for each in sketches]  # damaged ones are left out
-        ends = np.cumsum([len(each) // width for each in sketches], dtype=np.int64)
+        sizes = np.array([len(each) for each in sketches], dtype=np.int64)
+        if (sizes % width).any():  # damaged ones are left out
+            return cls.of([each if len(each) % width == 0 else b"" for each in sketches], dim)
+        ends = np.cumsum(sizes // width)
         return cls(np.frombuffer(b"".join(sketches), dtype=np.uint8).reshape(-1, width), ends)
 
     def select(self, slots: LocalSlots) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -99,9 +101,9 @@ def _from_files(
     for known, some in zip(caches, missing, strict=True):
         if len(known) + len(some) > MAX_CACHED:  # other threads use it, too: what is needed now is in ``found``
             known.clear()
-        known.update((row, read.get(row, b"")) for row in some)
+        known.update({row: read[row] for row in some})
     return [
-        [read.get(row, b"") if sketch is None else sketch for row, sketch in zip(some, sketches, strict=True)]
+        [read[row] if sketch is None else sketch for row, sketch in zip(some, sketches, strict=True)]
         for some, sketches in zip(rows, found, strict=True)
     ]
 
@@ -115,18 +117,18 @@ def _in_memory(part: Part, connection: apsw.Connection, tables: Sequence[str], d
 
 
 def _read_all(part: Part, connection: apsw.Connection, tables: Sequence[str], dim: int) -> SketchArrays:
-    rows = part.rows.tolist()
-    found = _read_sketches(connection, tables, rows)
-    return SketchArrays.of([found.get(row, b"") for row in rows], dim)
+    found = _read_sketches(connection, tables, part.rows.tolist())
+    return SketchArrays.of(list(found.values()), dim)
 
 
 def _read_sketches(connection: apsw.Connection, tables: Sequence[str], rows: Sequence[int]) -> dict[int, bytes]:
+    """By row, in this order; empty where there is none."""
     if not rows:
         return {}
     ordered = np.sort(np.asarray(rows, dtype=np.int64))
     gaps = np.diff(ordered) > 1
     spans = np.stack([ordered[np.append(True, gaps)], ordered[np.append(gaps, True)]], axis=1).tolist()
-    found: dict[int, bytes] = {}
+    found = dict.fromkeys(rows, b"")
     for table in tables:
         found.update(fetch(connection, SKETCHES.format(table=table), (json.dumps(spans),)))
     return found
