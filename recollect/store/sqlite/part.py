@@ -41,6 +41,8 @@ class Part:
         self.serial = next(_serials)  # tells parts apart as long as the process lives
         self.cache: dict[Any, Any] = {}
         self.words: dict[int, Any] = {}  # entries of terms that were looked up (see postings.py)
+        # By the number of bits: those of the slots that were asked for, and which these are (see signatures.py).
+        self.signatures: dict[int, tuple[NDArray[np.uint8], Flags]] = {}
         self._tables: dict[str, StringTable] = {}
 
     def find(self, rows: Rows) -> LocalSlots:

@@ -9,6 +9,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.store.base import Flags
 from recollect.store.sqlite.connections import fetch
 from recollect.store.sqlite.part import Part
 from recollect.store.text_fields import TEXT_FIELD_NUMBERS
@@ -18,17 +19,23 @@ from recollect.text.signatures import Signature, pack_signs, word_directions
 def signatures(part: Part, connection: apsw.Connection, bits: int) -> Signature:
     """A signature for every slot, of the words of its text.
 
-    They are not stored: the words are, and a question may ask for any number of bits.
+    They are not stored: the words are, and a question may ask for any number of bits. A part that was merged has those
+    of the parts that it was made of.
     """
-    key = ("signatures", bits)
-    known: Signature | None = part.cache.get(key)
-    if known is None:
-        known = part.cache[key] = _compute(part, connection, bits)
-    return known
+    found, known = part.signatures.get(bits) or (
+        np.zeros((part.size, bits // 8), dtype=np.uint8),
+        np.zeros(part.size, dtype=np.bool_),
+    )
+    if not known.all():
+        found[~known] = _compute(part, connection, bits, ~known)[~known]
+        part.signatures[bits] = found, np.ones(part.size, dtype=np.bool_)
+    return found
 
 
-def _compute(part: Part, connection: apsw.Connection, bits: int) -> Signature:
+def _compute(part: Part, connection: apsw.Connection, bits: int, wanted: Flags) -> Signature:
     terms, slots = _entries(part)
+    chosen = wanted[slots]
+    terms, slots = terms[chosen], slots[chosen]
     distinct, which = np.unique(terms, return_inverse=True)
     sql = "SELECT term, word FROM vocabulary WHERE term IN (SELECT value FROM json_each(?))"
     words = dict(fetch(connection, sql, (json.dumps(distinct.tolist()),)))

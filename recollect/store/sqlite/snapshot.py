@@ -313,7 +313,8 @@ class SqliteSnapshot:
             if unknown := [group for group in dict.fromkeys(groups) if group not in counts]:
                 if len(counts) + len(unknown) > MAX_COUNTED:
                     counts = part_scope.terms[counted] = {group: counts[group] for group in groups if group in counts}
-                found, places = self._segment_terms(groups, fields)[number], [groups.index(group) for group in unknown]
+                place = {group: at for at, group in enumerate(groups)}
+                found, places = self._segment_terms(groups, fields)[number], [place[group] for group in unknown]
                 in_bound = in_scope = found.counts(part_scope.bound_slots, places).tolist()
                 if not (part_scope.bound_slots.all() and part_scope.slots.all()):
                     in_scope = found.counts(part_scope.slots, places).tolist()
