@@ -103,6 +103,10 @@ ASKS_FOR_NAME = lazy_pattern(
     r"|谁|誰|哪(?!一?[天年月日])",
     re.IGNORECASE,
 )
+ASKS_FOR_PLACE = lazy_pattern(
+    r"^\W*(?:and |so )?where(?:['’]s)?\b(?! (?:to|from)\b)|^\W*(?:und )?wo\b|哪[里裡儿兒]|[什甚][么麼]地方",
+    re.IGNORECASE,
+)
 GERMAN_WHAT = lazy_pattern(r"\bwas\b", re.IGNORECASE)  # its answer is a noun, which begins with a capital like a name
 
 
@@ -114,6 +118,14 @@ def asks_for_name(question: str, language: str = "en") -> bool:
     """
     text = question[:MAX_CHARACTERS]
     return ASKS_FOR_NAME.search(text) is not None or (language == "de" and GERMAN_WHAT.search(text) is not None)
+
+
+def asks_for_place(question: str) -> bool:
+    """
+    >>> [asks_for_place(each) for each in ("Where is the key?", "钥匙在哪里？", "Who knows where it is?")]
+    [True, True, False]
+    """
+    return ASKS_FOR_PLACE.search(question[:MAX_CHARACTERS]) is not None
 
 
 def names_opinion_only(word: str, language: str = "en") -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from recollect.text.entity_names import find_names
-from recollect.text.patterns import lazy_pattern
+from recollect.text.patterns import UPPER_CASE, lazy_pattern
 from recollect.text.words import words
 
 MAX_CHARACTERS = 2_000  # of a text that are read
@@ -61,6 +61,7 @@ ENDING = lazy_pattern(
     r"|辞[了掉职職]|離開|离开|[卖賣][了掉]|不再|退[了出掉]|停了|接替|接手|取代|[换換]成|跳槽|分手|离婚|離婚|去世|退休",
 )
 # “in the kitchen”, “auf dem Regal”, “放在厨房”: a noun after a preposition of place, which may be of a time, too.
+DESTINATION = lazy_pattern(rf"\b(?:to|nach) (?:the )?((?=[{UPPER_CASE}])[^\W\d_]+)")
 PLACE = lazy_pattern(
     r"\b(?:in|into|inside|on|onto|at|under|behind|beside|above|below|near|next to)\s+"
     r"(?:(?:the|a|an|my|our|his|her|their|your)\s+)?((?:[^\W\d_]+\s+)?[^\W\d_]{3,})"
@@ -98,12 +99,16 @@ def find_values(text: str) -> frozenset[str]:
 
 
 def find_places(text: str) -> frozenset[str]:
-    """The words by which it names a place, as far as prepositions tell.
+    """The words by which it names a place, or where something went, as far as prepositions tell.
 
     >>> sorted(find_places("The cup is on the top shelf in the kitchen.")), find_places("We meet in the morning.")
     (['kitchen', 'shelf', 'top'], frozenset())
+    >>> find_places("The office moved to Leeds."), find_places("The club moved to Thursdays.")
+    (frozenset({'leeds'}), frozenset())
     """
-    phrases = (match[match.lastindex or 0] for match in PLACE.finditer(text[:MAX_CHARACTERS].lower()))
+    text = text[:MAX_CHARACTERS]
+    phrases = [match[match.lastindex or 0] for match in PLACE.finditer(text.lower())]
+    phrases += [match[1].lower() for match in DESTINATION.finditer(text)]
     return frozenset(word for phrase in phrases if not TIME_WORD.search(phrase) for word in words(phrase))
 
 

@@ -630,3 +630,38 @@ def test_a_list_of_all_has_no_newest_statement(mind: Mind) -> None:
     steps = {step.name: step for step in mind.recall("List all the restaurants where we ate").trace.steps}
     assert steps["statements"].outcome == "skipped"
     assert "all" in steps["statements"].reason
+
+
+CHOIR = (
+    ("first", "2025-10-01", "The choir rehearses on the first Wednesday of the month at Sorrel Cafe."),
+    ("day", "2026-06-03", "The choir has switched to Thursdays because Dele works late on Wednesdays."),
+    ("other", "2026-07-28", "Solar panels installed by Brightwick: eight panels, 3.4 kW."),
+    ("piece", "2026-09-20", "Learning The Armed Man for the choir."),
+)
+
+
+def test_what_names_no_place_is_no_newer_statement_of_where_something_is(tmp_path: Path) -> None:
+    with open_mind(tmp_path / "memory.db", LocalEmbedder(), clock=Clock(NOW)) as mind:
+        tell(mind, *CHOIR)
+        assert ids(mind.recall("where does the choir rehearse?"))[0] == "first"
+
+
+@pytest.mark.parametrize(
+    ("question", "older", "newer"),
+    [
+        ("钥匙在哪里？", "钥匙在鞋柜上。", "钥匙我收进床头柜了。"),
+        ("where is the spare key?", "The spare key hangs behind the fridge.", "Moved the spare key into the teapot."),
+        ("where is the office?", "The office is in Mill Street.", "The office moved to Harbour Road."),
+    ],
+)
+def test_where_something_is_now_is_where_it_was_put_last(tmp_path: Path, question: str, older: str, newer: str) -> None:
+    with open_mind(tmp_path / "memory.db", LocalEmbedder(), clock=Clock(NOW)) as mind:
+        tell(
+            mind,
+            ("older", "2026-01-01", older),
+            ("other", "2026-01-02", "We had soup."),
+            ("newer", "2026-02-01", newer),
+        )
+        assert ids(mind.recall(question))[:2] == ["newer", "older"]
+        for result in mind.recall(question):
+            assert result.why.evaluate() == result.score

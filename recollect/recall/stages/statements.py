@@ -23,7 +23,7 @@ from recollect.text.asked_value import asked_value
 from recollect.text.classify import asks_about_assistant, asks_when, is_message, mentions_time
 from recollect.text.entity_names import MAX_NAME_CHARACTERS, find_names
 from recollect.text.polarity import asks_for_negative, is_negative
-from recollect.text.question_kinds import OPINION_WORDS, asks_for_name, asks_for_opinion
+from recollect.text.question_kinds import OPINION_WORDS, asks_for_name, asks_for_opinion, asks_for_place
 from recollect.text.question_time import (
     QuestionTime,
     asks_for_past_state,
@@ -32,8 +32,8 @@ from recollect.text.question_time import (
 )
 from recollect.text.relatives import asked_relation, find_named
 from recollect.text.residence import ResidenceQuestion, residence_question
-from recollect.text.statements import is_opinion, number_formats
-from recollect.text.words import words
+from recollect.text.statements import find_places, is_opinion, number_formats
+from recollect.text.words import mostly_spaceless, words
 
 MAX_QUOTE = 80  # characters of a text in a note
 
@@ -84,8 +84,9 @@ class StatementTime:
         lasts = bool(during) and asks_for_past_state(question)
         if time and (time != "during" or run.query.repeats or lasts):
             residence = residence_question(question, [term.word for term in run.query.subject])
-        if residence is not None:
-            members, best = self._residences(statements, scores, residence, time), float(scores.max())
+        members = [] if residence is None else self._residences(statements, scores, residence, time)
+        if members:
+            best = float(scores.max())
         else:
             if during and asks_for_past_value(question):  # what it was then may have been stated long before
                 scores, lasts = without_time_factor(run, rows, scores), True
@@ -133,6 +134,7 @@ class StatementTime:
             return
         opinion = time == "now" and asks_for_opinion(run.query.repeats or run.trace.query)
         answers = _form_of_answer(run)
+        asks_where = time in ("now", "before") and asks_for_place(run.query.repeats or run.trace.query)
         relation = asked_relation(run.query.repeats or run.trace.query)
         person = find_named(statements.texts[leader], relation) if relation else ""
         names = statements.name_words(leader).union(words(person)).difference(run.query.words)
@@ -158,6 +160,12 @@ class StatementTime:
                 and share >= self.ratios["end"]
                 and find_named(statements.texts[at], relation) not in ("", person)
             )
+            same = same or bool(
+                asks_where
+                and share >= self.ratios["value"]
+                and _in_other_places(statements, at, leader)
+                and _has_words_of(run, keys[[leader, at]], _whole_words(run))
+            )
             other = opinion and share >= self.opinion
             other = other and not statements.other_subject(at, leader)
             other = other and (is_opinion(statements.texts[at]) or not is_opinion(statements.texts[leader]))
@@ -175,8 +183,13 @@ class StatementTime:
     def _residences(
         self, statements: Statements, scores: Floats, residence: ResidenceQuestion, time: QuestionTime
     ) -> list[int]:
-        """The statements of where somebody lives; for a question about the past the newest and those elsewhere."""
+        """The statements of where somebody lives; for a question about the past the newest and those elsewhere.
+
+        None if no candidate states where somebody works: “Where is the office?” asks for the place of a thing, too.
+        """
         homes = statements.residences(scores, residence)
+        if not homes and residence.kind == "work":
+            return []
         if not homes:
             raise Skip("no candidate states where that is")
         newest = max(homes, key=lambda at: (statements.moments[at], -at))
@@ -257,8 +270,22 @@ def _about_the_same(run: Run, statements: Statements, keys: Rows, at: int, leade
     )
 
 
+def _in_other_places(statements: Statements, at: int, leader: int) -> bool:
+    """Do both tell where something is, and each of another place? In Chinese what it is need not come first."""
+    text, other = statements.texts[at], statements.texts[leader]
+    places, others = ({word for word in find_places(each) if len(word) > 1} for each in (text, other))
+    same_subject = mostly_spaceless(text) or not statements.other_subject(at, leader)
+    return bool(places - others and others - places) and same_subject
+
+
+def _whole_words(run: Run) -> list[Term]:
+    """The terms of the query without those that cross the border of two Chinese words."""
+    whole = set(words(run.query.text, whole=True))
+    return [term for term in run.query.terms if term.word in whole]
+
+
 def _form_of_answer(run: Run) -> Callable[[str], bool]:
-    """Whether a text has what the query asks for: an amount, an age, a time, what is not so; any text where
+    """Whether a text has what the query asks for: an amount, an age, a place, a time, what is not so; any text where
     that is not known.
 
     “Four loads came today” is no newer statement of what a load costs.
@@ -269,6 +296,8 @@ def _form_of_answer(run: Run) -> Callable[[str], bool]:
         return asked.may_be_in
     if asks_for_negative(question):
         return is_negative
+    if asks_for_place(question):
+        return lambda text: bool(find_places(text))
     return mentions_time if asks_when(question) else lambda text: True
 
 
