@@ -31,7 +31,6 @@ from recollect.recall.stages import (
     AnswerLikelihood,
     AssistantReplies,
     ConfidenceStrengthFactor,
-    Confirmations,
     ContinuedConversation,
     Contradictions,
     Coverage,
@@ -108,7 +107,6 @@ def default(
         stages=[
             SpeakerFactor(check.fraction(speaker, "speaker")),
             AssistantReplies(),
-            Confirmations(),
             RoleFactor(dict.fromkeys(("assistant", "system", "tool"), check.fraction(assistant, "assistant"))),
             TimeFactor(),
             IdentifierFactor(),

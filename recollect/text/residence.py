@@ -15,6 +15,7 @@ from recollect.text.words import words
 MAX_CHARACTERS = 1_000  # of a text that are read
 ENGLISH_ROOMS = r"flat|house|home|apartment|place|workshop|office|studio|shop|lab|company"
 GERMAN_ROOMS = r"wohnung|haus|büro|werkstatt|laden|praxis|firma"
+ROOM = lazy_pattern(rf"{ENGLISH_ROOMS}|{GERMAN_ROOMS}")
 QUESTION = lazy_pattern(
     r"\bwhere\b.{0,40}\b(?:live[sd]?|living|reside[sd]?|home)\b|\b(?:home |postal )?address\b"
     rf"|\bwhere (?:is|was|are|were) (?:my|our|the) (?:\w+ )?(?:{ENGLISH_ROOMS})\b"
@@ -116,6 +117,11 @@ class ResidenceQuestion:
     kind: PlaceKind
     relative: Relative | None = None  # whom the question names by what they are to somebody: “my sister”
     names: frozenset[str] = frozenset()  # those of the relative, as far as they are known
+
+    @property
+    def names_room(self) -> bool:
+        """Does it ask for a house, an office or the like, rather than for where somebody lives?"""
+        return any(ROOM.fullmatch(word) for word in self.words)
 
     def with_names(self, texts: Iterable[str]) -> ResidenceQuestion:
         """With the names that some texts give the relative: “My sister Clara …”."""

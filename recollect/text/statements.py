@@ -64,7 +64,7 @@ ENDING = lazy_pattern(
 DESTINATION = lazy_pattern(rf"\b(?:to|nach) (?:the )?((?=[{UPPER_CASE}])[^\W\d_]+)")
 PLACE = lazy_pattern(
     r"\b(?:in|into|inside|on|onto|at|under|behind|beside|above|below|near|next to)\s+"
-    r"(?:(?:the|a|an|my|our|his|her|their|your)\s+)?((?:[^\W\d_]+\s+)?[^\W\d_]{3,})"
+    r"(?:(?:the|a|an|my|our|his|her|their|your)\s+)?((?:[^\W\d_]+\.?\s+)?[^\W\d_]{3,})"
     r"|\b(?:in|ins|im|am|an|ans|auf|aufs|unter|neben|hinter|vor|bei|beim)\s+"
     r"(?:(?:de[rmn]|die|das|meine?[rmn]?|unsere?[rmn]?)\s+)?([^\W\d_]{3,})"
     r"|[在到进進]([\u4e00-\u9fff]{2,6})",

@@ -122,14 +122,6 @@ def test_which_came_first_is_not_about_the_word_first(mind: Mind) -> None:
     assert ids(mind.recall("Which tool did I buy first?"))[0] == "wrench"
 
 
-def test_a_statement_is_found_by_what_confirmed_it(mind: Mind) -> None:
-    tell(mind, ("statement", "2026-03-10T10:00", "Dr Anand has taken me back down, 75 again from today."))
-    tell(mind, ("reply", "2026-03-10T10:01", "Levothyroxine dose back to 75 micrograms."), role="assistant")
-    tell(mind, ("other", "2026-03-01T10:00", "A dose of sun would help, said the neighbour."))
-    assert ids(mind.recall("levothyroxine dose in micrograms"))[:2] == ["statement", "reply"]
-    assert ids(mind.recall("What levothyroxine dose did you note?"))[0] == "reply"
-
-
 def test_of_an_assistants_turns_the_advice_comes_before_the_confirmation(mind: Mind) -> None:
     tell(mind, ("a", "2026-03-01T10:00", "The doctor gave me iron tablets."))
     tell(

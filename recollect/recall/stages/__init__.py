@@ -3,7 +3,6 @@
 from recollect.recall.stages.conversation import (
     AnswerLikelihood,
     AssistantReplies,
-    Confirmations,
     ContinuedConversation,
     RoleFactor,
     SessionScore,
@@ -26,7 +25,6 @@ __all__ = [
     "AssistantReplies",
     "ConditionalStage",
     "ConfidenceStrengthFactor",
-    "Confirmations",
     "ContinuedConversation",
     "Contradictions",
     "Coverage",

@@ -173,33 +173,6 @@ class AssistantReplies:
         return _lend(run, hits, turns[answers], replies[answers], self.share, "reply to")
 
 
-@dataclass(frozen=True, slots=True)
-class Confirmations:
-    """A turn that an assistant confirms gets at least a share of the confirmation's score.
-
-    “75 again from today.” “Levothyroxine back to 75 micrograms.”: the confirmation names what the statement need not.
-    It is the reply to a turn, and repeats a number, a day or a name of it.
-    """
-
-    share: float = 1.0
-    head: int = 20
-    name: str = "confirmations"
-
-    def apply(self, run: Run, hits: Hits) -> Sequence[HitOperation]:
-        if asks_about_assistant(run.trace.query):
-            raise Skip("the query is about what an assistant said")
-        replies = _turns_of(run, hits, assistant=True, head=self.head)
-        if not len(replies):
-            raise Skip("no candidate was said by an assistant")
-        confirmed = run.snapshot.neighbours(hits.keys[replies], 1)[:, 0]
-        replies, confirmed = replies[confirmed >= 0], confirmed[confirmed >= 0]
-        others = ~_are_assistants(run, confirmed)
-        replies, confirmed = replies[others], confirmed[others]
-        pairs = zip(run.texts(hits.keys[replies]), run.texts(confirmed), strict=True)
-        repeats = np.array([confirms(reply, text) for reply, text in pairs], dtype=np.bool_)
-        return _lend(run, hits, replies[repeats], confirmed[repeats], self.share, "confirmed by")
-
-
 def _turns_of(run: Run, hits: Hits, assistant: bool, head: int = 10) -> NDArray[np.int64]:
     """The places of an assistant's turns, or of the others, among the first hits."""
     first = _first_page(hits)

@@ -185,10 +185,10 @@ class StatementTime:
     ) -> list[int]:
         """The statements of where somebody lives; for a question about the past the newest and those elsewhere.
 
-        None if no candidate states where somebody works: “Where is the office?” asks for the place of a thing, too.
+        None if no candidate states it, and the question may be for a thing: “Where is the office?”
         """
         homes = statements.residences(scores, residence)
-        if not homes and residence.kind == "work":
+        if not homes and residence.names_room:
             return []
         if not homes:
             raise Skip("no candidate states where that is")
