@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import pickle
 import signal
@@ -28,7 +27,7 @@ from typing import Any, BinaryIO, NamedTuple
 from recollect.errors import LimitExceeded, RecollectError, ServerUnavailable
 from recollect.model import JsonObject
 from recollect.serve.tokens import Access
-from recollect.serve.work import Answer, OutcomeUnknown, Services, run_operation, turn_of
+from recollect.serve.work import Answer, OutcomeUnknown, Services, keep_loaded, run_operation, turn_of
 from recollect.service import Operation, find_operation
 from recollect.service.errors import error_from_json, error_json
 
@@ -106,7 +105,7 @@ def work(open_services: OpenServices, channel: socket.socket, threads: int) -> N
         with open_services() as services:
             with services.mind.store.snapshot():  # the index is ready before the first recall
                 import_module("recollect.recall.default")
-                gc.freeze()  # no collection walks over the modules again, which stopped all threads for up to 50 ms
+                keep_loaded()
             send(None)
             reads, writes = Jobs(), Jobs()
             queues = [reads] * threads + [writes] * WRITERS  # of each thread

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import gc
 import json
 import logging
 import signal
@@ -21,6 +20,7 @@ from recollect.errors import InvalidInput, RecollectError, StoreError
 from recollect.serve.backend import Backend
 from recollect.serve.processes import SWITCH_SECONDS
 from recollect.serve.settings import ServerSettings
+from recollect.serve.work import keep_loaded
 from recollect.service.errors import error_json
 
 try:
@@ -180,7 +180,7 @@ def serve(
     port = listener.getsockname()[1]
     actual = replace(settings, port=port)
     backend = make_backend(actual)
-    gc.freeze()  # no collection walks over the modules again, while all threads wait
+    keep_loaded()
     try:
         on_start(backend, address(actual))
         make_server(backend).run(sockets=[listener])

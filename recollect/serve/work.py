@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -42,6 +43,15 @@ class OutcomeUnknown(ServerUnavailable):
     """A write was begun, and nobody knows whether it was stored."""
 
     hint = "Look for it; if it was not stored, send it again with a new Idempotency-Key."
+
+
+def keep_loaded() -> None:
+    """Take what is loaded out of the search for garbage, which would stop all threads for up to 50 ms.
+
+    New objects are looked at more often than in a short command (``recollect.cli``), so that memory stays flat.
+    """
+    gc.freeze()
+    gc.set_threshold(50_000)
 
 
 _turn = Lock()
