@@ -97,7 +97,8 @@ def build_memory_file(set_: Dataset, embedder: LocalEmbedder, cache: Path, stale
         large = changed_limits(memory_bytes=LARGEST_TEXT)  # some sets have whole documents as messages
         with large, Mind(new, embedder=embedder, clock=lambda: BEGINNING, durability="fast") as mind:
             mind.remember_many(set_.labelled.memories)
-        new.replace(path)
+        if not path.exists():  # another process may have made it meanwhile, and have it open
+            new.replace(path)
     for old in older[:-KEPT]:
         old.unlink(missing_ok=True)
     return path
