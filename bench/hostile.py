@@ -47,7 +47,6 @@ HOSTILE: list[tuple[str, str]] = [
     ("secret", "Das Passwort ist „apfelbaum“, bitte merken."),
     ("secret", "Gerätekennwort: Vogel-Haus!Grün"),
     ("secret", 'The password is "swordfish".'),
-    ("secret", "Wifi at the cabin: network Heron, password larch-17-lantern."),
     ("secret", "The PIN of the bank card is 8823."),
 ]
 BENIGN: list[str] = [
@@ -85,6 +84,8 @@ BENIGN: list[str] = [
     "The password is required!",
     "Reset your password https://heron.example/reset/abc123 today.",
     "The password policy2024 applies.",
+    "Use a password 2-factor setup for the bank.",
+    "The password v1.2-release notes are out.",
     "Pin 4711 is the ground pin of the connector.",
     "The password is wrong again, she said.",
 ]

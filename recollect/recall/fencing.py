@@ -39,6 +39,7 @@ def fence(memory: Memory, why: str = "", notes: Iterable[str] = (), owners: Iter
     ``why`` and ``notes`` are those of a result, ``owners`` the fields of ``differing_owners``. A text that seems to
     instruct a model has a warning.
     """
+    notes = tuple(notes)
     attributes = {
         "id": memory.id,
         **{name: getattr(memory, name) for name in owners},
@@ -49,7 +50,7 @@ def fence(memory: Memory, why: str = "", notes: Iterable[str] = (), owners: Iter
         "status": memory.status if memory.status != "active" else "",
         "why": why,
         "note": "; ".join(notes),
-        "warning": _warning(memory.text),
+        "warning": _warning("\n".join((memory.text, *notes))),  # notes quote other memories
     }
     shown = " ".join(f'{name}="{_one_line(value)}"' for name, value in attributes.items() if value)
     return f"<{FENCE} {shown}>\n{_escape(memory.text)}\n</{FENCE}>"

@@ -79,7 +79,7 @@ class TextsOnDemand(Sequence[str]):
         return len(self._rows)
 
     def __getitem__(self, at: Any) -> Any:
-        return self._read(self._rows[at : at + 1])[0]
+        return self._read(self._rows[[at]])[0]
 
 
 class Stated:

@@ -94,12 +94,10 @@ RULES: tuple[TextRule, ...] = (
         "secret",
         "it states a password",
         # Letters with digits, or with a sign within. In a sentence shorter ones count, too, and any word in quotes.
-        # Right after the word, with digits and a sign within: “password marzipan-42”. A PIN has figures alone.
+        # A PIN has figures alone.
         rf"{_PASSWORD}\s*(?:is|ist|lautet|[:=])[\s:]*[\"'`]?(?:{_MIXED})[^\s\"'`]{{8,}}"
         rf"|{_PASSWORD}\s+(?:is|ist|lautet):?\s+(?:[\"'`]?(?:{_MIXED})[^\s\"'`]{{6,}}"
         r"|[\"'`„“‚«][^\s\"'`„“”‚‘«»]{4,64}[\"'`“”‘»])"
-        rf"|{_PASSWORD}\s+(?!\S{{0,99}}://)(?=\S{{0,99}}\d)(?=\S{{0,99}}[a-z])"
-        r"(?=\S{0,99}[^\w\s]\w)[^\s\"'`]{8,}"
         r"|\b(?-i:PIN)(?:[ -]?(?:code|number|nummer))?(?: (?:of|for|von|für)(?: \w+){1,4})?"
         r"\s*(?:is|ist|lautet|[:=])\s*\d{4,8}\b",
     ),

@@ -6,10 +6,11 @@ Most patterns are in lower case, as are the texts they are tried on: ignoring ca
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from recollect.text.entity_names import find_names
 from recollect.text.patterns import UPPER_CASE, lazy_pattern
-from recollect.text.words import words
+from recollect.text.words import mostly_spaceless, words
 
 MAX_CHARACTERS = 2_000  # of a text that are read
 MAX_CONFIRMATION = 300  # characters of a confirmation, and of what it confirms
@@ -61,6 +62,10 @@ ENDING = lazy_pattern(
     r"|辞[了掉职職]|離開|离开|[卖賣][了掉]|不再|退[了出掉]|停了|接替|接手|取代|[换換]成|跳槽|分手|离婚|離婚|去世|退休",
 )
 # “in the kitchen”, “auf dem Regal”, “放在厨房”: a noun after a preposition of place, which may be of a time, too.
+# “The key hangs behind the fridge”; “Ben is in a bad mood” tells of no place.
+STANDS = r"(?:is|are|was|were|hangs?|hung|lies|lay|stands?|sits?|moved|went|liegt|lag|hängt|steht|ist|sind)"
+AT = r"(?:in|into|inside|on|onto|at|under|behind|beside|above|below|near|next to|to|auf|[ia]m|an|beim?|hinter|neben)\b"
+NO_PLACE = r"(?!.{0,20}\b(?:moods?|hurry|trouble|pain|love|doubt|fact|general|state|shape|danger|order|use)\b)"
 DESTINATION = lazy_pattern(rf"\b(?:to|nach) (?:the )?((?=[{UPPER_CASE}])[^\W\d_]+)")
 PLACE = lazy_pattern(
     r"\b(?:in|into|inside|on|onto|at|under|behind|beside|above|below|near|next to)\s+"
@@ -110,6 +115,29 @@ def find_places(text: str) -> frozenset[str]:
     phrases = [match[match.lastindex or 0] for match in PLACE.finditer(text.lower())]
     phrases += [match[1].lower() for match in DESTINATION.finditer(text)]
     return frozenset(word for phrase in phrases if not TIME_WORD.search(phrase) for word in words(phrase))
+
+
+def tells_where(text: str, subject: Sequence[str]) -> bool:
+    """Does it tell where something is, or was put? The subject is given by its words, in lower case.
+
+    >>> key = ["spare", "key"]
+    >>> [tells_where(each, key) for each in ("The spare key is now in the shed.", "Moved the spare key into the hall.")]
+    [True, True]
+    >>> [tells_where(each, key) for each in ("We had the spare key in the car.", "The spare key is in a bad state.")]
+    [False, False]
+    """
+    text, name = text[:MAX_CHARACTERS].lower(), r"\s+".join(map(re.escape, subject))
+    if not name:
+        return False
+    if mostly_spaceless(text):
+        return re.search(rf"{name}(?:我|现在|現在|已经|已經|都|就){{0,2}}(?:在|放|收|搬|移|挂|掛)", text) is not None
+    adverb = r"(?:(?:now|back|always|jetzt|wieder|immer)\s+)?"
+    found = re.search(
+        rf"\b{name}\s+{adverb}{STANDS}\s+{adverb}(?:(?:kept|parked|stored|put)\s+)?{AT}{NO_PLACE}"
+        rf"|\b(?:moved|put|placed|left|keep|kept|hid|stored|hung)\s+(?:(?:the|my|our)\s+)?{name}\s+{adverb}{AT}",
+        text,
+    )
+    return found is not None
 
 
 def number_formats(text: str) -> frozenset[str]:

@@ -657,3 +657,24 @@ def test_where_something_is_now_is_where_it_was_put_last(tmp_path: Path, questio
         assert ids(mind.recall(question))[:2] == ["newer", "older"]
         for result in mind.recall(question):
             assert result.why.evaluate() == result.score
+
+
+@pytest.mark.parametrize(
+    ("question", "fact", "other"),
+    [
+        ("Where is the office?", "The office is in Leeds.", "The office party was in Manchester."),
+        ("Where is my passport?", "My passport is in the desk drawer.", "My passport photo is in the red album."),
+        ("Where is the spare key?", "The spare key is under the pot.", "I lost the spare key cover in the garage."),
+        ("Where is the car?", "The car is parked in Mill Street.", "We had a puncture with the car on the motorway."),
+        ("Where is Ben?", "Ben is in Rome.", "Ben is in a bad mood."),
+        ("Wo ist der Schlüssel?", "Der Schlüssel liegt in der Schublade.", "Der Schlüssel hat einen Kratzer am Griff."),
+        ("护照在哪里？", "护照在抽屉里。", "护照照片在相册里。"),
+        ("钥匙在哪里？", "钥匙放在抽屉里。", "我在公司用钥匙开了会议室。"),
+    ],
+)
+def test_what_happened_somewhere_is_no_newer_statement_of_where_something_is(
+    tmp_path: Path, question: str, fact: str, other: str
+) -> None:
+    with open_mind(tmp_path / "memory.db", LocalEmbedder(), clock=Clock(NOW)) as mind:
+        tell(mind, ("fact", "2026-01-01", fact), ("soup", "2026-01-02", "We had soup."), ("other", "2026-02-01", other))
+        assert ids(mind.recall(question))[0] == "fact"

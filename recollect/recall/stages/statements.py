@@ -32,8 +32,8 @@ from recollect.text.question_time import (
 )
 from recollect.text.relatives import asked_relation, find_named
 from recollect.text.residence import ResidenceQuestion, residence_question
-from recollect.text.statements import find_places, is_opinion, number_formats
-from recollect.text.words import mostly_spaceless, words
+from recollect.text.statements import find_places, is_opinion, number_formats, tells_where
+from recollect.text.words import words
 
 MAX_QUOTE = 80  # characters of a text in a note
 
@@ -135,6 +135,8 @@ class StatementTime:
         opinion = time == "now" and asks_for_opinion(run.query.repeats or run.trace.query)
         answers = _form_of_answer(run)
         asks_where = time in ("now", "before") and asks_for_place(run.query.repeats or run.trace.query)
+        subject = [term.word for term in _whole_words(run)]
+        tells_place = asks_where and tells_where(statements.texts[leader], subject)
         relation = asked_relation(run.query.repeats or run.trace.query)
         person = find_named(statements.texts[leader], relation) if relation else ""
         names = statements.name_words(leader).union(words(person)).difference(run.query.words)
@@ -160,12 +162,11 @@ class StatementTime:
                 and share >= self.ratios["end"]
                 and find_named(statements.texts[at], relation) not in ("", person)
             )
-            same = same or bool(
-                asks_where
-                and share >= self.ratios["value"]
-                and _in_other_places(statements, at, leader)
-                and _has_words_of(run, keys[[leader, at]], _whole_words(run))
-            )
+            if asks_where and difference != "end":  # a photo of the passport is not the passport
+                if tells_where(statements.texts[at], subject) != tells_place:
+                    same = False
+                elif tells_place:
+                    same = share >= self.ratios["value"] and _in_other_places(statements, at, leader)
             other = opinion and share >= self.opinion
             other = other and not statements.other_subject(at, leader)
             other = other and (is_opinion(statements.texts[at]) or not is_opinion(statements.texts[leader]))
@@ -270,12 +271,11 @@ def _about_the_same(run: Run, statements: Statements, keys: Rows, at: int, leade
     )
 
 
-def _in_other_places(statements: Statements, at: int, leader: int) -> bool:
-    """Do both tell where something is, and each of another place? In Chinese what it is need not come first."""
-    text, other = statements.texts[at], statements.texts[leader]
-    places, others = ({word for word in find_places(each) if len(word) > 1} for each in (text, other))
-    same_subject = mostly_spaceless(text) or not statements.other_subject(at, leader)
-    return bool(places - others and others - places) and same_subject
+def _in_other_places(statements: Statements, at: int, other: int) -> bool:
+    """Does each of the two tell of another place?"""
+    texts = statements.texts[at], statements.texts[other]
+    places, others = ({word for word in find_places(each) if len(word) > 1} for each in texts)
+    return bool(places - others and others - places)
 
 
 def _whole_words(run: Run) -> list[Term]:

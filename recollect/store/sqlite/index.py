@@ -433,7 +433,9 @@ class Saver:
     def _save(self, views: Sequence[View]) -> None:
         part = merge_parts([view.part for view in views], [view.alive for view in views])
         try:
-            part = self._folder.write_segment(part)
+            written = self._folder.write_segment(part)
+            written.signatures = part.signatures
+            part = written
         except OSError as problem:
             log.info("The index in %s is not written: %s", self._folder.path, problem)
             self.saving = False

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from recollect.store.base import Flags, Floats, Rows
 from recollect.store.sqlite.context_values import ValueTable, context_keys, tag_keys
 from recollect.store.sqlite.nearest import pack_signs
-from recollect.store.sqlite.part import CODED, NUMBERS, LocalSlots, Part, sum_lengths
+from recollect.store.sqlite.part import CODED, NUMBERS, Part, sum_lengths
 from recollect.store.sqlite.postings import ENTRY
 from recollect.store.sqlite.segment_files import ArraySource, MemoryArrays
 from recollect.store.sqlite.string_table import StringTable, encode, merge_tables
@@ -179,9 +179,27 @@ def merge_parts(parts: Sequence[Part], living: Sequence[Flags]) -> Part:
     merge.told(arrays)
     merge.session_order(arrays)
     merged = Part(MemoryArrays(arrays))
-    for bits in {bits for part in parts for bits in part.signatures}:
-        merged.signatures[bits] = merge.signatures(bits)
+    known = [dict(part.signatures) for part in parts]  # readers may add to them meanwhile
+    for bits in set().union(*known):
+        merged.signatures[bits] = _merge_signatures(merge, known, bits)
     return merged
+
+
+def _merge_signatures(
+    merge: _Merge, known: Sequence[dict[int, tuple[NDArray[np.uint8], Flags]]], bits: int
+) -> tuple[NDArray[np.uint8], Flags]:
+    """The signatures that a part has already, and which these are."""
+    found = [
+        each[bits]
+        if bits in each
+        else (np.zeros((part.size, bits // 8), dtype=np.uint8), np.zeros(part.size, np.bool_))
+        for each, part in zip(known, merge.parts, strict=True)
+    ]
+    values, flags = (
+        np.concatenate([pair[at][slots] for pair, slots in zip(found, merge.chosen, strict=True)])[merge.order]
+        for at in (0, 1)
+    )
+    return values, flags
 
 
 @dataclass(slots=True)
@@ -194,19 +212,6 @@ class _Merge:
     def gather(self, read: Any) -> NDArray[Any]:
         found = [read(part, slots) for part, slots in zip(self.parts, self.chosen, strict=True)]
         return np.concatenate(found)[self.order]
-
-    def signatures(self, bits: int) -> tuple[NDArray[np.uint8], Flags]:
-        """Those that a part has already, and which these are."""
-
-        def values(part: Part, slots: LocalSlots) -> NDArray[np.uint8]:
-            return (
-                part.signatures[bits][0][slots] if bits in part.signatures else np.zeros((len(slots), bits // 8), "u1")
-            )
-
-        def known(part: Part, slots: LocalSlots) -> Flags:
-            return part.signatures[bits][1][slots] if bits in part.signatures else np.zeros(len(slots), dtype=np.bool_)
-
-        return self.gather(values), self.gather(known)
 
     def strings(self, arrays: Arrays, name: str) -> None:
         tables = [part.table(name) for part in self.parts]

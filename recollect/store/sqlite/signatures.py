@@ -27,6 +27,7 @@ def signatures(part: Part, connection: apsw.Connection, bits: int) -> Signature:
         np.zeros(part.size, dtype=np.bool_),
     )
     if not known.all():
+        found = found.copy()  # other threads may be reading it
         found[~known] = _compute(part, connection, bits, ~known)[~known]
         part.signatures[bits] = found, np.ones(part.size, dtype=np.bool_)
     return found
