@@ -288,6 +288,27 @@ We fly to Rome on 19 December; back on the 27th. | 2026-12-19 2026-12-27
 He was born on 4 March 1980 and visits us on the 28th. | 1980-03-04 2026-05-28
 The congress is from 5 to 9 June, dinner on the 7th. | 2026-06-05..2026-06-10 2026-06-07
 Yesterday Ben said that he left on the 12th. | 2026-05-19 2026-05-12
+Dad quit smoking on Monday. | 2026-05-18
+I beat Tom at chess on Saturday. | 2026-05-16
+Mum sick on Monday. | 2026-05-18
+Migraine again on Tuesday. | 2026-05-19
+We overslept on Monday. | 2026-05-18
+The repair cost 60 euros on Monday. | 2026-05-18
+The pipe burst on Monday. | 2026-05-18
+I lay in bed all day on Monday. | 2026-05-18
+Mum let the cat out on Monday. | 2026-05-18
+Ben set the alarm off on Monday. | 2026-05-18
+Ben upset Mum on Monday. | 2026-05-18
+Row with Tom on Saturday. | 2026-05-16
+On Saturday Dad finally quit. | 2026-05-16
+Heavy rain on Saturday. | 2026-05-16
+He forgave me on Saturday. | 2026-05-16
+Let the cat out on Saturday. | 2026-05-23
+Quit the gym on Saturday. | 2026-05-23
+Please set the table on Saturday. | 2026-05-23
+Tea set delivery on Saturday. | 2026-05-23
+Buy headache tablets on Saturday. | 2026-05-23
+Row on the lake on Saturday. | 2026-05-23
 """
 
 

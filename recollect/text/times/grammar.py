@@ -93,6 +93,7 @@ class Grammar:
     agreed: str = NEVER  # in the past for a time to come: “promised to call”
     arranged: str = NEVER  # before it takes place: “registered for”; the time may be that of either
     looks_back: str = NEVER  # at something that was, without a verb: “lovely evening on Saturday”
+    notes_are_plans: bool = True  # “dinner on Saturday” is to come; not where a verb has no tenses
     past_after: str = ""  # of the past after a time, if not the same
     between_after: str = NEVER  # after a range, where a language says “between” there
     verb_final: bool = False  # a participle after the time says more than the verb before it,

@@ -398,6 +398,8 @@ def _direction(each: Found, grammar: Grammar, scene: Scene) -> int:
 
 def _is_plan(each: Found, before: str, grammar: Grammar, scene: Scene) -> bool:
     """Whether a sentence has no word that looks back, and more than a time: “dinner with Ada on Saturday”."""
+    if not grammar.notes_are_plans:
+        return False
     sentence = f"{before} {PLAN_END.split(scene.right(each.end, 120))[0]}"
     looks_back = search(grammar.past, sentence) or search(grammar.looks_back, sentence)
     return not looks_back and search(r"\w", sentence) is not None
