@@ -577,3 +577,25 @@ def test_a_plan_for_later_comes_after_what_happened_in_the_week_in_which_it_was_
         first = mind.remember("I met Ines at the museum.", created="2026-11-10").id
         second = mind.remember("We ate fish with Ida at home.", created="2026-11-11").id
         assert ids(mind.recall("what happened last week?")) == [first, second, plan]
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Tom said the boiler leaks.", "Is that what Tom said in May?"),
+        ("Ben quit his job at the bakery.", "Is it right that Ben quit in May?"),
+        ("I wore the red boots at the loch.", "Are those the boots I wore in May?"),
+        ("Auf der Rechnung stehen 300 Euro.", "Welcher Betrag wird im Mai in der Rechnung genannt?"),
+        ("电费账单：三百元。", "我要看五月的电费账单"),
+        ("音乐会在大剧院，很好听。", "五月的音乐会在哪里？"),
+    ],
+)
+def test_a_question_that_may_be_about_the_past_falls_back_to_the_last_time_of_that_name(
+    text: str, question: str
+) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 10, 13, 12, tzinfo=UTC)) as mind:
+        mind.remember(text, created="2026-05-10")
+        mind.remember("Something about the garden and the cat.", created="2026-09-01")
+        found = mind.recall(question)
+        assert found[0].memory.text == text
+        assert step(found, "TimeReader")["detail"]["time"].endswith(": 2026-05-01 to 2026-05-31")
