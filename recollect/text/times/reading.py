@@ -31,10 +31,35 @@ FAR = 3  # so many times as far away, a time to come is not what was agreed
 NEAR = ("weekday", "day", "day of month")  # read in a statement even if nothing tells past from future
 EXACT = (*NEAR, "holiday")  # a range between two of these covers each of its days: “from 19 to 27 June”
 DATES = ("day", "day of month", "month", "holiday")  # after one of these, “back on the 27th” is the next 27th
-FULL_STOP = r"(?<!\b[DM]r)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bProf)(?<!\b[A-Z])\.(?=\s|$)"  # not that of “Dr. Noor”
+# “Plan B. On Friday …”: what may begin a sentence after a capital letter, and is no name.
+NO_NAME = (
+    r"(?!(?:On|In|At|The|We|You|He|She|It|They|An|My|Our|His|Her|Their|This|That|There|Then|Next|Last|After|Before|By|From"
+    r"|Since|But|And|So|When|If|As|Am|Im|Ab|Bis|Seit|Vom|Der|Die|Das|Den|Dem|Ein|Eine|Wir|Ich|Er|Sie|Es|Und|Aber|Dann|Mein"
+    r"|Meine|Unser|Unsere|Nach|Vor|Heute|Gestern|Morgen|Today|Yesterday|Tomorrow"
+    r"|\w{3,6}day|\w{3,7}tag|Mittwoch)\b)"
+)
+FULL_STOP = (  # not that of “Dr. Noor” and “J. Smith”
+    r"(?<!\b[DM]r)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bProf)\.(?=\s|$)"
+    rf"(?!(?<=\b[A-Z]\.)\s+{NO_NAME}[A-Z][\w.])"
+)
 SENTENCE_END = lazy_pattern(rf"[!?;。！？；，\n]|{FULL_STOP}")
 CLAUSE_END = lazy_pattern(rf"[!?;,。！？；，\n]|{FULL_STOP}")
 DATE_END = lazy_pattern(rf"[!?。！？\n]|{FULL_STOP}")  # a date counts for a day after it up to here
+# After a date a day may belong to it only where a word says so: “we fly on 19 December, back on the 27th”.
+CONTINUES = lazy_pattern(
+    r"(?<!\bcall )(?<!\bring )(?<!\bpay )(?<!\bgive )(?<!\bbring )(?<!\bhim )(?<!\bher )(?<!\bthem )\bback\b"
+    r"|\breturn(?:s|ed|ing)?\b(?!\s+(?:the|an?|my|our|his|her|their|it|them|this|that)\b)|\b(?:until|till|then|through)\b"
+    r"|,\s*(?:flying|leaving|arriving|departing)\b|\bto(?: the)?\s*$|\b(?:zurück|heim|bis|dann)\b|到\s*$"
+    r"|[回返](?![电電复復信话話])",
+    re.IGNORECASE,
+)
+CONTINUES_AFTER = lazy_pattern(
+    r"^\W*(?:\w+\s+){0,2}?(?:back(?!\s+(?:pain|ache))|return(?:s|ed|ing)?\b(?!\s+(?:the|an?|my|our|his|her|their|it|them)\b)"
+    r"|zurück)\b|^[^\W\d_]{0,2}[回返](?![电電复復信话話])",
+    re.IGNORECASE,
+)
+MONTH_DAYS = 28  # the shortest month has so many
+DATE_REACH = 31  # days from the moment of writing: a date so near counts for a day after it without such a word
 PLAN_END = lazy_pattern(rf"[?;。？；\n]|{FULL_STOP}")  # “Fifty years on Friday! We had guests” is no plan
 WEEKDAY_NAME = (
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|"
@@ -92,7 +117,7 @@ def read_times(
             date = None
         with suppress(ValueError, OverflowError):  # before the year 1 or after 9999
             direction = _direction_of(each, grammar, scene)
-            days = None if direction is None else _resolve(each, scene, direction, None if date is None else date[1])
+            days = None if direction is None else _resolve(each, scene, direction, date)
             span = None if direction is None or days is None else _span(each, days, scene, direction)
             if days is not None and span is not None:
                 kinds = (each.time.kind, None if each.last_day is None else each.last_day.kind)
@@ -109,6 +134,16 @@ def read_times(
                 if kinds[0] in DATES and each.relation in ("", "from", "range"):
                     date = each.end, days
     return expressions
+
+
+def _continues(each: Found, following: Days, date: tuple[int, Days], scene: Scene) -> bool:
+    """Whether a day of the month is counted from a date before it: the date is near, or a word says so."""
+    end, days = date
+    inside = 1 < days.end - days.start < MONTH_DAYS and following.end <= days.end  # “5 to 9 June, dinner on the 7th”
+    if inside or abs(days.start - scene.today) <= DATE_REACH:
+        return True
+    after = CLAUSE_END.split(scene.right(each.end, 40))[0]
+    return CONTINUES.search(scene.text[end : each.begin]) is not None or CONTINUES_AFTER.search(after) is not None
 
 
 def _read_grammar(grammar: Grammar, scene: Scene, stems: set[str], taken: bytearray) -> list[Found]:
@@ -309,11 +344,13 @@ def _direction_of(each: Found, grammar: Grammar, scene: Scene) -> int | None:
     return None if _is_habit(each, grammar, scene) else _direction(each, grammar, scene)
 
 
-def _resolve(each: Found, scene: Scene, direction: int, date: Days | None) -> Days | None:
+def _resolve(each: Found, scene: Scene, direction: int, date: tuple[int, Days] | None) -> Days | None:
     """The days of a time, which may follow a date in the same sentence."""
     days = _days(each.time, scene, direction)
     if date is not None and each.time.kind == "day of month" and not each.time.fixed:
-        following = each.time.first(date.start)
+        following = each.time.first(date[1].start)
+        if following is not None and not _continues(each, following, date, scene):
+            following = None
         over = following is not None and following.end <= scene.today
         if following is not None and (not direction or over == (direction < 0) or following.start == scene.today):
             days = following
