@@ -47,6 +47,7 @@ class Found:
     last_day: Time | None = None  # of a range
     at_end: bool = False  # “the end of”: what is before it includes it
     holiday: str = ""  # its name, without “last”
+    between: bool = False  # a range that something happened in: “between 3 and 9 June”
 
 
 Reader = Callable[[re.Match[str], Scene], Time | tuple[Time, int] | Found | None]

@@ -98,14 +98,23 @@ class TimeExpression:
     end: int
     span: TimeSpan
     holiday: str = ""  # its name, without “last”
-    is_period: bool = False  # from one named day to another
+    is_period: bool = False  # from one named day to another, not something between them
+
+
+def normalised(text: str) -> str:
+    """A text with one kind of apostrophe, dash and digit, each in its place.
+
+    >>> normalised("New Year’s Eve")
+    "New Year's Eve"
+    """
+    return text.translate(SAME_LENGTH)
 
 
 def read_times(
     text: str, now: datetime, grammars: Sequence[Grammar], stems: set[str], told: bool, ahead: bool
 ) -> list[TimeExpression]:
     """The times in a text by the grammars, of which earlier ones win."""
-    scene = Scene(text[:MAX_CHARACTERS].translate(SAME_LENGTH), now, now.toordinal(), told, ahead)
+    scene = Scene(normalised(text[:MAX_CHARACTERS]), now, now.toordinal(), told, ahead)
     taken = bytearray(len(scene.text))
     found: list[tuple[Found, Grammar]] = []
     for grammar in grammars:
@@ -128,7 +137,7 @@ def read_times(
                         each.end,
                         span,
                         holiday=each.holiday if kinds[0] == "holiday" else "",
-                        is_period=all(kind in EXACT for kind in kinds),
+                        is_period=not each.between and all(kind in EXACT for kind in kinds),
                     )
                 )
                 if kinds[0] in DATES and each.relation in ("", "from", "range"):
@@ -298,8 +307,18 @@ def _link(found: list[Found], grammar: Grammar, scene: Scene) -> list[Found]:
                 before.relation or STRONG in (before.need, each.need) or _has_preposition(before, grammar, scene)
             )
             if usable.get(match.lastgroup or "", same or before.relation in ("from", "between")) and supported:
+                between = before.relation == "between" or (
+                    closes is not None and closes[0][0] != "期"
+                )  # 期间 is “during”
                 linked[-1] = Found(
-                    before.begin, each.end, before.time, STRONG, "range", each.time, holiday=before.holiday
+                    before.begin,
+                    each.end,
+                    before.time,
+                    STRONG,
+                    "range",
+                    each.time,
+                    holiday=before.holiday,
+                    between=between,
                 )
                 continue
         linked.append(each)
