@@ -22,7 +22,7 @@ from recollect.recall.run import Run, Skip
 from recollect.recall.similarity import nearest
 from recollect.recall.stages.factors import DAY, TIME_FACTORS
 from recollect.store.base import Flags, Floats, Rows, Scope, Term
-from recollect.store.told_times import Interval, as_intervals, tells_of
+from recollect.store.told_times import TOLD_SHARE, Interval, as_intervals, tells_of
 from recollect.text.classify import SENTENCE, asks_about_assistant
 from recollect.text.framing import asks_what_was_said, frames_only
 from recollect.text.patterns import lazy_pattern
@@ -38,6 +38,7 @@ from recollect.text.question_time import (
 )
 from recollect.text.stopwords import STOP, stop_words
 from recollect.text.times import TimeExpression, TimeSpan, find_times
+from recollect.text.times.reading import normalised
 from recollect.text.words import words
 
 SINCE = lazy_pattern(r"\b(?:since|seit)\b|以来|以來", re.IGNORECASE)
@@ -87,7 +88,7 @@ class TimeReader:
 
     def _is_looked_up(self, time: TimeExpression, run: Run) -> bool:
         """Is it a holiday that some memory names? Not one of a year that is over, such as “last Christmas”."""
-        if not time.holiday or (time.text != time.holiday and not _is_to_come(time.span, run.as_of)):
+        if not time.holiday or (normalised(time.text) != time.holiday and not _is_to_come(time.span, run.as_of)):
             return False
         terms = tuple(Term(word, language=run.query.language) for word in dict.fromkeys(words(time.holiday)))
         return len(search(run.snapshot, run.scope, Bm25Query(terms, ALL_FIELDS, require_all=True), 1).rows) > 0
@@ -216,12 +217,14 @@ class TimeCue:
     """Memories of the time that the query names: created then, valid then, or telling of it.
 
     Of a time with many memories, those that are nearest in words and in meaning. Where the query names nothing but a
-    time, a memory scores by its content words, up to ``full`` of them: a greeting says less than a statement.
+    time, a memory scores by its content words, up to ``full`` of them: a greeting says less than a statement;
+    × covering for what only tells of a longer time around it (“I worked in Leeds from 1 May to 30 September”).
     """
 
     name: str = "time"
     depth: Depth = fixed(100)
     full: int = 6  # content words
+    covering: float = 0.3
 
     def find(self, run: Run) -> Candidates:
         if not run.query.times:
@@ -237,8 +240,14 @@ class TimeCue:
     def score(self, run: Run, rows: Rows) -> Expression:
         if run.query.only_time:
             counts = np.array([_content_words(text, run.query.language) for text in run.texts(rows)], dtype=np.float64)
-            scores = np.where(_during(run).contains(rows), np.minimum(1.0, counts / self.full), 0.0)
-            return leaf(scores, lambda at: f"{counts[at]:g} content words").tag("component", self.name)
+            covers = _only_covers(run, rows)
+            full = np.minimum(1.0, counts / self.full) * np.where(covers, self.covering, 1.0)
+            scores = np.where(_during(run).contains(rows), full, 0.0)
+
+            def label(at: int) -> str:
+                return f"{counts[at]:g} content words{' about a longer time' if covers[at] else ''}"
+
+            return leaf(scores, label).tag("component", self.name)
         inside = np.zeros(len(rows), dtype=np.bool_)
         if run.query.times:
             inside = _during(run).contains(rows) | _names_the_time(run, rows)
@@ -253,6 +262,21 @@ class TimeCue:
             lists.append(search(run.snapshot, scope, WordsCue().query(run), n).rows.tolist())
         alternating = [each[at] for at in range(n) for each in lists if at < len(each)]
         return np.array(list(dict.fromkeys(alternating))[:n], dtype=np.int64)
+
+
+def _only_covers(run: Run, rows: Rows) -> Flags:
+    """What tells of a longer time that covers the one that the query names, and is not otherwise of that time."""
+    asked = as_intervals(run.query.times)
+    created = run.snapshot.numbers("created", rows)
+    return np.array(
+        [
+            any(a < end and start < b for a, b in spans for start, end in asked)
+            and not any(start <= moment < end for start, end in asked)
+            and not any(min(b, end) - max(a, start) >= TOLD_SHARE * (b - a) for a, b in spans for start, end in asked)
+            for moment, spans in zip(created.tolist(), run.snapshot.told_times(rows), strict=True)
+        ],
+        dtype=np.bool_,
+    )
 
 
 def _content_words(text: str, language: str) -> int:
@@ -386,7 +410,7 @@ class ChronologicalOrder:
 
     The rest are texts of fewer than ``min_words`` content words; what was said before that time, if it is over; what
     was said then of other times, unless the query asks for what was said; and an assistant's words, unless the query is
-    about them.
+    about them. Last is what only tells of a longer time around it.
     """
 
     min_words: int = 3
@@ -401,5 +425,6 @@ class ChronologicalOrder:
         created = run.snapshot.numbers("created", hits.keys)
         rest = np.array(short) | np.array(answers) | _announced(run, created) | _of_other_times(run, hits.keys)
         positions = np.nan_to_num(run.snapshot.numbers("position", hits.keys), nan=0.0)
-        order = ordered(run.snapshot, hits.keys, hits.page, rest.astype(np.int64), created, positions)
+        group = np.where(_only_covers(run, hits.keys), 2, rest.astype(np.int64))
+        order = ordered(run.snapshot, hits.keys, hits.page, group, created, positions)
         return [Reorder(order, "in the order of time; then plans, small talk and answers")]

@@ -31,6 +31,17 @@ def irregular_forms(word: str) -> tuple[str, ...]:
 
 
 @cache
+def past_forms() -> tuple[str, ...]:
+    """The past tenses of the verbs: what stands second in a family, down to the nouns.
+
+    >>> past_forms()[:3], "children" in past_forms()
+    (('became', 'began', 'bent'), False)
+    """
+    families = [family.split() for family in FORMS.split(";")]
+    return tuple(family[1] for family in families[: families.index(["child", "children"])])
+
+
+@cache
 def _by_form() -> dict[str, tuple[str, ...]]:
     families = [family.split() for family in FORMS.split(";")]
     return {form: tuple(each for each in family if each != form) for family in families for form in family}

@@ -577,3 +577,64 @@ def test_a_plan_for_later_comes_after_what_happened_in_the_week_in_which_it_was_
         first = mind.remember("I met Ines at the museum.", created="2026-11-10").id
         second = mind.remember("We ate fish with Ida at home.", created="2026-11-11").id
         assert ids(mind.recall("what happened last week?")) == [first, second, plan]
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Tom said the boiler leaks.", "Is that what Tom said in May?"),
+        ("Ben quit his job at the bakery.", "Is it right that Ben quit in May?"),
+        ("I wore the red boots at the loch.", "Are those the boots I wore in May?"),
+        ("Auf der Rechnung stehen 300 Euro.", "Welcher Betrag wird im Mai in der Rechnung genannt?"),
+        ("电费账单：三百元。", "我要看五月的电费账单"),
+        ("音乐会在大剧院，很好听。", "五月的音乐会在哪里？"),
+    ],
+)
+def test_a_question_that_may_be_about_the_past_falls_back_to_the_last_time_of_that_name(
+    text: str, question: str
+) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 10, 13, 12, tzinfo=UTC)) as mind:
+        mind.remember(text, created="2026-05-10")
+        mind.remember("Something about the garden and the cat.", created="2026-09-01")
+        found = mind.recall(question)
+        assert found[0].memory.text == text
+        assert step(found, "TimeReader")["detail"]["time"].endswith(": 2026-05-01 to 2026-05-31")
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "kept"),
+    [
+        ("I worked at the bakery in Leeds from 1 May to 30 September.", "What did I do on 7 June?", True),
+        (
+            "Ich habe vom 1. Mai bis zum 30. September in der Bäckerei gearbeitet.",
+            "Was habe ich am 7. Juni gemacht?",
+            True,
+        ),
+        ("The Wi-Fi broke twice between 1 May and 31 July.", "What did I do on 7 June?", False),
+        ("Zwischen dem 1. Mai und dem 31. Juli ist das WLAN zweimal ausgefallen.", "Was war am 7. Juni?", False),
+        ("5月1日到7月31日之间网络断了两次。", "6月7日我做了什么？", False),
+    ],
+)
+def test_of_a_day_what_was_written_on_it_comes_before_a_longer_time_around_it(
+    text: str, question: str, kept: bool
+) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 18, 12, tzinfo=UTC)) as mind:
+        period = mind.remember(text, created="2026-10-01").id
+        fence = mind.remember("Painted the fence.", created="2026-06-07").id
+        assert ids(mind.recall(question)) == [fence, period][: 1 + kept]
+
+
+def test_a_period_that_is_not_much_longer_is_found_alone() -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 11, 18, 12, tzinfo=UTC)) as mind:
+        mind.remember("Painted the fence.", created="2026-09-07")
+        period = mind.remember("We were in Rome from 19 to 27 June.", created="2026-07-01").id
+        assert ids(mind.recall("What did I do on 22 June?")) == [period]
+
+
+@pytest.mark.parametrize("apostrophe", ["'", "’", "ʼ"])
+def test_the_apostrophe_of_a_holiday_may_be_curly(apostrophe: str) -> None:
+    with Mind(":memory:", embedder=None, clock=lambda: datetime(2026, 10, 13, 12, tzinfo=UTC)) as mind:
+        goose = mind.remember("On New Year's Eve 2019 we burned the goose.", created="2026-03-01").id
+        mind.remember("The cat sleeps.", created="2026-03-01")
+        assert ids(mind.recall(f"What did we do on New Year{apostrophe}s Eve?")) == [goose]
+        assert ids(mind.recall(f"What did we do last New Year{apostrophe}s Eve?")) == []

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect import Filter, InvalidInput, Mind, when
+from recollect.text.question_time import asks_for_future
 from recollect.text.times import find_times
 
 from .time_kit import NOW, read, short
@@ -253,3 +254,56 @@ def test_a_day_on_which_the_clock_changes_is_shorter_or_longer(day: str, hours: 
 def test_a_question_about_what_is_to_come_names_the_coming_time(question: str, span: str) -> None:
     (found,) = find_times(question, datetime(2025, 6, 18), ahead=True)
     assert str(found.span) == span
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is that what Tom said in May?",
+        "Is it right that Ben quit in May?",
+        "Are those the boots I wore in May?",
+        "Are you sure Ben called in May?",
+        "Are you sure that Ben is free in May?",
+        "Am I right that the fair is in May?",
+        "Is the bike I rode in August broken?",
+        "Is the contract signed on 3 May valid?",
+        "Is that where Anna sat in May?",
+        "Is it possible that we were in Rome in May?",
+        "Welcher Betrag wird im Mai in der Rechnung genannt?",
+        "Wird in der Mail vom 3. Mai ein Preis genannt?",
+        "Was wird in den Notizen zum Mai gesagt?",
+        "我要看五月的电费账单",
+        "我要找五月的账单",
+        "五月的音乐会在哪里？",
+        "五月的运动会在哪里？",
+        "五月的演唱会是谁的？",
+        "五月的家长会谁去？",
+        "五月的生日会有谁？",
+        "五月的误会是什么？",
+    ],
+)
+def test_a_question_that_may_be_about_the_past_is_not_taken_for_the_future(question: str) -> None:
+    assert not asks_for_future(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is the fair on 22 November?",
+        "Is Ben free on Friday?",
+        "Is the dentist booked for 3 May?",
+        "Is the shop closed in May?",
+        "Are we in Rome on 3 May?",
+        "Is it possible to swim in May?",
+        "Wird es im Mai teurer?",
+        "Werden die Fenster im Mai geliefert?",
+        "Ist am 3. Mai frei?",
+        "五月我会在哪里？",
+        "我五月要去哪里？",
+        "五月会下雨吗？",
+        "我五月要看牙吗？",
+        "五月他会来吗？",
+    ],
+)
+def test_a_question_for_what_will_be_is_one_about_the_future(question: str) -> None:
+    assert asks_for_future(question)

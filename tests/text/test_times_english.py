@@ -288,6 +288,40 @@ We fly to Rome on 19 December; back on the 27th. | 2026-12-19 2026-12-27
 He was born on 4 March 1980 and visits us on the 28th. | 1980-03-04 2026-05-28
 The congress is from 5 to 9 June, dinner on the 7th. | 2026-06-05..2026-06-10 2026-06-07
 Yesterday Ben said that he left on the 12th. | 2026-05-19 2026-05-12
+Passport expires on 20 June 2027, dentist on the 3rd. | 2027-06-20 2026-06-03
+My birthday is on 3 March and the rent is due on the 1st. | 2027-03-03 2026-06-01
+The car tax is due on 5 March; pick up the parcel on the 15th. | 2027-03-05 2026-05-15
+The car tax is due on 5 March; return the books on the 15th. | 2027-03-05 2026-06-15
+Ben's wedding will be in September, the plumber comes on the 20th. | 2026-09-01..2026-10-01 2026-05-20
+The fair is from 5 to 9 September, dinner on the 7th. | 2026-09-05..2026-09-10 2026-09-07
+On 19 December we fly to Rome, on the 27th we fly back. | 2026-12-19 2026-12-27
+We fly on 19 December, see Ben on Friday, back on the 27th. | 2026-12-19 2026-05-22 2026-12-27
+We picked plan B. On Friday we celebrate. | 2026-05-22
+Ben took vitamin D. Friday is the exam. | 2026-05-22
+We had dinner with J. Smith on Friday. | 2026-05-15
+I saw J. R. Smith on Friday. | 2026-05-15
+We had plan B. Our trip to Rome, Friday. | 2026-05-22
+Dad quit smoking on Monday. | 2026-05-18
+I beat Tom at chess on Saturday. | 2026-05-16
+Mum sick on Monday. | 2026-05-18
+Migraine again on Tuesday. | 2026-05-19
+We overslept on Monday. | 2026-05-18
+The repair cost 60 euros on Monday. | 2026-05-18
+The pipe burst on Monday. | 2026-05-18
+I lay in bed all day on Monday. | 2026-05-18
+Mum let the cat out on Monday. | 2026-05-18
+Ben set the alarm off on Monday. | 2026-05-18
+Ben upset Mum on Monday. | 2026-05-18
+Row with Tom on Saturday. | 2026-05-16
+On Saturday Dad finally quit. | 2026-05-16
+Heavy rain on Saturday. | 2026-05-16
+He forgave me on Saturday. | 2026-05-16
+Let the cat out on Saturday. | 2026-05-23
+Quit the gym on Saturday. | 2026-05-23
+Please set the table on Saturday. | 2026-05-23
+Tea set delivery on Saturday. | 2026-05-23
+Buy headache tablets on Saturday. | 2026-05-23
+Row on the lake on Saturday. | 2026-05-23
 """
 
 

@@ -189,6 +189,19 @@ Am Samstag feierte Oma ihren Achtzigsten. | 2026-05-16
 Schöner Abend mit Ada am Samstag. | 2026-05-16
 Am Samstag haben wir im Regen Würste bekommen. | 2026-05-16
 Wir fliegen am 19. Dezember nach Rom, zurück am 27., Hotel Lava. | 2026-12-19 2026-12-27
+Mein Pass läuft am 20. Juni 2027 ab, Zahnarzt am 3. | 2027-06-20 2026-06-03
+Wir fliegen am 19. Dezember nach Rom und kommen am 27. zurück. | 2026-12-19 2026-12-27
+Zahnschmerzen am Montag. | 2026-05-18
+Der Hund biss am Montag den Briefträger. | 2026-05-18
+Am Montag goss Oma die Blumen. | 2026-05-18
+Am Samstag schoben wir den Wagen nach Hause. | 2026-05-16
+Streit mit Tom am Samstag. | 2026-05-16
+Krank am Montag. | 2026-05-18
+Tabletten gegen Kopfschmerzen am Samstag holen. | 2026-05-23
+Regenjacke am Samstag mitnehmen. | 2026-05-23
+Band spielt am Samstag. | 2026-05-23
+Die Boten am Samstag bezahlen. | 2026-05-23
+Grippeimpfung am Samstag. | 2026-05-23
 """
 
 

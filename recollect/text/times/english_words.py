@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.text.irregular_forms import past_forms
 from recollect.text.stopwords import ENGLISH as STOP_WORDS
 from recollect.text.times.grammar import alternatives
 
@@ -149,7 +150,12 @@ IRREGULAR_PAST = (
     r"built|caught|chose|fell|forgot|grew|heard|hurt|kept|led|rang|rode|(?-i:rose)|sang|shut|threw|understood|woke|wore|"
     r"been|done|gone|seen|taken|given|became|bit|blew|cut|dealt|drew|dug|fed|fought|fled|froze|hid|hit|held|hung|laid|"
     r"learnt|lent|lit|sank|shook|shot|split|stole|stuck|struck|swept|swore|taught|tore|withdrew|withdrawn|written|driven|"
-    r"drawn|shown|broken|chosen|eaten|stolen|torn|worn"
+    r"drawn|shown|broken|chosen|eaten|stolen|torn|worn|"
+    r"arose|awoke|bled|clung|crept|flung|forbade|foresaw|forgave|knelt|leant|leapt|lit|misheard|mislaid|mistook|"
+    r"misunderstood|outgrew|overate|overcame|overdid|overheard|overslept|overspent|overtook|rebuilt|redid|repaid|"
+    r"resold|rewrote|shone|shrank|slid|slung|snuck|sought|spat|sped|spilt|spoilt|sprang|spun|stank|strode|strove|stung|"
+    r"swung|undid|upheld|wept|withheld|withstood|wove|wrung|bitten|blown|fallen|flown|forgotten|ridden|shaken|thrown|"
+    rf"woken|{'|'.join(each for each in past_forms() if each != 'rose')}"
 )
 REGULAR_PAST = r"(?!need|feed|seed|speed|indeed|weed|breed|bleed|(?:wed|red|bed|led)\b)"
 REGULAR_PAST += r"(?-i:[a-z]{2,}ed|(?<![\w,]\s)[A-Z][a-z]+ed)"  # not the Alfred of “with Alfred”
@@ -164,7 +170,32 @@ PAST_AFTER = (
     rf"\b(?:{IRREGULAR_PAST})\b|^\W*(?:(?:i|we|you|he|she|it|they)|(?:the|my|our|his|her|their|an?)\s+\w+)\s+"
     rf"(?:\w+ly\s+|also\s+)?{REGULAR_PAST}\b"
 )
+# The past of these verbs is like the present: it is one after a subject (“Dad quit smoking”), at the beginning it is
+# what is to be done (“let the cat out”). What follows tells “she set the table” from “tea set delivery”.
+SUBJECT = (
+    r"(?:^\W*(?:on\s+)?|[,:]\s+|\b(?:and|but|when|because|that)\s+)(?:\w+\s+and\s+)?"
+    r"(?:(?:the|my|our|his|her|their|its|an?|this|that)\s+(?:[\w'-]+\s+){1,3}?|"
+    r"(?!(?:please|and|then|also|don't|do|not|to|always|can|could|must|will|should|would|or|new|the|an?|my|our|his|her|"
+    r"their|its|quit|beat|bet|let|set|cost|burst|upset|spread|lay|put|cut|hit|shut|read|split|hurt|shed)\b)[\w'-]+\s+)"
+    r"(?:\w+ly\s+|(?:also|just|then|all|both|once|nearly|almost|even|never|again)\s+)?"
+)
+SAME_FORM = (
+    rf"{SUBJECT}(?:quit\b(?!\s+date)|(?:beat|bet|let|set|cost|burst|upset|spread|put|cut|hit|hurt|shut|split|read|shed)"
+    r"(?=\W*$|\s*[,;]|\s+(?:the|my|our|his|her|their|its|an?|me|us|him|it|them|you|some|all|too|out|up|off|in|into|on|"
+    r"down|at|over|open|with|by|this|that)\b|\s+[\d£$€]|\s+(?-i:[A-Z]))|"
+    r"lay(?=\s+(?:in|on|down|awake|at|by|there|under)\b))"
+)
+# What happens to one, and is seldom arranged: “migraine again on Tuesday”; not “headache tablets”.
+MISHAP = (
+    r"(?<!for )(?<!against )(?<!about )\b(?:sick|ill|poorly|unwell|migraines?|\w*aches?|fever|flu|nausea|hangover|"
+    r"hungover|diarrho?ea|nosebleed|heartburn|insomnia|rain|storm|thunderstorms?|hail|snow|fog|blizzard|power\s+cut|blackout|"
+    r"outage|puncture|quarrel|arguments?|accident|panic\s+attack|(?:an?|big|huge|bad|terrible|awful|another)\s+row|"
+    r"row(?=\s+(?:with|between|over|about)\b))"
+    r"(?=\W*$|\s*[,;]|\s+(?:on|all|again|and|in|at|with|the|from|over|so|about|between|because|but|after|during|until|"
+    r"last|too|most)\b)"
+)
 LOOKS_BACK = (
+    rf"{SAME_FORM}|{MISHAP}|"
     r"\b(?:wouldn't|couldn't|ha(?:s|ve)n't)\b|\bthank(?:s|\s+you)\b|^\W*(?:(?:what|such|an?|really|very|so)\s+)*(?:lovely|great|nice|wonderful|fantastic|amazing|"
     r"terrible|awful|horrible|delicious|brilliant|boring|exhausting)\b"
 )

@@ -134,7 +134,25 @@ TO_BE_DONE = (
     r"\b(?:werde|wirst|wird|werdet|werden|muss|musst|müssen|müsst|soll|sollst|sollen|will|willst|wollen|möchten?|"
     r"lasse|lässt|lassen|kann|können|darf|dürfen)\b"
 )
+# Strong verbs in the past tense, which are no nouns: “biss”, “zerriss”, “schoben”.
+STRONG_PAST = (
+    r"\b(?-i:(?:an|auf|aus|ab|ein|mit|vor|zu|um|weg|los|nach|her|hin|be|ver|er|ent|emp|zer|über|unter|miss|ge|wider)?"
+    r"(?:aß|barg|barst|bat|band|befahl|biss|blieb|blies|bog|bot|brach|briet|buk|drang|fahl|fand|fiel|fing|floh|floss|flog|"
+    r"fraß|fror|fuhr|gab|ging|glich|glitt|goss|griff|grub|hielt|hieß|hing|hob|kam|klang|kniff|kroch|lag|las|lief|lieh|ließ|"
+    r"litt|log|lud|maß|mied|nahm|noss|pfiff|rang|rann|rief|riet|riss|ritt|roch|sah|sang|sank|saß|sann|schah|schied|schien|"
+    r"schlich|schlief|schloss|schlug|schmiss|schmolz|schnitt|schob|schor|schoss|schrak|schrie|schrieb|schuf|schwamm|"
+    r"schwand|schwang|schwieg|schwoll|schwor|soff|sog|spann|sprach|sprang|stach|stahl|stand|starb|stieg|stieß|stank|strich|"
+    r"stritt|tat|traf|trank|trat|trieb|trog|trug|verdarb|verlor|wandte|warb|warf|wich|wies|wob|wog|wuchs|wusch|zog|zwang)"
+    r"(?:en|e?st|e?t|n)?|gelang)\b"
+)
+# What happens to one, and is seldom arranged: “Zahnschmerzen am Montag”; not “Tabletten gegen Kopfschmerzen”.
+MISHAP = (
+    r"(?<!gegen )(?<!bei )(?<!für )\b(?:krank|unwohl|\w*schmerzen|fieber|migräne|erkältung|grippe|husten|schnupfen|"
+    r"durchfall|übelkeit|nasenbluten|streit|krach|zoff|(?:dauer|stark|platz|niesel)?regen|gewitter|sturm|hagel|schnee|nebel|glatteis|stromausfall|"
+    r"unfall|panne|stau)\b"
+)
 LOOKS_BACK = (
+    rf"{STRONG_PAST}|{MISHAP}|"
     rf"{HAVE}[^,;]*?{PARTICIPLE}|\b(?-i:(?!heute|bitte|(?:möch|könn|soll|müss|dürf)te)[a-zäöüß]{{3,}}te[nt]?)\b|"
     r"\bdanke\b|^\W*(?:(?:was|so|ein\w*|sehr|ganz|echt)\s+)*(?:schön|toll|wunderbar|herrlich|lecker|langweilig|furchtbar|"
     r"anstrengend|gemütlich)(?:e[nrsm]?)?\b"

@@ -47,6 +47,7 @@ class Found:
     last_day: Time | None = None  # of a range
     at_end: bool = False  # “the end of”: what is before it includes it
     holiday: str = ""  # its name, without “last”
+    between: bool = False  # a range that something happened in: “between 3 and 9 June”
 
 
 Reader = Callable[[re.Match[str], Scene], Time | tuple[Time, int] | Found | None]
@@ -93,6 +94,7 @@ class Grammar:
     agreed: str = NEVER  # in the past for a time to come: “promised to call”
     arranged: str = NEVER  # before it takes place: “registered for”; the time may be that of either
     looks_back: str = NEVER  # at something that was, without a verb: “lovely evening on Saturday”
+    notes_are_plans: bool = True  # “dinner on Saturday” is to come; not where a verb has no tenses
     past_after: str = ""  # of the past after a time, if not the same
     between_after: str = NEVER  # after a range, where a language says “between” there
     verb_final: bool = False  # a participle after the time says more than the verb before it,

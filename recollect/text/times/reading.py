@@ -31,10 +31,35 @@ FAR = 3  # so many times as far away, a time to come is not what was agreed
 NEAR = ("weekday", "day", "day of month")  # read in a statement even if nothing tells past from future
 EXACT = (*NEAR, "holiday")  # a range between two of these covers each of its days: “from 19 to 27 June”
 DATES = ("day", "day of month", "month", "holiday")  # after one of these, “back on the 27th” is the next 27th
-FULL_STOP = r"(?<!\b[DM]r)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bProf)(?<!\b[A-Z])\.(?=\s|$)"  # not that of “Dr. Noor”
+# “Plan B. On Friday …”: what may begin a sentence after a capital letter, and is no name.
+NO_NAME = (
+    r"(?!(?:On|In|At|The|We|You|He|She|It|They|An|My|Our|His|Her|Their|This|That|There|Then|Next|Last|After|Before|By|From"
+    r"|Since|But|And|So|When|If|As|Am|Im|Ab|Bis|Seit|Vom|Der|Die|Das|Den|Dem|Ein|Eine|Wir|Ich|Er|Sie|Es|Und|Aber|Dann|Mein"
+    r"|Meine|Unser|Unsere|Nach|Vor|Heute|Gestern|Morgen|Today|Yesterday|Tomorrow"
+    r"|\w{3,6}day|\w{3,7}tag|Mittwoch)\b)"
+)
+FULL_STOP = (  # not that of “Dr. Noor” and “J. Smith”
+    r"(?<!\b[DM]r)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bProf)\.(?=\s|$)"
+    rf"(?!(?<=\b[A-Z]\.)\s+{NO_NAME}[A-Z][\w.])"
+)
 SENTENCE_END = lazy_pattern(rf"[!?;。！？；，\n]|{FULL_STOP}")
 CLAUSE_END = lazy_pattern(rf"[!?;,。！？；，\n]|{FULL_STOP}")
 DATE_END = lazy_pattern(rf"[!?。！？\n]|{FULL_STOP}")  # a date counts for a day after it up to here
+# After a date a day may belong to it only where a word says so: “we fly on 19 December, back on the 27th”.
+CONTINUES = lazy_pattern(
+    r"(?<!\bcall )(?<!\bring )(?<!\bpay )(?<!\bgive )(?<!\bbring )(?<!\bhim )(?<!\bher )(?<!\bthem )\bback\b"
+    r"|\breturn(?:s|ed|ing)?\b(?!\s+(?:the|an?|my|our|his|her|their|it|them|this|that)\b)|\b(?:until|till|then|through)\b"
+    r"|,\s*(?:flying|leaving|arriving|departing)\b|\bto(?: the)?\s*$|\b(?:zurück|heim|bis|dann)\b|到\s*$"
+    r"|[回返](?![电電复復信话話])",
+    re.IGNORECASE,
+)
+CONTINUES_AFTER = lazy_pattern(
+    r"^\W*(?:\w+\s+){0,2}?(?:back(?!\s+(?:pain|ache))|return(?:s|ed|ing)?\b(?!\s+(?:the|an?|my|our|his|her|their|it|them)\b)"
+    r"|zurück)\b|^[^\W\d_]{0,2}[回返](?![电電复復信话話])",
+    re.IGNORECASE,
+)
+MONTH_DAYS = 28  # the shortest month has so many
+DATE_REACH = 31  # days from the moment of writing: a date so near counts for a day after it without such a word
 PLAN_END = lazy_pattern(rf"[?;。？；\n]|{FULL_STOP}")  # “Fifty years on Friday! We had guests” is no plan
 WEEKDAY_NAME = (
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|"
@@ -73,14 +98,23 @@ class TimeExpression:
     end: int
     span: TimeSpan
     holiday: str = ""  # its name, without “last”
-    is_period: bool = False  # from one named day to another
+    is_period: bool = False  # from one named day to another, not something between them
+
+
+def normalised(text: str) -> str:
+    """A text with one kind of apostrophe, dash and digit, each in its place.
+
+    >>> normalised("New Year’s Eve")
+    "New Year's Eve"
+    """
+    return text.translate(SAME_LENGTH)
 
 
 def read_times(
     text: str, now: datetime, grammars: Sequence[Grammar], stems: set[str], told: bool, ahead: bool
 ) -> list[TimeExpression]:
     """The times in a text by the grammars, of which earlier ones win."""
-    scene = Scene(text[:MAX_CHARACTERS].translate(SAME_LENGTH), now, now.toordinal(), told, ahead)
+    scene = Scene(normalised(text[:MAX_CHARACTERS]), now, now.toordinal(), told, ahead)
     taken = bytearray(len(scene.text))
     found: list[tuple[Found, Grammar]] = []
     for grammar in grammars:
@@ -92,7 +126,7 @@ def read_times(
             date = None
         with suppress(ValueError, OverflowError):  # before the year 1 or after 9999
             direction = _direction_of(each, grammar, scene)
-            days = None if direction is None else _resolve(each, scene, direction, None if date is None else date[1])
+            days = None if direction is None else _resolve(each, scene, direction, date)
             span = None if direction is None or days is None else _span(each, days, scene, direction)
             if days is not None and span is not None:
                 kinds = (each.time.kind, None if each.last_day is None else each.last_day.kind)
@@ -103,12 +137,22 @@ def read_times(
                         each.end,
                         span,
                         holiday=each.holiday if kinds[0] == "holiday" else "",
-                        is_period=all(kind in EXACT for kind in kinds),
+                        is_period=not each.between and all(kind in EXACT for kind in kinds),
                     )
                 )
                 if kinds[0] in DATES and each.relation in ("", "from", "range"):
                     date = each.end, days
     return expressions
+
+
+def _continues(each: Found, following: Days, date: tuple[int, Days], scene: Scene) -> bool:
+    """Whether a day of the month is counted from a date before it: the date is near, or a word says so."""
+    end, days = date
+    inside = 1 < days.end - days.start < MONTH_DAYS and following.end <= days.end  # “5 to 9 June, dinner on the 7th”
+    if inside or abs(days.start - scene.today) <= DATE_REACH:
+        return True
+    after = CLAUSE_END.split(scene.right(each.end, 40))[0]
+    return CONTINUES.search(scene.text[end : each.begin]) is not None or CONTINUES_AFTER.search(after) is not None
 
 
 def _read_grammar(grammar: Grammar, scene: Scene, stems: set[str], taken: bytearray) -> list[Found]:
@@ -263,8 +307,18 @@ def _link(found: list[Found], grammar: Grammar, scene: Scene) -> list[Found]:
                 before.relation or STRONG in (before.need, each.need) or _has_preposition(before, grammar, scene)
             )
             if usable.get(match.lastgroup or "", same or before.relation in ("from", "between")) and supported:
+                between = before.relation == "between" or (
+                    closes is not None and closes[0][0] != "期"
+                )  # 期间 is “during”
                 linked[-1] = Found(
-                    before.begin, each.end, before.time, STRONG, "range", each.time, holiday=before.holiday
+                    before.begin,
+                    each.end,
+                    before.time,
+                    STRONG,
+                    "range",
+                    each.time,
+                    holiday=before.holiday,
+                    between=between,
                 )
                 continue
         linked.append(each)
@@ -309,11 +363,13 @@ def _direction_of(each: Found, grammar: Grammar, scene: Scene) -> int | None:
     return None if _is_habit(each, grammar, scene) else _direction(each, grammar, scene)
 
 
-def _resolve(each: Found, scene: Scene, direction: int, date: Days | None) -> Days | None:
+def _resolve(each: Found, scene: Scene, direction: int, date: tuple[int, Days] | None) -> Days | None:
     """The days of a time, which may follow a date in the same sentence."""
     days = _days(each.time, scene, direction)
     if date is not None and each.time.kind == "day of month" and not each.time.fixed:
-        following = each.time.first(date.start)
+        following = each.time.first(date[1].start)
+        if following is not None and not _continues(each, following, date, scene):
+            following = None
         over = following is not None and following.end <= scene.today
         if following is not None and (not direction or over == (direction < 0) or following.start == scene.today):
             days = following
@@ -398,6 +454,8 @@ def _direction(each: Found, grammar: Grammar, scene: Scene) -> int:
 
 def _is_plan(each: Found, before: str, grammar: Grammar, scene: Scene) -> bool:
     """Whether a sentence has no word that looks back, and more than a time: “dinner with Ada on Saturday”."""
+    if not grammar.notes_are_plans:
+        return False
     sentence = f"{before} {PLAN_END.split(scene.right(each.end, 120))[0]}"
     looks_back = search(grammar.past, sentence) or search(grammar.looks_back, sentence)
     return not looks_back and search(r"\w", sentence) is not None
