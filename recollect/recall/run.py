@@ -247,8 +247,10 @@ class Run:
         return [known[key] for key in wanted]
 
     def quotes(self, keys: Rows) -> list[str]:
-        """The beginning of each memory's text and its day, for notes about it."""
-        days = (to_zone(from_micros(int(moment)), self.now.tzinfo) for moment in self.snapshot.numbers("created", keys))
+        """The beginning of each memory's text and the day since which it holds, for notes about it."""
+        begins, created = (self.snapshot.numbers(name, keys) for name in ("valid_from", "created"))
+        moments = np.where(np.isnan(begins), created, begins).tolist()
+        days = (to_zone(from_micros(int(moment)), self.now.tzinfo) for moment in moments)
         texts = (" ".join(text.split()) for text in self.texts(keys))
         return [
             f"“{text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1] + '…'}” ({day:%Y-%m-%d})"

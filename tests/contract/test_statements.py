@@ -251,7 +251,7 @@ def test_what_supersedes_a_memory_has_a_note(mind: Mind) -> None:
     mind.supersede("old", "It is at Basil's now.", created="2025-06-01")
     new, old = mind.recall("Where is the team lunch?")
     assert new.notes[0] == "supersedes “The team lunch is at Corvo on Fridays.” (2025-01-01)"
-    assert old.notes[0] == "superseded by “It is at Basil's now.” (2025-06-01)"
+    assert old.notes[0] == "superseded by “It is at Basil's now.” (2026-06-01)"
 
 
 @pytest.mark.contract("B16")

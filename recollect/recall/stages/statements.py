@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model.validation import from_micros
-from recollect.model.zones import to_zone
 from recollect.recall.cues.words import ALL_FIELDS
 from recollect.recall.expressions import leaf, product, total
 from recollect.recall.hits import Annotate, HitOperation, Hits, Rescore
@@ -34,8 +32,6 @@ from recollect.text.relatives import asked_relation, find_named
 from recollect.text.residence import ResidenceQuestion, residence_question
 from recollect.text.statements import find_places, is_opinion, number_formats, tells_where
 from recollect.text.words import words
-
-MAX_QUOTE = 80  # characters of a text in a note
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +237,7 @@ class StatementTime:
         keys = hits.keys[first]
         others = {int(keys[at]): int(keys[chosen]) for at in members if at != chosen}
         outdated = frozenset(int(keys[at]) for at in newest[1:])
-        return [Rescore(score), Annotate(_notes(run, keys, statements, newest), others, outdated)]
+        return [Rescore(score), Annotate(_notes(run, keys, newest), others, outdated)]
 
 
 def _until(statements: Statements, members: list[int], start: float, end: float, lasts: bool) -> list[int]:
@@ -324,15 +320,10 @@ def _only(hits: Hits, at: int, value: float, others: float) -> NDArray[np.float6
     return values
 
 
-def _notes(run: Run, keys: Rows, statements: Statements, newest: list[int]) -> dict[int, list[str]]:
+def _notes(run: Run, keys: Rows, newest: list[int]) -> dict[int, list[str]]:
     """For each statement but the newest, which one is the newest; for that one, which came before it."""
-
-    def quote(at: int) -> str:
-        text = " ".join(statements.texts[at].split())
-        text = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1] + "…"
-        return f"“{text}” ({to_zone(from_micros(int(statements.moments[at])), run.now.tzinfo):%Y-%m-%d})"
-
     if len(newest) == 1:
         return {}
-    notes = {int(keys[at]): [f"a newer statement about this: {quote(newest[0])}"] for at in newest[1:]}
-    return {int(keys[newest[0]]): [f"an earlier statement about this: {quote(newest[1])}"], **notes}
+    last, before = run.quotes(keys[newest[:2]])
+    notes = {int(keys[at]): [f"a newer statement about this: {last}"] for at in newest[1:]}
+    return {int(keys[newest[0]]): [f"an earlier statement about this: {before}"], **notes}
