@@ -182,7 +182,7 @@ class StatementTime:
     ) -> list[int]:
         """The statements of where somebody lives; for a question about the past the newest and those elsewhere.
 
-        None if no candidate states it, and the question may be for a thing: “Where is the office?”
+        Empty if no candidate states it, and the question may be for a thing: “Where is the office?”
         """
         homes = statements.residences(scores, residence)
         if not homes and residence.names_room:
